@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { SlowFirst } from './test/support/slow-first.ts';
 
-/** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
+/**
+ * The suite on a real Triton, one file after the other, in two halves that take as long: CI lets
+ * them run side by side.
+ */
 const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
 const ownFolder = 'test/support/own-folder.ts';
 const testFile = (name: string): string => `test/${name}.test.ts`;
@@ -14,7 +17,10 @@ const onTriton = {
   retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
-/** Rooms and files whose tests start no process of their own: they compute, and need no more workers than there are cores. */
+/**
+ * Rooms and files whose tests start no process of their own: they compute, and need no more workers
+ * than there are cores.
+ */
 const rooms = [
   ...[
     'adapter',
@@ -39,9 +45,15 @@ const computing = [
   ...rooms.map((room) => `test/${room}/**/*.test.ts`),
   ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
 ];
-/** Files that need a process of their own: they count what it holds, or set a variable that a package reads when it is loaded. */
+/**
+ * Files that need a process of their own: they count what it holds, or set a variable that a
+ * package reads when it is loaded.
+ */
 const alone = ['soak/soak', 'tui/frames', 'security/hostile-words', 'fuzz/emulator'].map(testFile);
-/** All other files share loaded modules, which takes half of the time: a test leaves the process as it found it. */
+/**
+ * All other files share loaded modules, which takes half of the time: a test leaves the process as
+ * it found it.
+ */
 const unit = {
   globalSetup: [ownFolder],
   testTimeout: 60_000,
@@ -51,7 +63,8 @@ const processes = {
   // More than two cores have: many tests wait for a process that they started.
   maxWorkers: 4,
   globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
-  // As the program has it before it draws: React checks more otherwise, which takes half as long again.
+  // As the program has it before it draws: React checks more otherwise, which takes half as long
+  // again.
   env: { NODE_ENV: 'production' },
 };
 

@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Asks the registry for known vulnerabilities of what the lock file pins: `npm run audit`, with `-- --strict` before a
- * release. Exits with 1 for one of high severity or worse, and for an answer that is no report. If the registry cannot be
- * reached or offers no audit, it says so and exits with 0, unless `--strict`: a build without a network must not fail for
- * that, and must not look audited either.
+ * Asks the registry for known vulnerabilities of what the lock file pins: `npm run audit`, with
+ * `-- --strict` before a release. Exits with 1 for one of high severity or worse, and for an answer
+ * that is no report. If the registry cannot be reached or offers no audit, it says so and exits
+ * with 0, unless `--strict`: a build without a network must not fail for that, and must not look
+ * audited either.
  */
 
-/** What an answer of `npm audit --json` amounts to. `isAudited`: the registry was asked and answered with a report. */
+/**
+ * What an answer of `npm audit --json` amounts to. `isAudited`: the registry was asked and answered
+ * with a report.
+ */
 export interface AuditVerdict {
   readonly isBad: boolean;
   readonly isAudited: boolean;
@@ -20,7 +24,9 @@ interface AuditAnswer {
   readonly statusCode?: number;
 }
 
-/** HTTP: not found, method not allowed, not implemented. A mirror that offers no audit answers so. */
+/**
+ * HTTP: not found, method not allowed, not implemented. A mirror that offers no audit answers so.
+ */
 const NO_SUCH_SERVICE: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Reads the answer. */

@@ -4,9 +4,11 @@ import { dirname, join, resolve } from 'node:path';
 import { bundle } from './bundle.ts';
 
 /**
- * Makes `dist`: the bundled code, and the types that the exports of the package lead to: node .ci/build.ts.
+ * Makes `dist`: the bundled code, and the types that the exports of the package lead to:
+ * node .ci/build.ts.
  *
- * --if-older   only if a source is younger than `dist`. The first `npx tritune` in a clone runs npm's `prepare` once more, in silence.
+ * --if-older   only if a source is younger than `dist`. The first `npx tritune` in a clone runs
+ *              npm's `prepare` once more, in silence.
  */
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');

@@ -2,5 +2,8 @@ import { join } from 'node:path';
 import { workerPackages } from '../src/fleet/temporal/packages.ts';
 import { writeBundle } from '../src/fleet/temporal/workflow-bundle.ts';
 
-/** Bundles the workflows of a fleet into the package, so that a worker need not at its start: node .ci/bundle-workflows.ts. */
+/**
+ * Bundles the workflows of a fleet into the package, so that a worker need not at its start: node
+ * .ci/bundle-workflows.ts.
+ */
 await writeBundle(await workerPackages(), join(import.meta.dirname, '..', 'dist'));

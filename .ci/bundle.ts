@@ -22,12 +22,17 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'p
 const programs = ['cli/main', 'cli/perf-analyzer-main', 'launch/supervise'];
 const threads = ['base/alarm-thread', 'loadgen/client/null-server-thread', 'loadgen/workers/client-thread'];
 const libraries = ['library/index', 'testing/index'];
-/** Temporal bundles these once more for its sandbox, so they share no chunk with code that needs Node. */
+/**
+ * Temporal bundles these once more for its sandbox, so they share no chunk with code that needs
+ * Node.
+ */
 const plugins = ['fleet/workflow/workflows', 'fleet/temporal/failure-converter'];
 
 /** The packages that an installation has, or may have, itself; all others go into the bundle. */
 const installed = Object.keys({ ...dependencies, ...peerDependencies });
-/** Optional packages of packages, for faster code or for developers: without them, they do the same. */
+/**
+ * Optional packages of packages, for faster code or for developers: without them, they do the same.
+ */
 const absent = ['bufferutil', 'utf-8-validate', 'react-devtools-core'];
 const external = [/^node:/, ...absent, ...installed.map((name) => new RegExp(`^${name}(/|$)`))];
 
@@ -47,8 +52,9 @@ const outputs: OutputOptions = {
 };
 
 /**
- * Bundles the command line and the library from `src` and the packages that need nothing but their code, into a folder
- * like `dist`. A process then loads some files in place of a thousand, and an installation has a tenth of the packages.
+ * Bundles the command line and the library from `src` and the packages that need nothing but their
+ * code, into a folder like `dist`. A process then loads some files in place of a thousand, and an
+ * installation has a tenth of the packages.
  */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
   const modules = [

@@ -5,7 +5,10 @@ import { dynamoPackages, llamaLibrary, smolModel } from '../test/support/languag
 import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
 
-/** Fetches what the suite on a real Triton needs, while other tests run. What could not be had, that suite asks for again. */
+/**
+ * Fetches what the suite on a real Triton needs, while other tests run. What could not be had, that
+ * suite asks for again.
+ */
 const install = await realTriton();
 await perfAnalyzer(install);
 await pythonClients(install);

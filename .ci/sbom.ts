@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { bundle } from './bundle.ts';
 
 /**
- * Prints the bill of materials of an installation, in CycloneDX: the packages that npm installs, and those whose code is in
- * the bundle: node .ci/sbom.ts.
+ * Prints the bill of materials of an installation, in CycloneDX: the packages that npm installs,
+ * and those whose code is in the bundle: node .ci/sbom.ts.
  */
 interface Sbom {
   readonly components: readonly { readonly 'bom-ref': string }[];

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * The README's test command: both halves of the unit tests side by side, as one mostly waits for processes that it started and the other
- * mostly computes. Each one's output comes whole, that of a half that failed last; arguments go to both.
+ * The README's test command: both halves of the unit tests side by side, as one mostly waits for
+ * processes that it started and the other mostly computes. Each one's output comes whole, that of a
+ * half that failed last; arguments go to both.
  */
 const halves = [['isolated', 'unit'], ['unit-shared']];
 const asked = process.argv.slice(2);

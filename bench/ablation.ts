@@ -17,11 +17,15 @@ import type { Interval } from '../src/stats/interval.ts';
 import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
 
 /**
- * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12 measurements, and whole studies on a machine
- * that stalls, with nothing left out and with each mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are
- * the made-up models (200-247), each with a seed of its own out of eight; recorded grids have all eight. `TRITUNE_BENCH_WITHOUT` names the
- * mechanisms (each of them): `initial-design,returning` leaves out one at a time, `initial-design+returning` both at once. Two cores take about five hours for all of it, and about five minutes for each made-up model.
- * `TRITUNE_BENCH_PIPELINES` (`0,4,8`) plays made-up pipelines in place of all that, without whole studies: about a minute for each mechanism and pipeline.
+ * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12
+ * measurements, and whole studies on a machine that stalls, with nothing left out and with each
+ * mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are the
+ * made-up models (200-247), each with a seed of its own out of eight; recorded grids have all
+ * eight. `TRITUNE_BENCH_WITHOUT` names the mechanisms (each of them): `initial-design,returning`
+ * leaves out one at a time, `initial-design+returning` both at once. Two cores take about five
+ * hours for all of it, and about five minutes for each made-up model. `TRITUNE_BENCH_PIPELINES`
+ * (`0,4,8`) plays made-up pipelines in place of all that, without whole studies: about a minute for
+ * each mechanism and pipeline.
  */
 const SEEDS = 8;
 const STALLS = 0.2;

@@ -7,8 +7,9 @@ import { BatchMerge } from '../src/loadgen/workers/batch-merge.ts';
 import { packBatch, type Report } from '../src/loadgen/workers/messages.ts';
 
 /**
- * What the controller pays for the batches of many agents, by simulation: to read the message of each and to merge them, per window. Agents of four
- * threads, each thread with 1,000 log-normal latencies in a window: node bench/agents.ts, or with TRITUNE_BENCH_AGENTS=10,100,1000.
+ * What the controller pays for the batches of many agents, by simulation: to read the message of
+ * each and to merge them, per window. Agents of four threads, each thread with 1,000 log-normal
+ * latencies in a window: node bench/agents.ts, or with TRITUNE_BENCH_AGENTS=10,100,1000.
  */
 
 const AGENTS = (process.env.TRITUNE_BENCH_AGENTS ?? '10,100,1000').split(',').map(Number);

@@ -15,9 +15,10 @@ import type { ModelConfig } from '../src/triton/config/model-config.ts';
 import { perfAnalyzer } from './peers.ts';
 
 /**
- * `tritune-perf-analyzer` and NVIDIA's perf_analyzer in turn with the same options at levels where neither is the limit, on a
- * real Triton and on the emulator, whose truth is known: `npm run bench:agreement`. Ratios are ours over theirs within a
- * round, as the median with the range. `TRITUNE_BENCH_ROUNDS` (5) sets the rounds; each takes about two minutes.
+ * `tritune-perf-analyzer` and NVIDIA's perf_analyzer in turn with the same options at levels where
+ * neither is the limit, on a real Triton and on the emulator, whose truth is known:
+ * `npm run bench:agreement`. Ratios are ours over theirs within a round, as the median with the
+ * range. `TRITUNE_BENCH_ROUNDS` (5) sets the rounds; each takes about two minutes.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 5);
 const LEVELS = [1, 4, 8];

@@ -12,7 +12,10 @@ const LIMIT_MS = 7_200_000;
 
 const run = promisify(execFile);
 
-/** Returns the path of Model Analyzer's program, in its own environment next to this checkout's Triton. Fetches it on first use. */
+/**
+ * Returns the path of Model Analyzer's program, in its own environment next to this checkout's
+ * Triton. Fetches it on first use.
+ */
 export async function modelAnalyzer(install: TritonInstall): Promise<string> {
   const directory = join(install.directory, 'peers', 'model-analyzer');
   const file = join(directory, 'bin', 'model-analyzer');
@@ -28,7 +31,10 @@ export async function modelAnalyzer(install: TritonInstall): Promise<string> {
   return file;
 }
 
-/** Wraps the client in a script, because Model Analyzer takes only a path, without arguments or an environment. */
+/**
+ * Wraps the client in a script, because Model Analyzer takes only a path, without arguments or an
+ * environment.
+ */
 export async function clientScript(path: string, command: string): Promise<string> {
   await writeFile(path, `#!/bin/sh\n${command} "$@"\n`);
   await chmod(path, 0o755);
@@ -39,14 +45,20 @@ export interface AnalyzerOrder {
   readonly analyzer: string;
   /** The load generator that it runs. */
   readonly client: string;
-  /** The server's addresses: a running one, or the one that Model Analyzer starts if the settings say so. */
+  /**
+   * The server's addresses: a running one, or the one that Model Analyzer starts if the settings
+   * say so.
+   */
   readonly server: Pick<LaunchedServer, 'grpcUrl' | 'httpUrl' | 'metricsUrl'>;
   readonly modelRepository: string;
   readonly model: string;
   readonly budgetMs: number;
   /** Further settings, in Model Analyzer's own format. */
   readonly settings: object;
-  /** Milliseconds until it is told to stop; its outcome is what it has found by then. If absent, it fails after two hours. */
+  /**
+   * Milliseconds until it is told to stop; its outcome is what it has found by then. If absent, it
+   * fails after two hours.
+   */
   readonly stopAfterMs?: number;
 }
 
@@ -58,11 +70,17 @@ export interface AnalyzerOutcome {
   readonly rows: readonly Readonly<Record<string, string>>[];
   /** Returns the config.pbtxt of a variant in its table; null for the original config. */
   configOf(variant: string): Promise<string | null>;
-  /** Returns any variant's config.pbtxt, including the original config's; only if it starts the server itself. */
+  /**
+   * Returns any variant's config.pbtxt, including the original config's; only if it starts the
+   * server itself.
+   */
   textOf(variant: string): Promise<string>;
 }
 
-/** Runs one search, in remote mode unless the settings say otherwise. Remote mode leaves the last variant on the server. */
+/**
+ * Runs one search, in remote mode unless the settings say otherwise. Remote mode leaves the last
+ * variant on the server.
+ */
 export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<AnalyzerOutcome> {
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
   const variants = join(scratch, 'variants');

@@ -1,7 +1,8 @@
 /**
- * How well a server is predicted from a few of its results: for each set-up of a published table, the rows of one request at a
- * time and three rows of traffic are fitted, and the 29 others predicted: `npm run bench:calibration`. Set beside two naive
- * guesses from the rows of one request at a time alone. `TRITUNE_BENCH_LEVELS` (8,64,256) chooses the rows of traffic.
+ * How well a server is predicted from a few of its results: for each set-up of a published table,
+ * the rows of one request at a time and three rows of traffic are fitted, and the 29 others
+ * predicted: `npm run bench:calibration`. Set beside two naive guesses from the rows of one request
+ * at a time alone. `TRITUNE_BENCH_LEVELS` (8,64,256) chooses the rows of traffic.
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -15,7 +16,9 @@ import { usualUnknowns } from '../src/queueing/calibration/search.ts';
 
 const TARGET = 0.1;
 const levels = (process.env.TRITUNE_BENCH_LEVELS ?? '8,64,256').split(',').map(Number);
-/** As published: two instances, batches up to 1024, preferred 512 and 1024, a queue delay of 1 µs. */
+/**
+ * As published: two instances, batches up to 1024, preferred 512 and 1024, a queue delay of 1 µs.
+ */
 const policy = {
   maxBatchSize: 1024,
   preferredBatchSizes: [512, 1024],
@@ -47,7 +50,10 @@ for (const { labels, rows } of setUps) {
 }
 console.log(`${met} of ${setUps.length} set-ups within ${percent(TARGET).trim()} in both`);
 
-/** Predicts from executions timed alone, and from how much a second instance is assumed to slow the first. */
+/**
+ * Predicts from executions timed alone, and from how much a second instance is assumed to slow the
+ * first.
+ */
 function naive(rows: (typeof setUps)[number]['rows'], perInstance: number): { throughput: number; p50: number } {
   const alone = aloneRows(rows, policy.maxBatchSize);
   const unknowns = { ...usualUnknowns(alone, policy.instances), perInstance };

@@ -13,8 +13,9 @@ export interface SweepReading {
 }
 
 /**
- * Returns the rates of a sweep in requests per second, from half to 1.1 times the saturation in steps of 3 %, as two halves that both reach over the
- * whole grid, each in a random order: a drift of the server is then no trend along the rates.
+ * Returns the rates of a sweep in requests per second, from half to 1.1 times the saturation in
+ * steps of 3 %, as two halves that both reach over the whole grid, each in a random order: a drift
+ * of the server is then no trend along the rates.
  */
 export function halvesOfSweep(saturation: number, random: Random): readonly number[][] {
   const halves: number[][] = [[], []];
@@ -30,7 +31,10 @@ export function closerLook(readings: readonly SweepReading[], random: Random): r
   return shuffle(Array.from({ length: REPEATS }, () => [...near]).flat(), random);
 }
 
-/** Returns where shares that rise with the rate (pool-adjacent-violators) cross 1 %, interpolated by the logarithm of the share. */
+/**
+ * Returns where shares that rise with the rate (pool-adjacent-violators) cross 1 %, interpolated by
+ * the logarithm of the share.
+ */
 export function crossing(readings: readonly SweepReading[]): number {
   const sorted = readings.toSorted((a, b) => a.rate - b.rate);
   const pools = sorted.map(({ rate, bad, requests }) => ({ rates: [rate], sum: bad * requests, requests }));

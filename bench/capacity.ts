@@ -24,12 +24,15 @@ import { makeModelRepository, startRealTriton } from '../test/support/real-trito
 import { closerLook, crossing, halvesOfSweep, type SweepReading } from './capacity-sweep.ts';
 
 /**
- * The capacity by bisection against that by an exhaustive sweep of rates, on an emulator and on a real Triton: `node bench/capacity.ts`.
- * The sweep measures every rate of a grid of 3 % as long as the answer is measured, from half to 1.1 times what a closed loop serves; its
- * capacity is where the share of late requests crosses what the percentile allows, by isotonic regression. A round searches before, in the middle
- * of, and after a sweep, because servers drift by more than 3 % within minutes. Then it reads the rates near the crossing again: one reading of each
- * leaves the sweep's own capacity unsure by 5 %. The median of all searches is judged by all readings. Asked for: within 3 %, in a quarter of the time
- * of one sweep. `TRITUNE_BENCH_ROUNDS` (3) sets the rounds; `TRITUNE_BENCH_ONLY` (emulator, triton, or a model) the subjects.
+ * The capacity by bisection against that by an exhaustive sweep of rates, on an emulator and on a
+ * real Triton: `node bench/capacity.ts`. The sweep measures every rate of a grid of 3 % as long as
+ * the answer is measured, from half to 1.1 times what a closed loop serves; its capacity is where
+ * the share of late requests crosses what the percentile allows, by isotonic regression. A round
+ * searches before, in the middle of, and after a sweep, because servers drift by more than 3 %
+ * within minutes. Then it reads the rates near the crossing again: one reading of each leaves the
+ * sweep's own capacity unsure by 5 %. The median of all searches is judged by all readings. Asked
+ * for: within 3 %, in a quarter of the time of one sweep. `TRITUNE_BENCH_ROUNDS` (3) sets the
+ * rounds; `TRITUNE_BENCH_ONLY` (emulator, triton, or a model) the subjects.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const ONLY = process.env.TRITUNE_BENCH_ONLY ?? '';
@@ -107,7 +110,10 @@ async function read(loads: CapacityLoads, budgetMs: number, rate: number): Promi
   return { rate, bad: bad.mean, requests };
 }
 
-/** Searches before, in the middle of, and after a sweep, and adds the sweep's readings to those of the rounds before. */
+/**
+ * Searches before, in the middle of, and after a sweep, and adds the sweep's readings to those of
+ * the rounds before.
+ */
 async function playRound(
   target: LevelTarget,
   ruleOf: (seed: number) => PlayingRule,

@@ -15,13 +15,18 @@ export interface OurMode {
   readonly sharedMemory?: boolean;
 }
 
-/** A figure of both clients, and the target of their ratio, ours over the peer's; compares the best of the modes. */
+/**
+ * A figure of both clients, and the target of their ratio, ours over the peer's; compares the best
+ * of the modes.
+ */
 export interface Figure {
   readonly name: string;
   readonly of: (reading: Reading) => number;
   readonly unit: string;
   readonly target: number;
-  /** True if a higher figure is better. The ratio should then be at least the target, else at most. */
+  /**
+   * True if a higher figure is better. The ratio should then be at least the target, else at most.
+   */
   readonly higher: boolean;
   readonly ours: OurMode;
   readonly modes: readonly PeerMode[];
@@ -131,7 +136,10 @@ export const openLoopLoad = (capacityPerSecond: number): Load => ({
   concurrency: 0,
   perSecond: Math.round(capacityPerSecond / 2),
 });
-/** Its async mode does not limit requests in flight: at a rate that it cannot keep, it swamps the server and does not end. */
+/**
+ * Its async mode does not limit requests in flight: at a rate that it cannot keep, it swamps the
+ * server and does not end.
+ */
 export const openLoopModes: readonly [OurMode, PeerMode] = [
   unary,
   { by: 'peer', name: 'sync, 64 threads', options: ['--sync', '--max-threads', '64'] },

@@ -95,7 +95,10 @@ async function openLoop(perSecond: number): Promise<Report> {
   };
 }
 
-/** Counts everything that completes after settling. A failed request invalidates the comparison, and ends it. */
+/**
+ * Counts everything that completes after settling. A failed request invalidates the comparison, and
+ * ends it.
+ */
 async function counted(waitMs = settleMs): Promise<Batch> {
   await realClock.sleep(waitMs);
   const batches: Batch[] = [];

@@ -98,7 +98,10 @@ async function observe(
   };
 }
 
-/** Returns the CPU time of all threads of a process (Linux: the first number of `schedstat`, in nanoseconds). */
+/**
+ * Returns the CPU time of all threads of a process (Linux: the first number of `schedstat`, in
+ * nanoseconds).
+ */
 export async function cpuNsOf(pid: number): Promise<number> {
   let sumNs = 0;
   for (const thread of await readdir(`/proc/${pid}/task`)) {
@@ -116,7 +119,10 @@ export async function startOurs(url: string, load: Load, { streaming, sharedMemo
   return { child, report: outputOf(child).then((text) => JSON.parse(text) as Report) };
 }
 
-/** Returns what a process wrote to stdout. Errors: with all of its output, if it does not exit with 0. */
+/**
+ * Returns what a process wrote to stdout. Errors: with all of its output, if it does not exit with
+ * 0.
+ */
 export async function outputOf(child: ChildProcess): Promise<string> {
   let stdout = '';
   let stderr = '';

@@ -50,7 +50,10 @@ export function compare(figure: Figure, contenders: readonly Contender[]): Row {
 const isSet = (value: number | null): value is number => value !== null;
 const brief = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
 
-/** Returns how well a rate is kept, and how late requests are sent; the peer does not report the latter. */
+/**
+ * Returns how well a rate is kept, and how late requests are sent; the peer does not report the
+ * latter.
+ */
 export function openLoopRows(perSecond: number, [ours, peer]: readonly Contender[]): Row[] {
   const readingsOf = (contender: Contender | undefined): Reading[] =>
     (contender as Contender).readings.filter((reading) => reading !== null);

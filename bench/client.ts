@@ -18,9 +18,10 @@ import { type Contender, compare, openLoopRows, printTable, type Row } from './c
 import { type PerfAnalyzer, perfAnalyzer, startPerfAnalyzer } from './peers.ts';
 
 /**
- * Our load generator and NVIDIA's perf_analyzer in turn on one real Triton: `npm run bench:client`. Figures are medians;
- * a ratio is the median of the ratios of each round, with their range, as the machine may change between rounds.
- * `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds; they take about 100 seconds each.
+ * Our load generator and NVIDIA's perf_analyzer in turn on one real Triton: `npm run bench:client`.
+ * Figures are medians; a ratio is the median of the ratios of each round, with their range, as the
+ * machine may change between rounds. `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds; they
+ * take about 100 seconds each.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const ATTEMPTS = 2;
@@ -40,7 +41,10 @@ class Bench {
     this.#peer = peer;
   }
 
-  /** Runs one client once. Repeats a failed run once. Returns null if the peer fails again; we must not. */
+  /**
+   * Runs one client once. Repeats a failed run once. Returns null if the peer fails again; we must
+   * not.
+   */
   async run(load: Load, mode: OurMode | PeerMode): Promise<Reading | null> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const server = await this.#liveServer();

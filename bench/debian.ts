@@ -5,7 +5,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Unpacks Debian packages into a directory without installing them. `sign`: a file whose presence means that this was done already. */
+/**
+ * Unpacks Debian packages into a directory without installing them. `sign`: a file whose presence
+ * means that this was done already.
+ */
 export async function unpackDebian(directory: string, packages: readonly string[], sign: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   if (await isThere(join(directory, sign))) return;

@@ -10,9 +10,10 @@ import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { LoadOrder } from './client-load.ts';
 
 /**
- * What the emulator itself costs: `npm run bench:emulator`. Our load generator, in a process of its own, sends small
- * requests to a model whose executions take next to no time, so that the emulator's process is what limits the rate. Prints
- * requests per second and the CPU time of its process per request, for each protocol, and whether gRPC meets the limit.
+ * What the emulator itself costs: `npm run bench:emulator`. Our load generator, in a process of its
+ * own, sends small requests to a model whose executions take next to no time, so that the
+ * emulator's process is what limits the rate. Prints requests per second and the CPU time of its
+ * process per request, for each protocol, and whether gRPC meets the limit.
  */
 const GRPC_LIMIT_PER_S = 8000;
 const FLOATS = 16;
@@ -57,7 +58,8 @@ const run = promisify(execFile);
 /** Returns the CPU time of all threads of a process so far, in microseconds; Linux only. */
 async function cpuUs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The 14th and 15th fields, after the name, which may contain blanks; in clock ticks, 100 per second.
+  // The 14th and 15th fields, after the name, which may contain blanks; in clock ticks, 100 per
+  // second.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 1e4;
 }

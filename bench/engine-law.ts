@@ -10,10 +10,13 @@ import type { Candidate } from '../src/space/types.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 
 /**
- * The held-out error of the law of an engine's steps, on journals of studies: `npm run bench:engine-law JOURNAL[,REPEATS...]...`. Each candidate of
- * JOURNAL in turn is left out, the law is fitted to all others, and predicts that candidate's measurements. Prints by figure the median miss in per
- * cent, of the law alone and with its residual correction; the scatter of repeated readings of one candidate, in JOURNAL and in other journals of the
- * same engine (REPEATS), below which no error can be expected; and the share of the measurements within two of the prediction's standard deviations.
+ * The held-out error of the law of an engine's steps, on journals of studies:
+ * `npm run bench:engine-law JOURNAL[,REPEATS...]...`. Each candidate of JOURNAL in turn is left
+ * out, the law is fitted to all others, and predicts that candidate's measurements. Prints by
+ * figure the median miss in per cent, of the law alone and with its residual correction; the
+ * scatter of repeated readings of one candidate, in JOURNAL and in other journals of the same
+ * engine (REPEATS), below which no error can be expected; and the share of the measurements within
+ * two of the prediction's standard deviations.
  */
 const FIGURES = ['output-token-throughput', 'tpot-avg', 'itl-p50', 'itl-p99', 'ttft-p50', 'ttft-p99'] as const;
 
@@ -71,8 +74,9 @@ function missesOf(left: Measured, others: readonly Measured[]): readonly Miss[] 
 }
 
 /**
- * Returns the distances of repeated readings of a candidate from their mean, as shares: the errors of a predictor that knows each candidate's true
- * figure. A mean of *n* readings is nearer to them than the truth is; √(n / (n − 1)) makes up for it.
+ * Returns the distances of repeated readings of a candidate from their mean, as shares: the errors
+ * of a predictor that knows each candidate's true figure. A mean of *n* readings is nearer to them
+ * than the truth is; √(n / (n − 1)) makes up for it.
  */
 function scatterOf(measured: readonly Measured[], figure: FigureName): readonly number[] {
   return measured.flatMap(({ measurements }) =>

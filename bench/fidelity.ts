@@ -12,12 +12,14 @@ import { openTunedServer, type Setting, type TunedServer } from '../test/support
 import { recordsOfSettings } from './fidelity-study.ts';
 
 /**
- * A model that sleeps by batch size, on a real Triton and on two emulators in turn: one with the profile of the package, one
- * with a twin that is fitted to other settings of the same Triton just before. Each setting is loaded and measured as `tune`
- * does it: `npm run bench:fidelity`. Ratios are emulated over real, medians over the rounds. A setting where the client or
- * the machine was the limit on one side is marked and not judged, and so is a figure (~) in which the real server, measured
- * a second time in every round, differs from itself by more than is asked of the emulator: there the machine decides.
- * `TRITUNE_BENCH_ROUNDS` (3) sets the rounds; each takes about three minutes.
+ * A model that sleeps by batch size, on a real Triton and on two emulators in turn: one with the
+ * profile of the package, one with a twin that is fitted to other settings of the same Triton just
+ * before. Each setting is loaded and measured as `tune` does it: `npm run bench:fidelity`. Ratios
+ * are emulated over real, medians over the rounds. A setting where the client or the machine was
+ * the limit on one side is marked and not judged, and so is a figure (~) in which the real server,
+ * measured a second time in every round, differs from itself by more than is asked of the emulator:
+ * there the machine decides. `TRITUNE_BENCH_ROUNDS` (3) sets the rounds; each takes about three
+ * minutes.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const WITHIN = { throughput: 0.05, p50: 0.1, p99: 0.1 };

@@ -10,8 +10,9 @@ import { CandidateRefusedError } from '../src/tuner/refused.ts';
 import { largeProblem } from './large-problem.ts';
 
 /**
- * What a proposal costs after so many trials, by simulation: a history of random candidates of a large space, each measured once at a random level, while
- * as many trials as there are other servers are pending. `node bench/fleet-asks.ts [SAMPLER] [TRIALS,…] [SERVERS]`.
+ * What a proposal costs after so many trials, by simulation: a history of random candidates of a
+ * large space, each measured once at a random level, while as many trials as there are other
+ * servers are pending. `node bench/fleet-asks.ts [SAMPLER] [TRIALS,…] [SERVERS]`.
  */
 const [name = 'queueing', counts = '40,100,1000,10000', servers = '64'] = process.argv.slice(2);
 /** The number of timed proposals for each count, each after one more trial. */

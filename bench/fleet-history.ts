@@ -24,9 +24,11 @@ import { judgeJournal } from './fleet-journal.ts';
 import { largeProblem } from './large-problem.ts';
 
 /**
- * One study over many servers to its end, on Temporal's dev server with the real workflow, keeper, conductor and journal. The servers are simulated and
- * a trial takes no time but a pause, so that outcomes come one by one. A person pauses and resumes the study now and then. Says the events and bytes of
- * each history, what the conductor takes, and whether the journal is whole. `node --expose-gc bench/fleet-history.ts [TRIALS] [SERVERS] [PER_SECOND]`.
+ * One study over many servers to its end, on Temporal's dev server with the real workflow, keeper,
+ * conductor and journal. The servers are simulated and a trial takes no time but a pause, so that
+ * outcomes come one by one. A person pauses and resumes the study now and then. Says the events and
+ * bytes of each history, what the conductor takes, and whether the journal is whole.
+ * `node --expose-gc bench/fleet-history.ts [TRIALS] [SERVERS] [PER_SECOND]`.
  */
 const [trials = '10000', servers = '64', perSecond = '20'] = process.argv.slice(2);
 /** Temporal ends a workflow at these limits, and warns at a fifth of them. */

@@ -7,7 +7,10 @@ const MAX_RSS = /maxRSS (\d+)/;
 /** Makes a process say its peak memory at its end. */
 const SAYS_MEMORY = `--import=data:text/javascript,${encodeURIComponent("process.on('exit', () => console.error('maxRSS ' + process.resourceUsage().maxRSS))")}`;
 
-/** Reads the journal of a long study as its users do. Returns what is wrong with it, and what reading it costs, in words. */
+/**
+ * Reads the journal of a long study as its users do. Returns what is wrong with it, and what
+ * reading it costs, in words.
+ */
 export async function judgeJournal(folder: string, trials: number): Promise<readonly string[]> {
   const beginMs = performance.now();
   const records = await readJournal(`${folder}/journal.jsonl`);

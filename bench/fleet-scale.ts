@@ -6,8 +6,9 @@ import { playFleet } from '../test/support/virtual-fleet.ts';
 import { largeProblem } from './large-problem.ts';
 
 /**
- * What one study over many servers costs who conducts it, by simulation: a made-up model with a large space on many servers in virtual time. Says, by the
- * number of trials so far, how long the sampler takes for a proposal and the whole of a trial takes of the conductor's CPU.
+ * What one study over many servers costs who conducts it, by simulation: a made-up model with a
+ * large space on many servers in virtual time. Says, by the number of trials so far, how long the
+ * sampler takes for a proposal and the whole of a trial takes of the conductor's CPU.
  * `node bench/fleet-scale.ts [SAMPLER] [TRIALS] [SERVERS]`.
  */
 const [name = 'queueing', trials = '10000', servers = '64'] = process.argv.slice(2);

@@ -6,8 +6,9 @@ import { makeSampler, type SamplerName } from '../src/study/search/samplers/regi
 import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
 
 /**
- * What several servers are worth, in virtual time: whole studies on the made-up models of `bench-search`, over 1, 2, 4 and 8 servers whose
- * speeds differ by 10 % (standard deviation), with as many trials each. `node bench/fleet.ts [SAMPLER] [TRIALS] [MODELS] [SERVERS,…]`.
+ * What several servers are worth, in virtual time: whole studies on the made-up models of
+ * `bench-search`, over 1, 2, 4 and 8 servers whose speeds differ by 10 % (standard deviation), with
+ * as many trials each. `node bench/fleet.ts [SAMPLER] [TRIALS] [MODELS] [SERVERS,…]`.
  */
 const [sampler = 'queueing', trials = '16', models = '2', counts = '1,2,4,8'] = process.argv.slice(2);
 /** The spread of the servers' speeds in a group, as a standard deviation of logarithms. */

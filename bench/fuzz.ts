@@ -17,10 +17,12 @@ import { parseArgs } from 'node:util';
 import { BlockCoverage } from '../test/support/block-coverage.ts';
 
 /**
- * A million damaged inputs for each parser of what is not ours, guided by V8's block coverage: `npm run bench:fuzz -- --at 4`. Each parser has a process of
- * its own, below 1 GB of heap. An input that fails, that is read for longer than 20 s, or that ends the process becomes an example in
- * `test/fuzz/examples`. `--only` chooses parsers by a part of their names, `--seed` other inputs (the date, unless given), `--minutes` ends each parser
- * earlier, `--corpus` names a folder that keeps the inputs that reached new code, `--log` a file for the figures.
+ * A million damaged inputs for each parser of what is not ours, guided by V8's block coverage:
+ * `npm run bench:fuzz -- --at 4`. Each parser has a process of its own, below 1 GB of heap. An
+ * input that fails, that is read for longer than 20 s, or that ends the process becomes an example
+ * in `test/fuzz/examples`. `--only` chooses parsers by a part of their names, `--seed` other inputs
+ * (the date, unless given), `--minutes` ends each parser earlier, `--corpus` names a folder that
+ * keeps the inputs that reached new code, `--log` a file for the figures.
  */
 const { values } = parseArgs({
   options: {
@@ -53,7 +55,10 @@ const { parsers } = await import('../test/fuzz/parsers/registry.ts');
 if (values.parser === undefined) await all();
 else await one(values.parser);
 
-/** Runs each in its process, and looks after the input that it reads: a process that hangs or dies cannot say which it was. */
+/**
+ * Runs each in its process, and looks after the input that it reads: a process that hangs or dies
+ * cannot say which it was.
+ */
 async function all(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tritune-fuzz-'));
   const queue = parsers.filter(({ name }) => name.includes(values.only));

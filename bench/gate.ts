@@ -11,15 +11,19 @@ import { makeModelRepository } from '../test/support/real-triton.ts';
 import { outputOf } from './client-run.ts';
 
 /**
- * The gate of CI on a real Triton: `npm run bench:gate`. One server has the sleeping model as it is, another one the same with executions that take a
- * ninth longer, so that it serves a tenth less. Both are measured in turn, as docs/ci.md has it; then each measurement of the first is
- * compared with the next one of it, of which none should fail, and with that of the second, of which all should. `TRITUNE_BENCH_PAIRS`
- * (20) is how many of each, half a minute a measurement.
+ * The gate of CI on a real Triton: `npm run bench:gate`. One server has the sleeping model as it
+ * is, another one the same with executions that take a ninth longer, so that it serves a tenth
+ * less. Both are measured in turn, as docs/ci.md has it; then each measurement of the first is
+ * compared with the next one of it, of which none should fail, and with that of the second, of
+ * which all should. `TRITUNE_BENCH_PAIRS` (20) is how many of each, half a minute a measurement.
  */
 const PAIRS = Number(process.env.TRITUNE_BENCH_PAIRS ?? 20);
 const MODEL = 'sleeper';
 const LEVELS = '8:48:8';
-/** Seconds of an execution that make the served rate a tenth lower: the model sleeps for 2.05 ms, and some of the overhead grows with it. */
+/**
+ * Seconds of an execution that make the served rate a tenth lower: the model sleeps for 2.05 ms,
+ * and some of the overhead grows with it.
+ */
 const EXECUTION_SECONDS = 0.0022;
 const PLANTED_SHARE = 0.1;
 

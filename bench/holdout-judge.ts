@@ -25,7 +25,10 @@ export interface Pick {
   readonly best: SummaryPoint;
 }
 
-/** A pick beside the best of the grid; ratios of throughput within a round, as medians over the rounds. */
+/**
+ * A pick beside the best of the grid; ratios of throughput within a round, as medians over the
+ * rounds.
+ */
 export interface Judged {
   readonly pick: Pick;
   /** The most that its config serves within the budget at any level that was measured. */

@@ -7,7 +7,10 @@ import type { Assignment, SearchSpace } from '../src/space/types.ts';
 
 const directory = join(import.meta.dirname, 'holdouts');
 
-/** The p99 budget of each model, in milliseconds. Chosen before any measurement: about five requests' latency. */
+/**
+ * The p99 budget of each model, in milliseconds. Chosen before any measurement: about five
+ * requests' latency.
+ */
 const BUDGET_MS: Readonly<Record<string, number>> = {
   convnet: 20,
   quantised: 15,
@@ -16,7 +19,10 @@ const BUDGET_MS: Readonly<Record<string, number>> = {
   ranker: 30,
   refill: 40,
 };
-/** The swept part of the space, and the requests in flight. Parameters not listed take all of their values. */
+/**
+ * The swept part of the space, and the requests in flight. Parameters not listed take all of their
+ * values.
+ */
 const SWEPT: Readonly<Record<string, readonly unknown[]>> = {
   max_batch_size: [1, 8, 32],
   queue_delay_us: [0, 2000],

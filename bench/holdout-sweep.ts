@@ -78,7 +78,10 @@ const nothingYet = (assignment: Assignment): Swept => ({
   refused: null,
 });
 
-/** Returns the highest throughput of a config within the budget, from medians over the rounds; undefined if no level keeps it. */
+/**
+ * Returns the highest throughput of a config within the budget, from medians over the rounds;
+ * undefined if no level keeps it.
+ */
 export function worthOf({ levels }: Swept, budgetMs: number): (ClientReading & { readonly level: number }) | undefined {
   const known = levels.filter(({ readings }) => readings.length > 0);
   return bestWithin(

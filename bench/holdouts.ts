@@ -11,9 +11,11 @@ import { neutralClient } from './neutral-client.ts';
 import { tuneRun } from './tune-run.ts';
 
 /**
- * What studies are worth on models that the search was never changed by: `npm run bench:holdouts`. Six real models, each swept once by
- * a neutral client (`h2load`); the grids are kept in `holdouts/grids`. Each is tuned with three seeds, and what the studies pick is then
- * measured in turn with the four best configs of the grid. About eight minutes for a model, and ten more where it must be swept.
+ * What studies are worth on models that the search was never changed by: `npm run bench:holdouts`.
+ * Six real models, each swept once by a neutral client (`h2load`); the grids are kept in
+ * `holdouts/grids`. Each is tuned with three seeds, and what the studies pick is then measured in
+ * turn with the four best configs of the grid. About eight minutes for a model, and ten more where
+ * it must be swept.
  *
  * - `TRITUNE_BENCH_MODELS` chooses some of them.
  * - `TRITUNE_BENCH_ROUNDS` (3) is how often each config is measured.

@@ -21,10 +21,13 @@ import { startHostileServer } from '../test/support/hostile-server.ts';
 import type { StudyEnd, StudyOrder } from './hostile-studies.ts';
 
 /**
- * Studies against a server whose answers lie: `npm run bench:hostile -- --studies 10000 --seed 1 --log FILE`. Half of them have each field of each answer
- * by each odd value, over gRPC and HTTP; the others change two fields at once, from a random answer on. A study must end within twice its time budget, not
- * counting the time in which its process waited for a core, with a code or done, in a process below 1 GB, with a journal that can be read; the model must
- * be as it was, or the study says that it is not. The log gets a line for each study; those that it has are not run again, so that pieces add up.
+ * Studies against a server whose answers lie:
+ * `npm run bench:hostile -- --studies 10000 --seed 1 --log FILE`. Half of them have each field of
+ * each answer by each odd value, over gRPC and HTTP; the others change two fields at once, from a
+ * random answer on. A study must end within twice its time budget, not counting the time in which
+ * its process waited for a core, with a code or done, in a process below 1 GB, with a journal that
+ * can be read; the model must be as it was, or the study says that it is not. The log gets a line
+ * for each study; those that it has are not run again, so that pieces add up.
  */
 const { values } = parseArgs({
   options: {
@@ -148,7 +151,10 @@ function count({ case: name, code, isAsBefore, found, ...end }: Outcome): void {
 for (const outcome of kept) count(outcome);
 const again: HostileCase[] = [];
 
-/** Runs the case on a server that nobody else uses, and looks for faults; `isAlone`: nothing else runs. */
+/**
+ * Runs the case on a server that nobody else uses, and looks for faults; `isAlone`: nothing else
+ * runs.
+ */
 async function play(each: HostileCase, studies: Studies, isAlone: boolean): Promise<void> {
   const server = await startHostileServer(hostileProfile);
   const sound = connectGrpc(server.soundUrl, { defaultTimeoutMs: 20_000 });
@@ -164,10 +170,12 @@ async function play(each: HostileCase, studies: Studies, isAlone: boolean): Prom
   await sound.close();
   await server.close();
   const code = end?.code ?? 'HUNG';
-  // What takes long or much memory beside others may only have waited for them, or shared with them.
+  // What takes long or much memory beside others may only have waited for them, or shared with
+  // them.
   const isLate = end === null || netSeconds(end) > LIMIT_S;
   const isHeavy = (end?.peakBytes ?? 0) > LIMIT_BYTES;
-  // A study that could not restore its model leaves a note on that for the address, which the next server may have.
+  // A study that could not restore its model leaves a note on that for the address, which the next
+  // server may have.
   const isMixedUp = code === 'MODEL_LEFT_CHANGED';
   if ((isLate || isHeavy || isMixedUp) && !isAlone) {
     again.push(each);

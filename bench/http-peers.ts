@@ -95,7 +95,9 @@ const autocannon = (directory: string): HttpClient => ({
   },
 });
 
-/** Us and those of the others that this machine can have, fetched into the directory on first use. */
+/**
+ * Us and those of the others that this machine can have, fetched into the directory on first use.
+ */
 export async function httpClients(directory: string, note: (line: string) => void): Promise<readonly HttpClient[]> {
   await mkdir(directory, { recursive: true });
   const fetched = async (clients: readonly HttpClient[], sign: string, fetch: () => Promise<void>) => {

@@ -1,8 +1,9 @@
 import { createServer, type Socket } from 'node:net';
 
 /**
- * An HTTP server that answers every request without a body with the same few bytes and does next to nothing else. It tells
- * its port to the process that started it, and at every message how many requests it has answered.
+ * An HTTP server that answers every request without a body with the same few bytes and does next to
+ * nothing else. It tells its port to the process that started it, and at every message how many
+ * requests it has answered.
  */
 const REPLY = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}', 'latin1');
 const HEAD_END = '\r\n\r\n';

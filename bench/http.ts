@@ -12,9 +12,10 @@ import { cpuNsOf, outputOf } from './client-run.ts';
 import { type HttpClient, type HttpReport, httpClients, RUN_S } from './http-peers.ts';
 
 /**
- * Our plain-HTTP mode, hey, wrk and autocannon in turn on a server that does nothing: `npm run bench:http`. Figures are
- * medians; a ratio is the median of the ratios of each round, with their range. `TRITUNE_BENCH_ROUNDS` (3) sets the number
- * of rounds; they take about 35 seconds each.
+ * Our plain-HTTP mode, hey, wrk and autocannon in turn on a server that does nothing:
+ * `npm run bench:http`. Figures are medians; a ratio is the median of the ratios of each round,
+ * with their range. `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds; they take about 35
+ * seconds each.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const CONCURRENCIES = [1, 64] as const;
@@ -42,7 +43,8 @@ const figures: readonly Figure[] = [
   { name: 'throughput', unit: '/s', higher: true, of: (r) => r.perSecond, against: ['hey', 'wrk', 'autocannon'] },
   { name: 'CPU per request', unit: 'us', higher: false, of: (r) => r.cpuUs, against: ['hey', 'wrk', 'autocannon'] },
   { name: 'p50 latency', unit: 'us', higher: false, of: (r) => r.p50Us, against: ['wrk'] },
-  // wrk adds to its latencies what it supposes that stalls kept it from sending: they are no longer those of its requests.
+  // wrk adds to its latencies what it supposes that stalls kept it from sending: they are no longer
+  // those of its requests.
   { name: 'p99 latency', unit: 'us', higher: false, of: (r) => r.p99Us, against: ['hey'] },
 ];
 
@@ -97,7 +99,10 @@ async function observe(pid: number, before: number): Promise<Pick<Reading, 'perS
 
 type Readings = ReadonlyMap<string, Reading[]>;
 
-/** One row of the table: every client's median, and us against the best of those that can be compared with. */
+/**
+ * One row of the table: every client's median, and us against the best of those that can be
+ * compared with.
+ */
 function rowOf(figure: Figure, concurrency: number, readings: Readings, names: readonly string[]): string {
   const values = (name: string): number[] => (readings.get(name) ?? []).map(figure.of);
   const cell = (name: string): string => `${brief(median(values(name)))} ${figure.unit}`;

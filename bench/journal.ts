@@ -18,8 +18,9 @@ import { writeJournal } from '../test/support/write-journal.ts';
 import { play } from '../test/tuner/world.ts';
 
 /**
- * What a journal of many trials costs: to open, to resume until the next candidate is chosen, by sampler, to show and to
- * report: node bench/journal.ts, or with TRITUNE_BENCH_TRIALS=1000,5000 and TRITUNE_BENCH_SAMPLERS=grid,random.
+ * What a journal of many trials costs: to open, to resume until the next candidate is chosen, by
+ * sampler, to show and to report: node bench/journal.ts, or with TRITUNE_BENCH_TRIALS=1000,5000 and
+ * TRITUNE_BENCH_SAMPLERS=grid,random.
  */
 
 const TRIALS = (process.env.TRITUNE_BENCH_TRIALS ?? '1000,5000').split(',').map(Number);
@@ -85,10 +86,12 @@ async function resumed(path: string, name: (typeof samplerNames)[number]): Promi
   const { journal, records: earlier } = await resumeJournal(path);
   try {
     const options = { seed: 1, goal: longGoal, levels };
-    // What is kept of a space is kept with the space: each round has one of its own, as each process has.
+    // What is kept of a space is kept with the space: each round has one of its own, as each
+    // process has.
     const view = viewSpace(spaceFromJson(longSpace.definition), originalOf(originalConfig));
     const sampler = makeSampler(name, view, options);
-    // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed, limits, proposed, started.
+    // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed,
+    // limits, proposed, started.
     const plan = { earlier, build: view.build, maxTrials: Number.POSITIVE_INFINITY };
     await play({ plan, goal: longGoal, parts: { sampler }, abortAt: 4 });
   } finally {

@@ -10,15 +10,19 @@ import { KilledStudy } from './kills/study.ts';
 import { kinds } from './kills/subjects.ts';
 
 /**
- * Kills tritune (SIGKILL) while it tunes a real Triton: `npm run bench:kills -- --kills 1000`. A third of the kills fall at any moment of a run, the
- * others are aimed: into a load, an upload, a restore, a write to the journal. After each the journal must have all that was written, the next run must
- * not take what is served for the original config, and `tritune restore`, `--resume` or `--restore-first` must bring the server back, byte for byte.
+ * Kills tritune (SIGKILL) while it tunes a real Triton: `npm run bench:kills -- --kills 1000`. A
+ * third of the kills fall at any moment of a run, the others are aimed: into a load, an upload, a
+ * restore, a write to the journal. After each the journal must have all that was written, the next
+ * run must not take what is served for the original config, and `tritune restore`, `--resume` or
+ * `--restore-first` must bring the server back, byte for byte.
  *
- * - `--kills N` (100): of all kinds together. Results are appended to `--results FILE` (kills.jsonl), and those of earlier calls count.
+ * - `--kills N` (100): of all kinds together. Results are appended to `--results FILE`
+ *   (kills.jsonl), and those of earlier calls count.
  * - `--minutes N` ends after that time; the next call goes on.
- * - `--only single,variants` chooses kinds: single, ensemble, bls, co-located, variants, capacity, fleet. The fleet comes last: workers, agents, tuners,
- *   Temporal and Tritons are killed, and started again. TRITUNE_BENCH_TRIALS (16), TRITUNE_BENCH_STUDIES (1, at once) and TRITUNE_BENCH_BETWEEN_MS
- *   (8000) are for fleets.
+ * - `--only single,variants` chooses kinds: single, ensemble, bls, co-located, variants, capacity,
+ *   fleet. The fleet comes last: workers, agents, tuners, Temporal and Tritons are killed, and
+ *   started again. TRITUNE_BENCH_TRIALS (16), TRITUNE_BENCH_STUDIES (1, at once) and
+ *   TRITUNE_BENCH_BETWEEN_MS (8000) are for fleets.
  * - `--seed S` (1) of the moments.
  */
 const all = [...kinds, 'fleet'] as const;

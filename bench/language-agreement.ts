@@ -9,9 +9,10 @@ import type { Measurement } from '../src/profiler/measurement.ts';
 import { AIPERF, aiperfOptions, writeTokenizer } from './aiperf.ts';
 
 /**
- * Times of tokens by tritune and by AIPerf, in turn, on the same server with the same prompts: `npm run bench:language-agreement`, with
- * `TRITUNE_BENCH_AIPERF` as for `language-client.ts`. The server is the emulator, or the one that `TRITUNE_BENCH_SERVER` (HOST:PORT) names.
- * Prints the ratio of the medians, ours to theirs. `TRITUNE_BENCH_ROUNDS` (3), of about a minute each.
+ * Times of tokens by tritune and by AIPerf, in turn, on the same server with the same prompts:
+ * `npm run bench:language-agreement`, with `TRITUNE_BENCH_AIPERF` as for `language-client.ts`. The
+ * server is the emulator, or the one that `TRITUNE_BENCH_SERVER` (HOST:PORT) names. Prints the
+ * ratio of the medians, ours to theirs. `TRITUNE_BENCH_ROUNDS` (3), of about a minute each.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const CONCURRENCY = 4;
@@ -22,7 +23,10 @@ const LIMIT_MS = 240_000;
 const run = promisify(execFile);
 const main = resolve(import.meta.dirname, '../src/cli/main.ts');
 
-/** Medians in milliseconds. What AIPerf calls its inter-token latency is the time per output token here, and its inter-chunk latency the gap. */
+/**
+ * Medians in milliseconds. What AIPerf calls its inter-token latency is the time per output token
+ * here, and its inter-chunk latency the gap.
+ */
 interface Medians {
   readonly ttft: number;
   readonly itl: number;

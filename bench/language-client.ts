@@ -11,11 +11,13 @@ import type { Measurement } from '../src/profiler/measurement.ts';
 import { AIPERF, aiperfOptions, writeTokenizer } from './aiperf.ts';
 
 /**
- * The load generator's own CPU for each token of a streamed reply, beside AIPerf's, on a server that does next to nothing:
- * `npm run bench:language-client`. `TRITUNE_BENCH_AIPERF` is the path of its command (`pip install aiperf==0.13.*` in an environment of its own);
- * without it only ours is measured. Each client runs twice, for few and for many requests, and what the many cost more is divided by
- * their tokens: starting, and making prompts, is nobody's figure. Then it reads a thousand streams at once in one thread.
- * `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds, of about a minute each.
+ * The load generator's own CPU for each token of a streamed reply, beside AIPerf's, on a server
+ * that does next to nothing: `npm run bench:language-client`. `TRITUNE_BENCH_AIPERF` is the path of
+ * its command (`pip install aiperf==0.13.*` in an environment of its own); without it only ours is
+ * measured. Each client runs twice, for few and for many requests, and what the many cost more is
+ * divided by their tokens: starting, and making prompts, is nobody's figure. Then it reads a
+ * thousand streams at once in one thread. `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds, of
+ * about a minute each.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const TICK_MS = 20;
@@ -54,7 +56,10 @@ const aiperf = (command: string, tokenizer: string): Client => ({
   ],
 });
 
-/** CPU seconds of all processes that this one started and that have ended, and of those that they started. */
+/**
+ * CPU seconds of all processes that this one started and that have ended, and of those that they
+ * started.
+ */
 function endedCpuS(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
   const [user, system] = [fields[13], fields[14]].map(Number) as [number, number];

@@ -12,7 +12,10 @@ import { readJournal } from '../src/study/records/journal.ts';
 
 const main = resolve(import.meta.dirname, '../src/cli/main.ts');
 
-/** A candidate as the rounds of a judgement saw it: ln(tokens/s) by round, NaN where nothing was measured, and in how many it kept the limits. */
+/**
+ * A candidate as the rounds of a judgement saw it: ln(tokens/s) by round, NaN where nothing was
+ * measured, and in how many it kept the limits.
+ */
 export interface JudgedCandidate {
   readonly candidate: Assignment;
   readonly logs: readonly number[];
@@ -20,8 +23,9 @@ export interface JudgedCandidate {
 }
 
 /**
- * Measures these candidates in turn, `rounds` times, by grid searches of nothing else. `options` are those of the search, with `--space` among
- * them. Every round starts each candidate once, so a drift of the machine meets all of them alike.
+ * Measures these candidates in turn, `rounds` times, by grid searches of nothing else. `options`
+ * are those of the search, with `--space` among them. Every round starts each candidate once, so a
+ * drift of the machine meets all of them alike.
  */
 export async function judgeInTurn(
   candidates: readonly Assignment[],
@@ -51,7 +55,10 @@ export async function judgeInTurn(
   return judged;
 }
 
-/** What `one` is worth beside `other`: the median over the rounds of the ratio of their figures in the same round. */
+/**
+ * What `one` is worth beside `other`: the median over the rounds of the ratio of their figures in
+ * the same round.
+ */
 export function worthBeside(one: JudgedCandidate, other: JudgedCandidate): number {
   const ratios = one.logs.map((log, round) => Math.exp(log - (other.logs[round] as number)));
   return median(ratios.filter(Number.isFinite));

@@ -1,9 +1,10 @@
 import { createServer, type Socket } from 'node:net';
 
 /**
- * An OpenAI server that does next to nothing. Every reply has as many pieces as its request's `max_tokens`. Each running reply gets one piece per
- * tick, in a separate write, as from an engine with continuous batching. It sends its port to the process that started it, and with every message
- * the number of pieces sent so far. `TICK_MS` is the time between two ticks.
+ * An OpenAI server that does next to nothing. Every reply has as many pieces as its request's
+ * `max_tokens`. Each running reply gets one piece per tick, in a separate write, as from an engine
+ * with continuous batching. It sends its port to the process that started it, and with every
+ * message the number of pieces sent so far. `TICK_MS` is the time between two ticks.
  */
 const TICK_MS = Number(process.env.TICK_MS ?? 20);
 const HEAD_END = '\r\n\r\n';

@@ -9,7 +9,10 @@ import { realTriton, startRealTriton } from '../test/support/real-triton.ts';
 /** A real language model with 24 candidates, and a goal that rules some of them out. */
 export interface LanguageSubject {
   readonly name: string;
-  /** Options of `tune` about the server, the space, the goal and the traffic. `close` ends what was started for them. */
+  /**
+   * Options of `tune` about the server, the space, the goal and the traffic. `close` ends what was
+   * started for them.
+   */
   open(): Promise<{ readonly options: readonly string[]; close(): Promise<void> }>;
 }
 
@@ -18,7 +21,10 @@ const asked = [
   ...['-m', 'smollm2', '--concurrency', '4:4', '--input-tokens', '24', '--output-tokens', '6', '--prompts', '64'],
   ...['--precision', '10', '--objective', 'output-token-throughput'],
 ];
-/** For a machine that does nothing else: two threads of llama.cpp wait for each other at every layer, and for whoever else runs. */
+/**
+ * For a machine that does nothing else: two threads of llama.cpp wait for each other at every
+ * layer, and for whoever else runs.
+ */
 const limits = ['--constraint', 'ttft<=700ms', '--constraint', 'itl<=400ms'];
 
 async function spaceFile(text: string): Promise<string> {

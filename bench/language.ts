@@ -14,9 +14,10 @@ import { type JudgedCandidate, judgeInTurn, worthBeside } from './language-judge
 import { type LanguageSubject, languageSubjects } from './language-subjects.ts';
 
 /**
- * Tunes real language models with at most ten starts, and compares what is picked with the best of a search through all candidates: one
- * measurement of each scatters by a tenth, so both are then measured in turn, for `TRITUNE_BENCH_ROUNDS` (8). Works in pieces of so many
- * seconds, `TRITUNE_BENCH_PIECE` (270), and goes on where it was when it is run again with the same folder:
+ * Tunes real language models with at most ten starts, and compares what is picked with the best of
+ * a search through all candidates: one measurement of each scatters by a tenth, so both are then
+ * measured in turn, for `TRITUNE_BENCH_ROUNDS` (8). Works in pieces of so many seconds,
+ * `TRITUNE_BENCH_PIECE` (270), and goes on where it was when it is run again with the same folder:
  * `node bench/language.ts FOLDER [openai|triton|dynamo]`.
  */
 const STARTS = 10;
@@ -34,7 +35,10 @@ for (const subject of languageSubjects.filter(({ name }) => only === undefined |
   }
 }
 
-/** Runs what is left of both searches of a subject, and prints how they compare. Returns false where time ran out. */
+/**
+ * Runs what is left of both searches of a subject, and prints how they compare. Returns false where
+ * time ran out.
+ */
 async function study(subject: LanguageSubject): Promise<boolean> {
   const directories = ['grid', 'search'].map((name) => resolve(folder, `${subject.name}-${name}`)) as [string, string];
   const [grid, search] = directories;

@@ -8,7 +8,10 @@ const BUDGET_MS = 200;
 const fp16 = { parameters: { precision: { string_value: 'FP16' } } };
 const graphs = { optimization: { cuda: { graphs: true } } };
 
-/** A made-up model with a space of 13,056 candidates, for studies of thousands of trials. Its optimum is not known. */
+/**
+ * A made-up model with a space of 13,056 candidates, for studies of thousands of trials. Its
+ * optimum is not known.
+ */
 export function largeProblem(): BudgetedProblem {
   const base = scenario(SCENARIO);
   const space = candidateOver({

@@ -15,9 +15,10 @@ import type { Transport } from '../src/loadgen/types.ts';
 import { limitedSends, newSendLimits, SendThrottle } from '../src/loadgen/workers/send-limits.ts';
 
 /**
- * What one thread of the load generator holds, against a gRPC server that does nothing: requests in flight, rate, size
- * of a request, and memory over time. `npm run bench:load-limits`; each run has a process of its own.
- * `TRITUNE_BENCH_MINUTES` (3) is the time for which memory is watched; `limit-cost` as argument measures only the last figure.
+ * What one thread of the load generator holds, against a gRPC server that does nothing: requests in
+ * flight, rate, size of a request, and memory over time. `npm run bench:load-limits`; each run has
+ * a process of its own. `TRITUNE_BENCH_MINUTES` (3) is the time for which memory is watched;
+ * `limit-cost` as argument measures only the last figure.
  */
 const MINUTES = Number(process.env.TRITUNE_BENCH_MINUTES ?? 3);
 const IN_FLIGHT = [1_000, 10_000, 50_000, 100_000, 200_000];

@@ -8,9 +8,10 @@ import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } fro
 import { perfAnalyzer } from './peers.ts';
 
 /**
- * Model Analyzer's quick search in remote mode on a real Triton, once with `tritune-perf-analyzer` in perf_analyzer's place
- * and once with perf_analyzer: `npm run bench:model-analyzer`. Prints how long each took and its best rows. It shows
- * that our program can stand in for the other one; the search is Model Analyzer's both times. About ten minutes.
+ * Model Analyzer's quick search in remote mode on a real Triton, once with `tritune-perf-analyzer`
+ * in perf_analyzer's place and once with perf_analyzer: `npm run bench:model-analyzer`. Prints how
+ * long each took and its best rows. It shows that our program can stand in for the other one; the
+ * search is Model Analyzer's both times. About ten minutes.
  */
 const MODEL = 'sleeper';
 const BUDGET_MS = 8;

@@ -16,9 +16,9 @@ const run = promisify(execFile);
 const PACKAGES = ['nghttp2-client', 'libnghttp2-14', 'libev4', 'libjemalloc2', 'libc-ares2'];
 const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 /**
- * A run is so many requests, not so much time: `h2load` cuts off what is under way when its time is over, and Triton 2.51
- * was gone after such runs, twice. Where no rate is given, a first run tells how many the second takes; the sixth that it begins
- * with does not count.
+ * A run is so many requests, not so much time: `h2load` cuts off what is under way when its time is
+ * over, and Triton 2.51 was gone after such runs, twice. Where no rate is given, a first run tells
+ * how many the second takes; the sixth that it begins with does not count.
  */
 const USUAL_LENGTH: RunLength = { seconds: 3 };
 const FIRST_REQUESTS = 1000;
@@ -26,7 +26,10 @@ const FIRST_REQUESTS = 1000;
 const MIN_REQUESTS = 500;
 const WARM_UP = 1 / 6;
 const TIMEOUT_MS = 60_000;
-/** The server must have answered this share of what the client counted: `h2load` does not look at gRPC's own status. */
+/**
+ * The server must have answered this share of what the client counted: `h2load` does not look at
+ * gRPC's own status.
+ */
 const MIN_SERVED = 0.98;
 
 /** For how long, about; at so many requests a second, where that is known beforehand. */
@@ -44,8 +47,9 @@ export type NeutralClient = (
 ) => Promise<ClientReading>;
 
 /**
- * `h2load`, nghttp2's load generator, as a judge that neither side has written and that leaves the machine to the server: it
- * sends one `ModelInfer` of random inputs, over one HTTP/2 connection. Fetched into the directory on first use.
+ * `h2load`, nghttp2's load generator, as a judge that neither side has written and that leaves the
+ * machine to the server: it sends one `ModelInfer` of random inputs, over one HTTP/2 connection.
+ * Fetched into the directory on first use.
  */
 export async function neutralClient(directory: string): Promise<NeutralClient> {
   await unpackDebian(directory, PACKAGES, 'usr/bin/h2load');

@@ -3,9 +3,10 @@ import { FrameReader } from '../src/http2/frame-reader.ts';
 import { DATA, END_STREAM, HEADERS, PING, SETTINGS } from '../src/http2/frames.ts';
 
 /**
- * A gRPC server that answers every call with the same small message and does next to nothing else, so that a client
- * is what limits a run against it. It listens on a free port of the loopback and prints the port. With an argument it
- * answers that many milliseconds late, so that many calls are in flight.
+ * A gRPC server that answers every call with the same small message and does next to nothing else,
+ * so that a client is what limits a run against it. It listens on a free port of the loopback and
+ * prints the port. With an argument it answers that many milliseconds late, so that many calls are
+ * in flight.
  */
 const holdMs = Number(process.argv[2] ?? 0);
 

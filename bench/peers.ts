@@ -9,7 +9,10 @@ import { isThere } from './debian.ts';
 
 const run = promisify(execFile);
 
-/** NVIDIA's load generator as PyPI has it: the last release whose wheel of the Triton client carries the binary. */
+/**
+ * NVIDIA's load generator as PyPI has it: the last release whose wheel of the Triton client carries
+ * the binary.
+ */
 const WHEEL = 'tritonclient==2.50.0';
 /** Libraries it needs; the wheel that our Triton is from bundles both, under names of its own. */
 const LIBRARIES = ['libb64.so.0d', 'libcudart.so.12'] as const;
@@ -29,7 +32,10 @@ export async function perfAnalyzer(install: TritonInstall): Promise<PerfAnalyzer
   return peer;
 }
 
-/** A Python interpreter that has NVIDIA's Python clients, in an environment of its own, fetched on first use. */
+/**
+ * A Python interpreter that has NVIDIA's Python clients, in an environment of its own, fetched on
+ * first use.
+ */
 export async function pythonClients(install: TritonInstall): Promise<string> {
   const directory = join(install.directory, 'peers', 'tritonclient');
   const python = join(directory, 'bin', 'python');
@@ -76,7 +82,9 @@ async function linkLibraries(install: TritonInstall, directory: string): Promise
   }
 }
 
-/** Its window is 1.2 times what it is told, and it makes three when any variation counts as stable. */
+/**
+ * Its window is 1.2 times what it is told, and it makes three when any variation counts as stable.
+ */
 const WINDOW_MS = Math.ceil(RUN_MS / 3 / 1.2);
 
 /** Starts it with a load, and with the options for one of its modes. */

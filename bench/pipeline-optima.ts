@@ -6,8 +6,9 @@ import { ALL_PIPELINES, pipelineAt } from '../src/benchmark/pipelines/pipelines.
 import type { KnownBudget } from '../src/benchmark/problem.ts';
 
 /**
- * Finds the optima of the made-up pipelines by long searches over their truth, half an hour of one core, and writes them to
- * `src/benchmark/pipelines/optima.ts`. To be run when a pipeline, or what it truly does, has changed.
+ * Finds the optima of the made-up pipelines by long searches over their truth, half an hour of one
+ * core, and writes them to `src/benchmark/pipelines/optima.ts`. To be run when a pipeline, or what
+ * it truly does, has changed.
  */
 const file = resolve(import.meta.dirname, '../src/benchmark/pipelines/optima.ts');
 
@@ -26,7 +27,10 @@ function textOf(all: typeof found): string {
   );
   return `import type { KnownBudget } from '../problem.ts';
 
-/** The optima of the made-up pipelines within each budget, as long searches over the truth found them: written by bench/pipeline-optima.ts. */
+/**
+ * The optima of the made-up pipelines within each budget, as long searches over the truth found
+ * them: written by bench/pipeline-optima.ts.
+ */
 export const optima: Readonly<Record<string, readonly KnownBudget[]>> = {
 ${rows.join('')}};
 `;

@@ -1,6 +1,9 @@
 import type { StudySpecInput } from '../src/spec/study-spec.ts';
 
-/** Models of the real-server suite that are tuned together, and the part of their space that is searched exhaustively. */
+/**
+ * Models of the real-server suite that are tuned together, and the part of their space that is
+ * searched exhaustively.
+ */
 export interface PipelineSubject {
   readonly name: string;
   /** Models to load when the server starts. */

@@ -14,10 +14,11 @@ import { outputOf } from './client-run.ts';
 import { type PipelineSubject, pipelineSubjects } from './pipeline-subjects.ts';
 
 /**
- * Studies of several models beside an exhaustive search of the same space, on a real Triton: `npm run bench:pipelines`. What a study has found
- * after 20 measurements, for each seed, is measured in turn with the four best of the exhaustive search. Prints the part of the exhaustive best
- * that each pick is worth (95 % asked). `TRITUNE_BENCH_SUBJECTS` (ensemble,bls,tenants) and `TRITUNE_BENCH_SEEDS` (1,2,3) choose what is run.
- * About fifteen minutes for each.
+ * Studies of several models beside an exhaustive search of the same space, on a real Triton:
+ * `npm run bench:pipelines`. What a study has found after 20 measurements, for each seed, is
+ * measured in turn with the four best of the exhaustive search. Prints the part of the exhaustive
+ * best that each pick is worth (95 % asked). `TRITUNE_BENCH_SUBJECTS` (ensemble,bls,tenants) and
+ * `TRITUNE_BENCH_SEEDS` (1,2,3) choose what is run. About fifteen minutes for each.
  */
 const SUBJECTS = pipelineSubjects(process.env.TRITUNE_BENCH_SUBJECTS?.split(','));
 const SEEDS = (process.env.TRITUNE_BENCH_SEEDS ?? '1,2,3').split(',').map(Number);
@@ -114,7 +115,9 @@ async function compare(subject: PipelineSubject, server: LaunchedServer, scratch
   console.log(`${subject.name}: the best of all is ${wordsOf(rivals[0]?.candidate.assignment ?? {})}`);
 }
 
-/** What each config is worth at its best level, by fingerprint: medians over rounds there and back. */
+/**
+ * What each config is worth at its best level, by fingerprint: medians over rounds there and back.
+ */
 async function judge(
   { study, levels }: PipelineSubject,
   server: LaunchedServer,

@@ -1,7 +1,7 @@
 /**
- * Cost of simulating 2,000 requests, for a few policies. With QUEUEING_PEER set to the path of a Python module whose
- * `simulate(arrivals, max_batch, preferred, delay, instances, service)` does the same, both run in turn and the ratio
- * is printed: node bench/queueing.ts
+ * Cost of simulating 2,000 requests, for a few policies. With QUEUEING_PEER set to the path of a
+ * Python module whose `simulate(arrivals, max_batch, preferred, delay, instances, service)` does
+ * the same, both run in turn and the ratio is printed: node bench/queueing.ts
  */
 import { spawnSync } from 'node:child_process';
 import { affineLaw } from '../src/queueing/service-law.ts';
@@ -31,7 +31,10 @@ for (const setUp of setUps) {
 
 type SetUp = (typeof setUps)[number];
 
-/** Evenly spaced arrivals at 80 % of what the set-up can serve with full batches of 2 ms + 0.1 ms per sample. */
+/**
+ * Evenly spaced arrivals at 80 % of what the set-up can serve with full batches of 2 ms + 0.1 ms
+ * per sample.
+ */
 function arrivalsMs({ maxBatchSize, instances }: SetUp): number[] {
   const perMs = (0.8 * instances * maxBatchSize) / (2 + 0.1 * maxBatchSize);
   return Array.from({ length: REQUESTS }, (_, index) => index / perMs);

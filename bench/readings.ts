@@ -23,7 +23,10 @@ export function bestWithin<T extends ClientReading>(readings: readonly T[], budg
   return readings.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput)[0];
 }
 
-/** Returns the throughput within the budget at the best level, in each round; 0 if no level keeps it. */
+/**
+ * Returns the throughput within the budget at the best level, in each round; 0 if no level keeps
+ * it.
+ */
 export function bestByRound(byLevel: ReadingsByLevel, budgetMs: number): number[] {
   const levels = [...byLevel.values()];
   const rounds = Math.max(0, ...levels.map(({ length }) => length));

@@ -8,8 +8,10 @@ import { readWorkload } from '../src/workload/read-workload.ts';
 import type { StudyWorkload, StudyWorkloads } from '../src/workload/study-workloads.ts';
 
 /**
- * What a robust pick is worth: `npm run bench:robust`. Every config of the made-up encoder under examples/robust/steady.yaml and burst.yaml, and whole studies
- * of the default sampler in virtual time: for the even rate alone, for both by the mean, and for both by the worst. `TRITUNE_BENCH_SEEDS` is their number (4).
+ * What a robust pick is worth: `npm run bench:robust`. Every config of the made-up encoder under
+ * examples/robust/steady.yaml and burst.yaml, and whole studies of the default sampler in virtual
+ * time: for the even rate alone, for both by the mean, and for both by the worst.
+ * `TRITUNE_BENCH_SEEDS` is their number (4).
  */
 const seeds = Number(process.env.TRITUNE_BENCH_SEEDS ?? 4);
 

@@ -11,8 +11,9 @@ import { type Reading, read, startOurs } from './client-run.ts';
 import { tuneRun } from './tune-run.ts';
 
 /**
- * CPU per request of the load generator in the measurements of a study, beside the same load generator alone in a process: `npm run
- * bench:study-cost`. Compared are the levels at which a study measured the original config, which both then send to in the same minutes.
+ * CPU per request of the load generator in the measurements of a study, beside the same load
+ * generator alone in a process: `npm run bench:study-cost`. Compared are the levels at which a
+ * study measured the original config, which both then send to in the same minutes.
  */
 interface Subject {
   readonly model: string;
@@ -51,7 +52,10 @@ async function runsAlone(server: LaunchedServer, { model, floats }: Subject, con
   return readings;
 }
 
-/** Prints a line for each level; returns its ratios for the threads that send, and for the whole process. */
+/**
+ * Prints a line for each level; returns its ratios for the threads that send, and for the whole
+ * process.
+ */
 async function compareStudy(server: LaunchedServer, subject: Subject): Promise<(readonly [number, number])[]> {
   const { directory } = await tuneRun(program, server, subject.model, subject.budgetMs);
   const ratios: (readonly [number, number])[] = [];

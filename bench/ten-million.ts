@@ -8,11 +8,12 @@ import { openWorkers } from '../src/loadgen/workers/open-workers.ts';
 import { LatencyHistogram } from '../src/stats/histogram.ts';
 
 /**
- * Ten million requests through real sockets to a server that does nothing, recorded as a measurement records them, with
- * the memory of the process over time: it must not grow with the number of requests.
+ * Ten million requests through real sockets to a server that does nothing, recorded as a
+ * measurement records them, with the memory of the process over time: it must not grow with the
+ * number of requests.
  *
- *   node --expose-gc bench/ten-million.ts
- *   TRITUNE_BENCH_REQUESTS=2e6 TRITUNE_BENCH_PROTOCOL=http TRITUNE_BENCH_THREADS=2 node --expose-gc bench/ten-million.ts
+ *   node --expose-gc bench/ten-million.ts TRITUNE_BENCH_REQUESTS=2e6 TRITUNE_BENCH_PROTOCOL=http
+ *   TRITUNE_BENCH_THREADS=2 node --expose-gc bench/ten-million.ts
  */
 
 const REQUESTS = Number(process.env.TRITUNE_BENCH_REQUESTS ?? 1e7);

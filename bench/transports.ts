@@ -12,11 +12,12 @@ import { openUndici } from '../src/loadgen/transports/undici.ts';
 import type { InferRequest, SendOutcome, Transport } from '../src/loadgen/types.ts';
 
 /**
- * What a request costs over each transport: CPU time of this process per request, and requests per second, in
- * interleaved rounds against one server. Only the ratios mean anything: the rest depends on the machine.
+ * What a request costs over each transport: CPU time of this process per request, and requests per
+ * second, in interleaved rounds against one server. Only the ratios mean anything: the rest depends
+ * on the machine.
  *
- *   node bench/transports.ts                                     against a null server of our own
- *   TRITUNE_BENCH_GRPC=HOST:PORT TRITUNE_BENCH_HTTP=HOST:PORT TRITUNE_BENCH_MODEL=NAME node bench/transports.ts
+ * `node bench/transports.ts` measures against a null server of its own, and against another with
+ * TRITUNE_BENCH_GRPC=HOST:PORT, TRITUNE_BENCH_HTTP=HOST:PORT and TRITUNE_BENCH_MODEL=NAME set.
  */
 
 const CONCURRENCY = Number(process.env.TRITUNE_BENCH_CONCURRENCY ?? 64);
@@ -67,7 +68,10 @@ async function measure(transport: Transport, ms: number): Promise<{ cpuUs: numbe
   return { cpuUs: (user + system) / ended, perSecond: (ended * 1000) / (performance.now() - start) };
 }
 
-/** The least that `node:http2` can do: pre-encoded message, no metadata, nothing looked at but the status. */
+/**
+ * The least that `node:http2` can do: pre-encoded message, no metadata, nothing looked at but the
+ * status.
+ */
 function openNodeHttp2(url: string): Transport {
   const session: ClientHttp2Session = connect(`http://${url}`, { settings: { initialWindowSize: 2 ** 31 - 1 } });
   const encoder = openGrpcLean({ url, timeoutMs: TIMEOUT_MS });

@@ -4,7 +4,10 @@ import type { Side } from './truth-judge.ts';
 import type { Study } from './truth-study.ts';
 import type { Subject } from './truth-subjects.ts';
 
-/** A study beside what the neutral client found of its recommendation; undefined: it recommends nothing that could be measured. */
+/**
+ * A study beside what the neutral client found of its recommendation; undefined: it recommends
+ * nothing that could be measured.
+ */
 export interface Found {
   readonly subject: Subject;
   readonly study: Study;
@@ -21,11 +24,17 @@ interface BestFound {
   readonly inTurn: ClientRatio;
   /** The summary's over the neutral client's, minutes apart. */
   readonly claimed: ClientRatio;
-  /** The most that the config serves within the budget, of the medians, and where; undefined where it keeps it nowhere. */
+  /**
+   * The most that the config serves within the budget, of the medians, and where; undefined where
+   * it keeps it nowhere.
+   */
   readonly worth: (ClientReading & { readonly level: number }) | undefined;
   /** That is the highest level that was measured: it may be worth more. */
   readonly isWorthOpen: boolean;
-  /** The recommended level's throughput over that; and of each round over the round's own, as the median. */
+  /**
+   * The recommended level's throughput over that; and of each round over the round's own, as the
+   * median.
+   */
   readonly share: number | undefined;
   readonly shareByRound: number | undefined;
   /** By the median of the rounds, and in how many of them. */

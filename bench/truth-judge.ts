@@ -46,8 +46,8 @@ export function levelsAround(recommended: number, factors: readonly number[]): n
 }
 
 /**
- * Measures all sides in so many rounds, there and back: A B, B A, A B. What stands at a turn stays loaded; every other load is
- * followed by traffic at the recommended level before anything counts.
+ * Measures all sides in so many rounds, there and back: A B, B A, A B. What stands at a turn stays
+ * loaded; every other load is followed by traffic at the recommended level before anything counts.
  */
 export async function judge(sides: readonly Side[], rounds: number, court: Court): Promise<void> {
   let loaded: Side | null = null;
@@ -77,7 +77,9 @@ async function settle(
   }
 }
 
-/** One reading at every level, and at the recommended one by our client too, next to the other's. */
+/**
+ * One reading at every level, and at the recommended one by our client too, next to the other's.
+ */
 async function visit(side: Side, isBack: boolean, court: Court): Promise<void> {
   const { neutral, server, model } = court;
   let perSecond = side.expected;

@@ -15,7 +15,9 @@ export interface Program {
   readonly file: string;
 }
 
-/** What the load generator took in the windows of a study; undefined where the build does not say. */
+/**
+ * What the load generator took in the windows of a study; undefined where the build does not say.
+ */
 interface ClientCost {
   /** Medians over the measurements. */
   readonly cpuUsPerRequest: number | undefined;

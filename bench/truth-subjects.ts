@@ -2,13 +2,19 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 
-/** A budget that decides much, and one that leaves room, in milliseconds of p99; both above what a busy machine of two cores does by itself. */
+/**
+ * A budget that decides much, and one that leaves room, in milliseconds of p99; both above what a
+ * busy machine of two cores does by itself.
+ */
 interface Budgets {
   readonly tight: number;
   readonly loose: number;
 }
 
-/** Models of different kinds: two that sleep, two that compute on the cores that everything shares, and one of large inputs. */
+/**
+ * Models of different kinds: two that sleep, two that compute on the cores that everything shares,
+ * and one of large inputs.
+ */
 const BUDGETS_MS: Readonly<Record<string, Budgets>> = {
   sleeper: { tight: 10, loose: 30 },
   mlp_onnx: { tight: 10, loose: 30 },

@@ -12,15 +12,19 @@ import { type Subject, subjects, truthRepository } from './truth-subjects.ts';
 import { linesOf, rowsOf, tableOf, wallTimeRow } from './truth-table.ts';
 
 /**
- * How far to believe a study: `npm run bench:truth`. Five models with two budgets each are tuned on a real Triton. Some minutes
- * after each study, when the next one has run, its best config and the original one are loaded in turn, there and back, and
- * measured by a neutral client (`h2load`) at the recommended level and its neighbours. Counting begins ten seconds after a load,
- * and ratios are taken within rounds. About 25 minutes for all ten.
+ * How far to believe a study: `npm run bench:truth`. Five models with two budgets each are tuned on
+ * a real Triton. Some minutes after each study, when the next one has run, its best config and the
+ * original one are loaded in turn, there and back, and measured by a neutral client (`h2load`) at
+ * the recommended level and its neighbours. Counting begins ten seconds after a load, and ratios
+ * are taken within rounds. About 25 minutes for all ten.
  *
- * - `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,image,buckets,turns) and `TRITUNE_BENCH_BUDGETS` (tight,loose) choose the studies.
+ * - `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,image,buckets,turns) and `TRITUNE_BENCH_BUDGETS`
+ *   (tight,loose) choose the studies.
  * - `TRITUNE_BENCH_ROUNDS` (3) is how often each config is measured again.
- * - `TRITUNE_BENCH_PROGRAM` is the `dist/cli/main.js` that is looked at, this checkout's when not given.
- * - `TRITUNE_BENCH_BEFORE` is that of an earlier build: it runs the same studies, in turn, and its recommendation is measured too.
+ * - `TRITUNE_BENCH_PROGRAM` is the `dist/cli/main.js` that is looked at, this checkout's when not
+ *   given.
+ * - `TRITUNE_BENCH_BEFORE` is that of an earlier build: it runs the same studies, in turn, and its
+ *   recommendation is measured too.
  */
 const { env } = process;
 const SUBJECTS = subjects(env.TRITUNE_BENCH_MODELS?.split(','), env.TRITUNE_BENCH_BUDGETS?.split(','));

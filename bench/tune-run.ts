@@ -15,8 +15,9 @@ export interface TuneRun {
 }
 
 /**
- * Lets a build of tritune, by its `dist/cli/main.js`, tune a model of a server that is there. The files are kept: what a study did
- * is asked when its outcome is odd, and another run would not do it again.
+ * Lets a build of tritune, by its `dist/cli/main.js`, tune a model of a server that is there. The
+ * files are kept: what a study did is asked when its outcome is odd, and another run would not do
+ * it again.
  */
 export async function tuneRun(
   program: string,

@@ -33,7 +33,10 @@ interface Court {
   readonly model: string;
 }
 
-/** Times a recommended level: a config is judged by what it serves within the budget, at whichever of these. */
+/**
+ * Times a recommended level: a config is judged by what it serves within the budget, at whichever
+ * of these.
+ */
 const AROUND = [0.25, 0.35, 0.5, 0.7, 1, 1.4];
 /** Levels nearer to each other than this are one, but for the recommended ones. */
 const APART = 1.12;

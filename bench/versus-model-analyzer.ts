@@ -14,12 +14,14 @@ import { tuneRun } from './tune-run.ts';
 import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged } from './versus-judge.ts';
 
 /**
- * tritune beside Model Analyzer on a real Triton, one after the other on the same machine, each with its own client:
- * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client (`h2load`), all at the same levels,
- * those that were recommended and levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
- * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
- * the other search, 15 to 40 minutes) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
- * the machine's own noise does not decide. About ten minutes for each model and quick search. tritune runs as it is
+ * tritune beside Model Analyzer on a real Triton, one after the other on the same machine, each
+ * with its own client: `npm run bench:versus`. What each recommends is then loaded and measured in
+ * turn by one neutral client (`h2load`), all at the same levels, those that were recommended and
+ * levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more of the
+ * machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and
+ * `TRITUNE_BENCH_MODES` (quick; quick,brute also runs the other search, 15 to 40 minutes) choose
+ * what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that the machine's own
+ * noise does not decide. About ten minutes for each model and quick search. tritune runs as it is
  * installed, from `dist`, which the script builds first.
  */
 const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');

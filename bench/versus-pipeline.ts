@@ -14,11 +14,13 @@ import { tuneRun } from './tune-run.ts';
 import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged } from './versus-judge.ts';
 
 /**
- * tritune beside Model Analyzer's quick search of an ensemble of three models, on a real Triton, one after the other on the same machine:
- * `npm run bench:versus-pipeline`. Model Analyzer starts its own server, because its remote mode loads no variant of a composing model under the
- * name that the ensemble calls. One neutral client judges both, as in `versus-model-analyzer.ts`. `TRITUNE_BENCH_BUDGET_MS` (40) is the p99 to
- * keep, `TRITUNE_BENCH_ROUNDS` (4) how often each is judged.
- * Model Analyzer is told to stop after `TRITUNE_BENCH_ANALYZER_MINUTES` (30), and what it has found by then is judged: its search was not over after 21.
+ * tritune beside Model Analyzer's quick search of an ensemble of three models, on a real Triton,
+ * one after the other on the same machine: `npm run bench:versus-pipeline`. Model Analyzer starts
+ * its own server, because its remote mode loads no variant of a composing model under the name that
+ * the ensemble calls. One neutral client judges both, as in `versus-model-analyzer.ts`.
+ * `TRITUNE_BENCH_BUDGET_MS` (40) is the p99 to keep, `TRITUNE_BENCH_ROUNDS` (4) how often each is
+ * judged. Model Analyzer is told to stop after `TRITUNE_BENCH_ANALYZER_MINUTES` (30), and what it
+ * has found by then is judged: its search was not over after 21.
  */
 const MODEL = 'judge';
 const MEMBERS = ['tokenizer', 'encoder', 'head'];
@@ -51,8 +53,9 @@ async function tritune(server: LaunchedServer): Promise<Advice> {
 }
 
 /**
- * The settings for a server of its own. Its input is not the socket that comes from here: bash, by which Triton starts Python models, takes that for a remote
- * shell and reads `~/.bashrc`, which may put another Python first.
+ * The settings for a server of its own. Its input is not the socket that comes from here: bash, by
+ * which Triton starts Python models, takes that for a remote shell and reads `~/.bashrc`, which may
+ * put another Python first.
  */
 async function localServer(scratch: string): Promise<object> {
   const { binary, backendDirectory, binDirectory, libraryDirectory } = install;
@@ -75,7 +78,8 @@ async function analyzer(order: Omit<Parameters<typeof searchWithAnalyzer>[0], 's
   const outcome = await searchWithAnalyzer({ ...order, server });
   const [best] = outcome.rows;
   if (!best) throw new Error('Model Analyzer recommends nothing');
-  // The names of its variants: `judge_config_3: tokenizer_config_1, encoder_config_0, head_config_2`.
+  // The names of its variants:
+  // `judge_config_3: tokenizer_config_1, encoder_config_0, head_config_2`.
   const [front = '', composing = ''] = (best['Model Config Path'] ?? '').split(': ');
   const configs = await Promise.all(
     [...composing.split(', '), front].map(async (variant) => {

@@ -1,7 +1,9 @@
-// An adapter for a server that is no Triton, for `tritune tune --adapter ./adapter.ts -m words` or `tune({ adapter })`.
+// An adapter for a server that is no Triton, for `tritune tune --adapter ./adapter.ts -m words` or
+// `tune({ adapter })`.
 //
-// The server is made up, and starts here, so that the example runs by itself: it answers over HTTP, with `workers` that
-// work side by side, each on up to `batch` requests at once. Both can be set while it runs, with PUT /settings.
+// The server is made up, and starts here, so that the example runs by itself: it answers over HTTP,
+// with `workers` that work side by side, each on up to `batch` requests at once. Both can be set
+// while it runs, with PUT /settings.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,12 +14,17 @@ interface Settings {
   readonly batch: number;
 }
 
-/** An execution takes this long, and this much more for each request in it and each other busy worker. */
+/**
+ * An execution takes this long, and this much more for each request in it and each other busy
+ * worker.
+ */
 const BASE_MS = 4;
 const PER_REQUEST_MS = 1;
 const PER_WORKER_MS = 1;
 
-/** The made-up server. It refuses more than 8 workers, as one refuses what its memory does not hold. */
+/**
+ * The made-up server. It refuses more than 8 workers, as one refuses what its memory does not hold.
+ */
 async function startServer(): Promise<Server> {
   let settings: Settings = { workers: 1, batch: 1 };
   let busy = 0;

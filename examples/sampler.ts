@@ -1,6 +1,7 @@
 // A sampler of your own, for `tritune tune --sampler ./sampler.ts` or `tune({ sampler })`.
 //
-// It walks: every candidate differs from the best so far in one setting. When none is left, the search is over.
+// It walks: every candidate differs from the best so far in one setting. When none is left, the
+// search is over.
 import type { Assignment, SamplerDefinition, Trial } from 'tritune';
 
 /** How many settings differ between two assignments. */
@@ -17,7 +18,8 @@ function throughputOf({ measurements, chosen, feasible }: Trial): number {
 export const sampler: SamplerDefinition = {
   name: 'walk',
   create: (space) => ({
-    // A pure function: the same history gives the same answer, so that a resumed study goes on as it would have.
+    // A pure function: the same history gives the same answer, so that a resumed study goes on as
+    // it would have.
     ask: ({ trials }) => {
       const best = trials.toSorted((a, b) => throughputOf(b) - throughputOf(a))[0]?.candidate.assignment ?? {};
       const tried = new Set(trials.map(({ candidate }) => candidate.fingerprint));

@@ -2,7 +2,10 @@
 export const CELL = { width: 8.4, height: 18 } as const;
 
 const BRAILLE = 0x2800;
-/** The columns and rows of the eight dots of a braille pattern, by the bit that sets each (Unicode, Braille Patterns). */
+/**
+ * The columns and rows of the eight dots of a braille pattern, by the bit that sets each (Unicode,
+ * Braille Patterns).
+ */
 const dots: readonly (readonly [column: number, row: number])[] = [
   ...([0, 1, 2].map((row) => [0, row]) as [number, number][]),
   ...([0, 1, 2].map((row) => [1, row]) as [number, number][]),
@@ -11,7 +14,10 @@ const dots: readonly (readonly [column: number, row: number])[] = [
 ];
 const DOT_RADIUS = 1.1;
 
-/** Which of its four arms, left, right, up and down, a light line of Unicode's Box Drawing block has. */
+/**
+ * Which of its four arms, left, right, up and down, a light line of Unicode's Box Drawing block
+ * has.
+ */
 const arms: Readonly<Record<string, string>> = {
   '─': 'lr',
   '│': 'ud',
@@ -34,8 +40,9 @@ const dashes = [
 ] as const;
 
 /**
- * The outline of a character that terminals draw themselves, because fonts differ in it: braille dots, blocks and lines. Returns the commands of
- * an SVG path to fill, with the cell's left and top edge at (x, 0); null for a character that a font draws.
+ * The outline of a character that terminals draw themselves, because fonts differ in it: braille
+ * dots, blocks and lines. Returns the commands of an SVG path to fill, with the cell's left and top
+ * edge at (x, 0); null for a character that a font draws.
  */
 export function glyphOutline(character: string, x: number): string | null {
   const code = character.codePointAt(0) ?? 0;
@@ -68,7 +75,10 @@ function brailleOutline(bits: number, x: number): string {
     .join('');
 }
 
-/** Unicode's Block Elements that fill a part of their cell from one edge, in shares of the cell; shades fill all of it. */
+/**
+ * Unicode's Block Elements that fill a part of their cell from one edge, in shares of the cell;
+ * shades fill all of it.
+ */
 function blockOf(code: number): { left: number; top: number; width: number; height: number } | null {
   const eighths = { lower: code - 0x2580, left: 0x2590 - code };
   if (code === 0x2580) return { left: 0, top: 0, width: 1, height: 0.5 };

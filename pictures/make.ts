@@ -8,13 +8,15 @@ import { realStudy } from './study.ts';
 import { movingPicture, stillPicture } from './terminal-svg.ts';
 
 /**
- * Makes the pictures in `docs/pictures` from real runs: `npm run pictures`, or `npm run pictures -- NAME…` for some of them. It takes four
- * minutes on an idle machine.
+ * Makes the pictures in `docs/pictures` from real runs: `npm run pictures`, or
+ * `npm run pictures -- NAME…` for some of them. It takes four minutes on an idle machine.
  *
- * - `demo`: runs the README's demo on a pseudo-terminal, plays its bytes on a terminal in memory (xterm), and draws its cells:
- *   `demo.svg`, which moves, and `screen.svg`, the end of the same run on a larger terminal. It needs python3.
- * - `study`: tunes the model of the tutorial on a real Triton, which it fetches from PyPI on first use. `front.svg` is the chart that `tritune report --plots` wrote,
- *   `report-light.png` and `report-dark.png` the first screen of the study's report in a headless Chromium.
+ * - `demo`: runs the README's demo on a pseudo-terminal, plays its bytes on a terminal in memory
+ *   (xterm), and draws its cells: `demo.svg`, which moves, and `screen.svg`, the end of the same
+ *   run on a larger terminal. It needs python3.
+ * - `study`: tunes the model of the tutorial on a real Triton, which it fetches from PyPI on first
+ *   use. `front.svg` is the chart that `tritune report --plots` wrote, `report-light.png` and
+ *   `report-dark.png` the first screen of the study's report in a headless Chromium.
  * - `rooms`: `rooms.svg` is drawn from the table in docs/architecture.md.
  */
 const root = resolve(import.meta.dirname, '..');

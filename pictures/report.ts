@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launchChromium } from '../test/report/browser/chromium.ts';
 
-/** The part of the page that a reader sees first, in CSS pixels; files have 1.5 times as many, for sharp letters. */
+/**
+ * The part of the page that a reader sees first, in CSS pixels; files have 1.5 times as many, for
+ * sharp letters.
+ */
 const firstScreen = { width: 1000, height: 960, deviceScaleFactor: 1.5 };
 
 /** Takes the first screen of a study's report as `report-light.png` and `report-dark.png`. */

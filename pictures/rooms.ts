@@ -6,8 +6,8 @@ const [WIDTH, ROW, BOX, GAP, LEFT, RIGHT] = [860, 46, 128, 8, 16, 170];
 const HEADER = 34;
 
 /**
- * The rooms of the code as an SVG file: a band for each row of the table in docs/architecture.md, in the table's order. Each box has a room's name and
- * the number of its files in `source`.
+ * The rooms of the code as an SVG file: a band for each row of the table in docs/architecture.md,
+ * in the table's order. Each box has a room's name and the number of its files in `source`.
  */
 export function roomsFigure(rows: readonly RoomRow[], source: string): string {
   const height = HEADER + rows.length * ROW + 12;

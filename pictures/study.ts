@@ -10,8 +10,8 @@ const space = resolve(import.meta.dirname, 'space.yaml');
 const goal = ['--latency-budget', '150', '--concurrency', '1:64', '--space', space, '--max-trials', '12'];
 
 /**
- * Tunes the tutorial's model on a real Triton, which it starts and stops, with another goal and space than there, and writes the report and its charts.
- * Returns the study's directory.
+ * Tunes the tutorial's model on a real Triton, which it starts and stops, with another goal and
+ * space than there, and writes the report and its charts. Returns the study's directory.
  */
 export async function realStudy(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tritune-pictures-'));

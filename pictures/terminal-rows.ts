@@ -31,7 +31,10 @@ export function drawnRows(buffer: IBuffer, size: { readonly columns: number; rea
 /** The classes of the three shades of a block. */
 const shades: Readonly<Record<string, string>> = { '░': 's1', '▒': 's2', '▓': 's3' };
 
-/** The classes of a cell: b for bold, d for dim, c and the number of its colour, s and the number of its shade. */
+/**
+ * The classes of a cell: b for bold, d for dim, c and the number of its colour, s and the number of
+ * its shade.
+ */
 function lookOf(cell: IBufferCell): string {
   const [isBold, isDim, shade] = [cell.isBold() !== 0, cell.isDim() !== 0, shades[cell.getChars()]];
   const colour = cell.isFgPalette() ? `c${cell.getFgColor()}` : null;

@@ -38,8 +38,9 @@ export function stillPicture(rows: readonly string[], setting: Setting): string 
 }
 
 /**
- * The screen over time, as an SVG file that repeats itself by CSS. A row that several frames share is there once. A viewer that plays no CSS, or a
- * reader who asked for less motion, gets the last frame.
+ * The screen over time, as an SVG file that repeats itself by CSS. A row that several frames share
+ * is there once. A viewer that plays no CSS, or a reader who asked for less motion, gets the last
+ * frame.
  */
 export function movingPicture(frames: readonly Frame[], setting: Setting): string {
   const names = new Map<string, string>();

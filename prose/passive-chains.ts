@@ -2,7 +2,10 @@ import type { Root } from 'nlcst';
 import { SKIP, visit } from 'unist-util-visit';
 import type { VFile } from 'vfile';
 
-/** Keeps what `retext-passive` found only as a fault of a sentence that has at least so many passives; one alone is often the shorter way to say it. */
+/**
+ * Keeps what `retext-passive` found only as a fault of a sentence that has at least so many
+ * passives; one alone is often the shorter way to say it.
+ */
 export function passiveChains(least: number) {
   return (tree: Root, file: VFile): void => {
     const isPassive = ({ source }: { readonly source?: string | undefined }): boolean => source === 'retext-passive';

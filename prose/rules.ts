@@ -11,8 +11,8 @@ import { passiveChains } from './passive-chains.ts';
 import { weaselWords } from './weasel-words.ts';
 
 /**
- * What `npm run prose` checks after the spelling: that every link leads to a file or a heading of the repository, and the faults of English that a
- * machine finds without false alarms.
+ * What `npm run prose` checks after the spelling: that every link leads to a file or a heading of
+ * the repository, and the faults of English that a machine finds without false alarms.
  */
 const prose = unified()
   .use(retextEnglish)

@@ -3,24 +3,40 @@ import { search } from 'nlcst-search';
 import { pointEnd, pointStart } from 'unist-util-position';
 import type { VFile } from 'vfile';
 
-/** Words that claim or pad, and say nothing that could be checked; and what takes their place, '' where nothing does. */
+/**
+ * Words that claim or pad, and say nothing that could be checked; and what takes their place, ''
+ * where nothing does.
+ */
 const words: Readonly<Record<string, string>> = {
-  ...{ very: '', quite: '', fairly: '', somewhat: '', simply: '', basically: '', obviously: '' },
-  ...{ really: '', just: '', actually: '', easily: '', 'of course': '', 'note that': '', 'needless to say': '' },
-  ...{ seamless: '', seamlessly: '', blazing: '', effortless: '', effortlessly: '', powerful: '' },
-  ...{
-    'in order to': 'to',
-    'due to the fact that': 'because',
-    'at this point in time': 'now',
-  },
-  ...{
-    utilise: 'use',
-    utilises: 'uses',
-    leverage: 'use',
-    leverages: 'uses',
-    'prior to': 'before',
-    'with regard to': 'about',
-  },
+  very: '',
+  quite: '',
+  fairly: '',
+  somewhat: '',
+  simply: '',
+  basically: '',
+  obviously: '',
+  really: '',
+  just: '',
+  actually: '',
+  easily: '',
+  'of course': '',
+  'note that': '',
+  'needless to say': '',
+  seamless: '',
+  seamlessly: '',
+  blazing: '',
+  effortless: '',
+  effortlessly: '',
+  powerful: '',
+  'in order to': 'to',
+  'due to the fact that': 'because',
+  'at this point in time': 'now',
+  utilise: 'use',
+  utilises: 'uses',
+  leverage: 'use',
+  leverages: 'uses',
+  'prior to': 'before',
+  'with regard to': 'about',
 };
 
 /** Finds words that say nothing, and longer forms of a short word. */

@@ -7,7 +7,10 @@ import { roomRows } from './support/room-rows.ts';
 const root = resolve(import.meta.dirname, '../src');
 const page = resolve(import.meta.dirname, '../docs/architecture.md');
 
-/** The rooms of `src/`, row by row, as docs/architecture.md has them: a room imports only from rows above its own, and from itself. */
+/**
+ * The rooms of `src/`, row by row, as docs/architecture.md has them: a room imports only from rows
+ * above its own, and from itself.
+ */
 const rows = roomRows(readFileSync(page, 'utf8')).map(({ rooms }) => rooms);
 
 /** Rooms that run the code of few others; types they take from every room above them. */
@@ -22,12 +25,18 @@ const runsOnly: Readonly<Record<string, readonly string[]>> = {
   library: ['base', 'spec', 'adapter', 'tuner', 'app'],
 };
 
-/** What a candidate is to Triton only these rooms know: all others take a candidate as its adapter made it. */
+/**
+ * What a candidate is to Triton only these rooms know: all others take a candidate as its adapter
+ * made it.
+ */
 const knowsNoTriton: ReadonlySet<string> = new Set([
   ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing', 'watch'],
 ]);
 
-/** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */
+/**
+ * Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command
+ * line in its own.
+ */
 const keptTo: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['triton', 'loadgen'],
   protobufjs: ['triton', 'loadgen', 'emulator'],
@@ -86,7 +95,10 @@ describe('architecture', () => {
   });
 });
 
-/** Files that read files by themselves: none that a person or a document names, and none that a stranger may have written. */
+/**
+ * Files that read files by themselves: none that a person or a document names, and none that a
+ * stranger may have written.
+ */
 const readsFiles: Readonly<Record<string, string>> = {
   'base/read-file.ts': 'the reader of all others',
   'base/flush-folders.ts': 'no file: it flushes folders',
@@ -183,7 +195,10 @@ describe('the rules of the architecture', () => {
 
 const repository = resolve(root, '..');
 
-/** Files, folders and pages of this repository that a text names, such as `src/base/clock.ts` or docs/search.md. */
+/**
+ * Files, folders and pages of this repository that a text names, such as `src/base/clock.ts` or
+ * docs/search.md.
+ */
 function citedIn(text: string): string[] {
   const cited = text.matchAll(/(?<![\w./-])(?:src|test|bench|docs|search-spaces|examples)\/[\w./-]*\w/g);
   return [...cited].map(([path]) => path).filter((path) => !path.includes('NAME'));

@@ -51,7 +51,9 @@ const trial = (number: number, config: typeof originalConfig, throughput: number
   { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
 ];
 
-/** A study with that goal, of an original that takes 3 J a request and a candidate that takes 1.2 J. */
+/**
+ * A study with that goal, of an original that takes 3 J a request and a candidate that takes 1.2 J.
+ */
 const recordsOf = (goal: Goal): readonly StudyRecord[] => [
   studyStarted(goal),
   ...trial(0, originalConfig, 100),

@@ -19,7 +19,10 @@ const NOT_OF_PACKAGES = /\.(d\.[cm]?ts|map|md|ts|flow)$|^(test|tests|docs|\.gith
 /** Builds of ECharts for browsers; the report uses its modules. */
 const NOT_OF_CHARTS = /node_modules\/(echarts|zrender)\/(dist|build|src|asset|i18n|theme|ssr|types|extension)(\/|$)/;
 
-/** The interpreter, its shared library, its headers (torch.compile builds with them) and the standard library. */
+/**
+ * The interpreter, its shared library, its headers (torch.compile builds with them) and the
+ * standard library.
+ */
 export async function packPython(asked: string, to: string): Promise<CarriedPython> {
   const program = `import json, sys, sysconfig
 print(json.dumps(["%d.%d" % sys.version_info[:2], sys.base_prefix, sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")]))`;
@@ -43,8 +46,8 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], sys.base_prefix, sysconfig.get
 }
 
 /**
- * The server, its Python backend with the stub of that Python, and the libraries that they name, laid out as in the wheel,
- * since they find each other by relative paths.
+ * The server, its Python backend with the stub of that Python, and the libraries that they name,
+ * laid out as in the wheel, since they find each other by relative paths.
  */
 export async function packTriton(install: TritonInstall, python: string, to: string): Promise<void> {
   const server = dirname(dirname(install.binary));
@@ -91,8 +94,9 @@ async function librariesOf(files: readonly string[], directory: string): Promise
 }
 
 /**
- * ICU's tables of the world's languages, 28 MiB, come in by libarchive, which reads environments in archives; there is none here. With
- * nothing in it the library loads as before and hardly counts in the archive.
+ * ICU's tables of the world's languages, 28 MiB, come in by libarchive, which reads environments in
+ * archives; there is none here. With nothing in it the library loads as before and hardly counts in
+ * the archive.
  */
 async function blank(library: string): Promise<void> {
   const section = /\.rodata\s+PROGBITS\s+[0-9a-f]+\s+([0-9a-f]+)\s+([0-9a-f]+)/.exec(
@@ -105,7 +109,10 @@ async function blank(library: string): Promise<void> {
   await file.close();
 }
 
-/** numpy 1: the stub of this Triton cannot read numpy 2's arrays. From Triton's own packages, or from PyPI for another Python. */
+/**
+ * numpy 1: the stub of this Triton cannot read numpy 2's arrays. From Triton's own packages, or
+ * from PyPI for another Python.
+ */
 export async function packNumpy(
   install: TritonInstall,
   { executable, version }: CarriedPython,
@@ -154,7 +161,10 @@ async function packagesOf(root: string): Promise<string[]> {
   return listed.split('\n').filter((line) => line.includes('/node_modules/') && !/\/node_modules\/@types\//.test(line));
 }
 
-/** Copies a tree without the entries that match, and without nested packages, which are listed separately. */
+/**
+ * Copies a tree without the entries that match, and without nested packages, which are listed
+ * separately.
+ */
 async function copyWithout(from: string, to: string, names: RegExp): Promise<void> {
   const isKept = (path: string): boolean => {
     if (path === from) return true;

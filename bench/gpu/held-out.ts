@@ -6,8 +6,8 @@ import type { StudyState } from '../../src/study/records/state.ts';
 import { describeAssignment, describeLevel } from '../../src/study/summary/describe.ts';
 
 /**
- * How the queueing model is asked about a trial that it does not know: `held-out`, from all others, or `ahead`, from those before it, once
- * six measurements were made.
+ * How the queueing model is asked about a trial that it does not know: `held-out`, from all others,
+ * or `ahead`, from those before it, once six measurements were made.
  */
 type Way = 'held-out' | 'ahead';
 const FIRST: Readonly<Record<Way, number>> = { 'held-out': 1, ahead: 6 };

@@ -21,7 +21,10 @@ export interface Machine {
   readonly sharedMemoryMib: number;
 }
 
-/** The folder of packages is that of torch, where it is installed. The import also brings its files into memory. */
+/**
+ * The folder of packages is that of torch, where it is installed. The import also brings its files
+ * into memory.
+ */
 const PROGRAM = `import json, os, shutil, sys, sysconfig
 facts = {"version": "%d.%d" % sys.version_info[:2], "executable": sys.executable, "packages": sysconfig.get_path("purelib")}
 facts["compiler"] = shutil.which("gcc") or shutil.which("cc")
@@ -79,7 +82,10 @@ export function problemsOf({ archive, python, torch, gpus, compiler, sharedMemor
   ];
 }
 
-/** Returns the problem that prevents any run: the stub and PyTorch must use the same Python, and there must be a GPU. */
+/**
+ * Returns the problem that prevents any run: the stub and PyTorch must use the same Python, and
+ * there must be a GPU.
+ */
 export function stoppedBy(machine: Machine, size: Size): string | null {
   const { archive, python, torch } = machine;
   const isStopped = size === 'full' && (!torch?.gpu || python?.version !== archive.python);

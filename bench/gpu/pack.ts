@@ -9,12 +9,15 @@ import type { Manifest } from './manifest.ts';
 import { run } from './processes.ts';
 
 /**
- * One archive with all that `run.sh` needs on a machine without a network: Triton with its Python backend, a Python with its
- * library, numpy, Node and tritune as built. `node bench/gpu/pack.ts --python /path/to/python3.12`.
+ * One archive with all that `run.sh` needs on a machine without a network: Triton with its Python
+ * backend, a Python with its library, numpy, Node and tritune as built.
+ * `node bench/gpu/pack.ts --python /path/to/python3.12`.
  *
- * --python FILE     of the same minor version as the PyTorch there; it must have a shared library (default: Triton's own)
+ * --python FILE     of the same minor version as the PyTorch there; it must have a shared library
+ *                   (default: Triton's own)
  * --triton DIR      where `install-triton` put it (default: .triton, else the user's own)
- * --output FILE     *.tar.xz, or *.tar for one that is quick to make (default: .gpu/tritune-gpu.tar.xz)
+ * --output FILE     *.tar.xz, or *.tar for one that is quick to make
+ *                   (default: .gpu/tritune-gpu.tar.xz)
  */
 const MAX_MIB = 64;
 const XZ_TIMEOUT_MS = 3_600_000;

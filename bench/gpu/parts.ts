@@ -11,7 +11,10 @@ const spaces = join(import.meta.dirname, 'spaces');
 const memoryOf = ({ name }: Subject): string[] => (name === 'image' ? ['--shared-memory', 'system'] : []);
 const threads = availableParallelism() > 4 ? ['--client-threads', '2'] : [];
 
-/** Runs one study. Leaves a finished one alone, and continues an interrupted one. Returns the exit code. */
+/**
+ * Runs one study. Leaves a finished one alone, and continues an interrupted one. Returns the exit
+ * code.
+ */
 export async function tune(task: Task, subject: Subject, budgetMs: number): Promise<number> {
   if (!(budgetMs > 0)) throw new Error('which budget, in milliseconds?');
   const directory = directoryOf(task, subject, budgetMs);
@@ -45,7 +48,10 @@ export async function nextStudy(task: Task): Promise<number> {
   return 0;
 }
 
-/** Records a full grid of 36 candidates at four levels, for `tritune bench-search`; continues an interrupted one. */
+/**
+ * Records a full grid of 36 candidates at four levels, for `tritune bench-search`; continues an
+ * interrupted one.
+ */
 export async function record(task: Task, subject: Subject): Promise<number> {
   const directory = join(task.results, `${subject.name}-grid.recording`);
   const begun = await kindBegunOn(directory);
@@ -61,7 +67,10 @@ export async function record(task: Task, subject: Subject): Promise<number> {
   });
 }
 
-/** The original config under rising load, with its tensors in messages, in system shared memory and, where there is one, on the GPU. */
+/**
+ * The original config under rising load, with its tensors in messages, in system shared memory and,
+ * where there is one, on the GPU.
+ */
 export async function transports(task: Task, subject: Subject): Promise<number> {
   for (const memory of ['none', 'system', ...(task.machine.torch?.gpu ? ['cuda'] : [])]) {
     const file = join(task.results, `${subject.name}-${memory}.csv`);

@@ -4,7 +4,10 @@ import { promisify } from 'node:util';
 
 const TIMEOUT_MS = 300_000;
 
-/** Runs a program to its end. Returns its standard output. Errors: if it does not start, exit with 0, or end in time. */
+/**
+ * Runs a program to its end. Returns its standard output. Errors: if it does not start, exit with
+ * 0, or end in time.
+ */
 export async function run(
   file: string,
   args: readonly string[],
@@ -14,7 +17,10 @@ export async function run(
   return stdout;
 }
 
-/** Runs a program, shows its output and stores it in a file. Interrupts it when its time is over. Returns its exit code and output. */
+/**
+ * Runs a program, shows its output and stores it in a file. Interrupts it when its time is over.
+ * Returns its exit code and output.
+ */
 export async function follow(
   file: string,
   args: readonly string[],

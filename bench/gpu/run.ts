@@ -8,13 +8,17 @@ import { sizes, subjectNamed } from './subjects.ts';
 import type { Task } from './tritune.ts';
 
 /**
- * The parts of a proof on a GPU, for the machine that has it; `run.sh` starts it. One call is one part, and ends within ten minutes.
+ * The parts of a proof on a GPU, for the machine that has it; `run.sh` starts it. One call is one
+ * part, and ends within ten minutes.
  *
  * check                what is on the machine, and what would go wrong
- * tune MODEL BUDGET    one study, into RESULTS/MODEL-BUDGET; goes on with one that was cut off, and leaves a finished one alone
+ * tune MODEL BUDGET    one study, into RESULTS/MODEL-BUDGET; goes on with one that was cut off, and
+ *                      leaves a finished one alone
  * next                 the first study of all models and budgets that is not finished
- * record MODEL         every candidate of a small space at every level, into RESULTS/MODEL-grid.json; several calls
- * transports MODEL     the original config with tensors in messages, in system shared memory and on the GPU, into RESULTS/MODEL-*.csv
+ * record MODEL         every candidate of a small space at every level, into
+ *                      RESULTS/MODEL-grid.json; several calls
+ * transports MODEL     the original config with tensors in messages, in system shared memory and on
+ *                      the GPU, into RESULTS/MODEL-*.csv
  *
  * --results DIR   where results go, and where those of earlier calls lie (default: gpu-results)
  * --size SIZE     full, or tiny for a machine without a GPU (default: full)

@@ -7,7 +7,9 @@ import { configOf, type Kind, type Size, type Subject } from './subjects.ts';
 
 const models = join(import.meta.dirname, 'models');
 
-/** The unpacked archive, made ready to serve: the environment in which its tritune finds its Triton. */
+/**
+ * The unpacked archive, made ready to serve: the environment in which its tritune finds its Triton.
+ */
 export async function prepareServing(work: string, { archive, python, torch }: Machine): Promise<NodeJS.ProcessEnv> {
   const environment = join(work, 'venv');
   await makeEnvironment(work, environment, archive.python, torch && python ? python.packages : null);
@@ -24,9 +26,10 @@ export async function prepareServing(work: string, { archive, python, torch }: M
 }
 
 /**
- * A virtual environment over the carried Python, with numpy 1 before the machine's own packages. Triton's stub, which embeds
- * that Python, finds it by the `python3` that is first on PATH, and takes nothing from PYTHONPATH. So no EXECUTION_ENV_PATH is
- * needed, which would want an archive of an environment with PyTorch in it.
+ * A virtual environment over the carried Python, with numpy 1 before the machine's own packages.
+ * Triton's stub, which embeds that Python, finds it by the `python3` that is first on PATH, and
+ * takes nothing from PYTHONPATH. So no EXECUTION_ENV_PATH is needed, which would want an archive of
+ * an environment with PyTorch in it.
  */
 async function makeEnvironment(work: string, to: string, version: string, packages: string | null): Promise<void> {
   const site = join(to, 'lib', `python${version}`, 'site-packages');
@@ -55,7 +58,10 @@ except ImportError:
     pass
 print(", ".join(names))`;
 
-/** What the models will import in the environment of `prepareServing`. Errors: as the interpreter says. */
+/**
+ * What the models will import in the environment of `prepareServing`. Errors: as the interpreter
+ * says.
+ */
 export async function triedImports(work: string): Promise<string> {
   // The library that the backend's stub loads, and as isolated as the stub is.
   const env = { ...process.env, LD_LIBRARY_PATH: join(work, 'python/lib') };

@@ -40,7 +40,10 @@ export function subjectNamed(name = ''): Subject {
 /** Where the instances are; `gpu` needs a server that sees one. */
 export type Kind = 'gpu' | 'cpu';
 
-/** Returns the config to begin with, as a first attempt would be: one instance, dynamic batching, no tricks. */
+/**
+ * Returns the config to begin with, as a first attempt would be: one instance, dynamic batching, no
+ * tricks.
+ */
 export function configOf({ name, dataType, input, output }: Subject, size: Size, kind: Kind): string {
   const parameters = {
     network: name,

@@ -10,8 +10,9 @@ import { type Figure, type HeldOut, predictionCsv, type Told, toldOf } from './h
 import type { Machine } from './machine.ts';
 
 /**
- * The studies in a folder of results as a table in Markdown, from their journals alone: `node bench/gpu/table.ts RESULTS`. The prediction's
- * median error over all measured points is in the table; each point is a row of RESULTS/prediction.csv, which this writes.
+ * The studies in a folder of results as a table in Markdown, from their journals alone:
+ * `node bench/gpu/table.ts RESULTS`. The prediction's median error over all measured points is in
+ * the table; each point is a row of RESULTS/prediction.csv, which this writes.
  */
 
 const results = resolve(process.argv[2] ?? 'gpu-results');

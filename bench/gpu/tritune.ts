@@ -13,7 +13,10 @@ export interface Task {
   readonly machine: Machine;
   readonly size: Size;
   readonly seconds: number;
-  /** Where instances are, the first choice first; undefined: the GPU, if the models need one and Triton sees it. */
+  /**
+   * Where instances are, the first choice first; undefined: the GPU, if the models need one and
+   * Triton sees it.
+   */
   readonly kinds: readonly Kind[] | undefined;
   /** Of tritune, beside the part's own. */
   readonly options: readonly string[];
@@ -23,9 +26,10 @@ export interface Task {
 const GRACE_SECONDS = 60;
 
 /**
- * Runs the archive's tritune on a server of its own that has the one model, and gives the exit code. `args`: the command, and its options
- * beside those about the server. A Triton that sees no GPU refuses instances on it; the model finds the GPU all the same when
- * they are on the CPU by the server's books.
+ * Runs the archive's tritune on a server of its own that has the one model, and gives the exit
+ * code. `args`: the command, and its options beside those about the server. A Triton that sees no
+ * GPU refuses instances on it; the model finds the GPU all the same when they are on the CPU by the
+ * server's books.
  */
 export async function tritune(
   task: Task,

@@ -11,8 +11,9 @@ import { makeModelRepository, startRealTriton } from '../../test/support/real-tr
 import type { Harm, Result } from './results.ts';
 
 /**
- * Kills processes of a fleet at random while it tunes real Tritons: workers, agents, tuners, Temporal and Tritons. Every study must end, with each
- * trial recorded once and every model as it was.
+ * Kills processes of a fleet at random while it tunes real Tritons: workers, agents, tuners,
+ * Temporal and Tritons. Every study must end, with each trial recorded once and every model as it
+ * was.
  */
 const TRIALS = Number(process.env.TRITUNE_BENCH_TRIALS ?? 16);
 /** Studies that are started at once, and share the servers. */
@@ -20,7 +21,10 @@ const STUDIES = Number(process.env.TRITUNE_BENCH_STUDIES ?? 1);
 /** The maximum random delays between two kills, and until a killed process is started again. */
 const BETWEEN_MS = Number(process.env.TRITUNE_BENCH_BETWEEN_MS ?? 8_000);
 const AWAY_MS = 5_000;
-/** A study that has not ended this long after the last kill, or after the end of the study before it, counts as hung. */
+/**
+ * A study that has not ended this long after the last kill, or after the end of the study before
+ * it, counts as hung.
+ */
 const LIMIT_MS = 420_000;
 const MODEL = 'sleeper';
 const SPACE = `

@@ -29,7 +29,9 @@ export async function readResults(path: string): Promise<Result[]> {
 export const addResults = (path: string, results: readonly Result[]): Promise<void> =>
   appendFile(path, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
 
-/** Returns a table in Markdown: a row for each kind, with where the kills fell and what they did. */
+/**
+ * Returns a table in Markdown: a row for each kind, with where the kills fell and what they did.
+ */
 export function tableOf(results: readonly Result[], phases: readonly string[]): string {
   const seen = phases.filter((phase) => results.some((result) => result.phase === phase));
   const kinds = [...new Set(results.map(({ kind }) => kind))];

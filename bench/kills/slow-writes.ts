@@ -2,8 +2,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Loaded by `--import` into a process that is to be killed in a write to its journal: each write takes half of the bytes, as on a nearly full disk, and
- * then some time, and so does each flush. What the process does is the same.
+ * Loaded by `--import` into a process that is to be killed in a write to its journal: each write
+ * takes half of the bytes, as on a nearly full disk, and then some time, and so does each flush.
+ * What the process does is the same.
  */
 const WAIT_MS = 15;
 /** Taken at once. */

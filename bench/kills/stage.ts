@@ -8,7 +8,10 @@ import { makeModelRepository, startRealTriton } from '../../test/support/real-tr
 import { LoadLog } from './moments.ts';
 import { addNapper, type Kind, modelsToLoad, type Subject, subjectsOn } from './subjects.ts';
 
-/** What a server says of models: their configs as it writes them, but for the order of keys, which it does not keep; and an answer of the first. */
+/**
+ * What a server says of models: their configs as it writes them, but for the order of keys, which
+ * it does not keep; and an answer of the first.
+ */
 export type Served = Readonly<Record<string, string>>;
 
 /** A real Triton with the models of all kinds. */

@@ -34,7 +34,9 @@ const SLOW_WRITES = new URL('./slow-writes.ts', import.meta.url).href;
 const RESUME_SHARE = 0.15;
 const RESTORE_FIRST_SHARE = 0.25;
 
-/** One study, which is killed several times, restored or resumed between, and restored at the end. */
+/**
+ * One study, which is killed several times, restored or resumed between, and restored at the end.
+ */
 export class KilledStudy {
   readonly #stage: Stage;
   readonly #subject: Subject;
@@ -55,8 +57,8 @@ export class KilledStudy {
   }
 
   /**
-   * Returns its kills, with what was wrong after each; none if the server ended by itself. Leaves its files: a run whose journal is gone is taken for one
-   * that left the model changed.
+   * Returns its kills, with what was wrong after each; none if the server ended by itself. Leaves
+   * its files: a run whose journal is gone is taken for one that left the model changed.
    */
   async run(): Promise<readonly Killed[]> {
     const { models, kind } = this.#subject;
@@ -114,7 +116,10 @@ export class KilledStudy {
     return pick<Aim>(['any', 'any', 'load', 'load', 'restore', 'journal write', 'journal write'], this.#random);
   }
 
-  /** Kills a command at a moment of that kind. False if it ended before, which must have been in order. */
+  /**
+   * Kills a command at a moment of that kind. False if it ended before, which must have been in
+   * order.
+   */
   async #kill(aim: Aim, args: readonly string[]): Promise<boolean> {
     const { log } = this.#stage;
     const before = wholeLines(this.#directory);

@@ -44,7 +44,10 @@ parameters: { instances: [1, 2], max_batch_size: [16, 8] }
 /** The models that the server has at its start. */
 export const modelsToLoad = [...LOADED, ...TENANTS];
 
-/** Adds `napper`, the model of the variants, to a repository: it is tuned apart from `sleeper`, whose answer it gives. */
+/**
+ * Adds `napper`, the model of the variants, to a repository: it is tuned apart from `sleeper`,
+ * whose answer it gives.
+ */
 export async function addNapper(repository: string): Promise<void> {
   const [sleeper, napper] = [join(repository, 'sleeper'), join(repository, 'napper')];
   await cp(sleeper, napper, { recursive: true });

@@ -9,10 +9,16 @@ import { repositoryAddress } from './repository.ts';
 const docs = resolve(import.meta.dirname, '..');
 const repository = repositoryAddress();
 const { sidebar, contributors } = readPageList(docs);
-/** Thousands of words of generated fields, which every search would find first; and the list of all pages. */
+/**
+ * Thousands of words of generated fields, which every search would find first; and the list of all
+ * pages.
+ */
 const OUT_OF_SEARCH = ['reference/journal.md', 'reference/summary.md', 'pages.md'];
 
-/** VitePress 2, an alpha whose version is pinned, because it shares Vite 8 with vitest; VitePress 1 would bring a Vite 5 of its own. */
+/**
+ * VitePress 2, an alpha whose version is pinned, because it shares Vite 8 with vitest; VitePress 1
+ * would bring a Vite 5 of its own.
+ */
 export default defineConfig({
   title: 'tritune',
   description: 'Finds the fastest configuration of a model on NVIDIA Triton Inference Server within a latency budget',
@@ -53,7 +59,8 @@ export default defineConfig({
           OUT_OF_SEARCH.includes(env.relativePath) ? '' : await md.renderAsync(source, env),
         miniSearch: {
           searchOptions: {
-            // Runs in the browser, alone: guides before explanations, both before what is printed from the code, and pages before their parts.
+            // Runs in the browser, alone: guides before explanations, both before what is printed
+            // from the code, and pages before their parts.
             boostDocument: (id: string) => {
               const part = id.includes('#') ? 0.7 : 1;
               if (/\/(?:reference\/|cli\.)/.test(id)) return part * 0.3;

@@ -17,8 +17,9 @@ interface Places {
 export const isSchema = (file: string): boolean => /^[\w-]+\.schema\.json$/.test(file);
 
 /**
- * Makes pages that were written for GitHub pages of the site: links to files that the site does not have lead to the repository (without an address of
- * it their words stay, unlinked); braces are no templates; cells know their column; the options of the page of commands have addresses.
+ * Makes pages that were written for GitHub pages of the site: links to files that the site does not
+ * have lead to the repository (without an address of it their words stay, unlinked); braces are no
+ * templates; cells know their column; the options of the page of commands have addresses.
  */
 export function plainMarkdown(md: MarkdownRenderer, { docs, elsewhere, repository }: Places): void {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {

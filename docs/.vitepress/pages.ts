@@ -7,7 +7,10 @@ type Item = DefaultTheme.SidebarItem;
 interface PageList {
   /** The site's navigation. */
   readonly sidebar: readonly Item[];
-  /** Pages that are read in the repository only. A page `folder/README.md` stands for all pages in its folder. */
+  /**
+   * Pages that are read in the repository only. A page `folder/README.md` stands for all pages in
+   * its folder.
+   */
   readonly contributors: readonly string[];
 }
 
@@ -15,8 +18,9 @@ const LIST = 'pages.md';
 const CONTRIBUTORS = 'For contributors';
 
 /**
- * The pages of the site, read from docs/pages.md, the one place that lists them: its headings are groups, its bold lines groups within them, and its list
- * items pages. Those under "For contributors" are no part of the site. Errors: a page of `docs` that is not listed.
+ * The pages of the site, read from docs/pages.md, the one place that lists them: its headings are
+ * groups, its bold lines groups within them, and its list items pages. Those under "For
+ * contributors" are no part of the site. Errors: a page of `docs` that is not listed.
  */
 export function readPageList(docs: string): PageList {
   const groups: { text: string; items: Item[] }[] = [];

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /**
- * Where people look at the repository's files: the address in package.json, else that of the CI run which builds the site. null where neither is known.
+ * Where people look at the repository's files: the address in package.json, else that of the CI run
+ * which builds the site. null where neither is known.
  */
 export function repositoryAddress(): string | null {
   const path = resolve(import.meta.dirname, '../../package.json');

@@ -21,7 +21,9 @@ export interface MeasuringRule {
 /** An open adapter, and what its candidates consist of. */
 export interface OpenedAdapter {
   readonly adapter: ServerAdapter;
-  /** The values of each setting, in trial order. A combination is legal if the adapter builds it. */
+  /**
+   * The values of each setting, in trial order. A combination is legal if the adapter builds it.
+   */
   readonly settings: Readonly<Record<string, readonly ParameterValue[]>>;
   /** A search space, instead of settings. */
   readonly space?: AdapterSpace;
@@ -47,8 +49,9 @@ export interface AdapterDefinition {
   /** Recorded in journals; a study continues with the adapter of the same name. */
   readonly name: string;
   /**
-   * Opens the server for one study. `original`: the state to restore, if an earlier run of the study may have
-   * left the server changed. `directory`: that of the study, for logs. Errors: SERVER_*.
+   * Opens the server for one study. `original`: the state to restore, if an earlier run of the
+   * study may have left the server changed. `directory`: that of the study, for logs. Errors:
+   * SERVER_*.
    */
   open(rule: MeasuringRule, original?: Candidate, directory?: string): Promise<OpenedAdapter>;
 }

@@ -28,8 +28,8 @@ export interface ProfiledWorkloads<W extends ProfiledWorkload> {
 }
 
 /**
- * Measures a level under each workload in turn, or once without workloads. `measure` gets the level and the callbacks of its turn, and whether the
- * candidate may still be cold. Errors: its own.
+ * Measures a level under each workload in turn, or once without workloads. `measure` gets the level
+ * and the callbacks of its turn, and whether the candidate may still be cold. Errors: its own.
  */
 export function measureUnder<W extends ProfiledWorkload>(
   workloads: ProfiledWorkloads<W> | undefined,

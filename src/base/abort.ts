@@ -6,8 +6,8 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Lets the process see what arrived while it computed, such as a signal or a reply. Throws INTERRUPTED when the signal has aborted by then. Long
- * computations call it between their parts.
+ * Lets the process see what arrived while it computed, such as a signal or a reply. Throws
+ * INTERRUPTED when the signal has aborted by then. Long computations call it between their parts.
  */
 export async function catchUp(signal?: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
@@ -22,8 +22,9 @@ export function interrupted(signal: AbortSignal): TrituneError {
 }
 
 /**
- * Returns the promise's value; rejects with `onTimeout()` after `ms`, or with INTERRUPTED when `signal` aborts. The work behind the promise is not
- * cancelled: pass it the signal too if it can stop.
+ * Returns the promise's value; rejects with `onTimeout()` after `ms`, or with INTERRUPTED when
+ * `signal` aborts. The work behind the promise is not cancelled: pass it the signal too if it can
+ * stop.
  */
 export async function withDeadline<T>(
   promise: Promise<T>,

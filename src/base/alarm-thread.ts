@@ -2,8 +2,8 @@ import { workerData } from 'node:worker_threads';
 import { MS_PER_S, NS_PER_MS } from './units.ts';
 
 /**
- * The thread behind `alarm.ts`: sleeps in Atomics.wait, whose timeout the kernel keeps to some tens of microseconds, and wakes the requesting
- * thread. A new request replaces the current one.
+ * The thread behind `alarm.ts`: sleeps in Atomics.wait, whose timeout the kernel keeps to some tens
+ * of microseconds, and wakes the requesting thread. A new request replaces the current one.
  */
 const shared = workerData as SharedArrayBuffer;
 const [wishes, wakes] = [new Int32Array(shared, 0, 1), new Int32Array(shared, 4, 1)];

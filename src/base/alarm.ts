@@ -5,7 +5,10 @@ import { NS_PER_MS } from './units.ts';
 
 /** Wakes one sleeper at a time. */
 export interface Alarm {
-  /** Calls `ring` once, after `ns` and as soon as possible then, never from within this call; replaces an earlier request. */
+  /**
+   * Calls `ring` once, after `ns` and as soon as possible then, never from within this call;
+   * replaces an earlier request.
+   */
   set(ns: number, ring: () => void): void;
   /** Cancels the pending request. */
   clear(): void;
@@ -17,8 +20,9 @@ export interface PreciseAlarm extends Alarm {
 }
 
 /**
- * The thread is asked to wake us this long before the time, and the rest of the wait is spent turning the event loop. The wake-up time of machines
- * differs by a factor of ten, so the lead is learned: it settles where one wake-up in `PATIENCE` + 1 comes too late.
+ * The thread is asked to wake us this long before the time, and the rest of the wait is spent
+ * turning the event loop. The wake-up time of machines differs by a factor of ten, so the lead is
+ * learned: it settles where one wake-up in `PATIENCE` + 1 comes too late.
  */
 const FIRST_LEAD_NS = 1e5;
 const LONGEST_LEAD_NS = 5e5;
@@ -30,8 +34,9 @@ const TURN_WITHIN_WITHOUT_THREAD_NS = 2 * NS_PER_MS;
 const threadFile = entryPath('base/alarm-thread');
 
 /**
- * Opens an alarm that is accurate to about ten microseconds. Node's timers count whole milliseconds, and turning the event loop for the rest of each
- * wait would take a whole core, perhaps from the server under measurement. So a thread sleeps for us.
+ * Opens an alarm that is accurate to about ten microseconds. Node's timers count whole
+ * milliseconds, and turning the event loop for the rest of each wait would take a whole core,
+ * perhaps from the server under measurement. So a thread sleeps for us.
  */
 export function openAlarm(): PreciseAlarm {
   return new ThreadAlarm();
@@ -53,7 +58,8 @@ export function sleepingAlarm(clock: Clock): Alarm {
 
 /** Returns the next lead after a wake-up with this one that came so late; early if below 0. */
 export function learnedLeadNs(leadNs: number, lateNs: number): number {
-  // No lead makes up for that: other programs had the core, and would have even less of it if we turned the event loop for longer.
+  // No lead makes up for that: other programs had the core, and would have even less of it if we
+  // turned the event loop for longer.
   if (lateNs > LONGEST_LEAD_NS) return leadNs;
   const change = lateNs > 0 ? PATIENCE * LEAD_STEP_NS : -LEAD_STEP_NS;
   return Math.min(Math.max(leadNs + change, LEAD_STEP_NS), LONGEST_LEAD_NS);

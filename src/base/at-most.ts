@@ -1,4 +1,7 @@
-/** Returns a function that starts tasks in the order in which they come, and runs at most `count` of them at once. */
+/**
+ * Returns a function that starts tasks in the order in which they come, and runs at most `count` of
+ * them at once.
+ */
 export function atMost(count: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -1,6 +1,9 @@
 import { NS_PER_MS } from './units.ts';
 
-/** The source of time for every room. `nowNs` is monotonic; `wallMs` is for people and file names only. */
+/**
+ * The source of time for every room. `nowNs` is monotonic; `wallMs` is for people and file names
+ * only.
+ */
 export interface Clock {
   /** Monotonic nanoseconds from an arbitrary origin. */
   nowNs(): number;
@@ -32,7 +35,10 @@ export const realClock: Clock = {
     }),
 };
 
-/** The time since the Unix epoch at the zero of `realClock`, in nanoseconds, by the system clock when this process began. */
+/**
+ * The time since the Unix epoch at the zero of `realClock`, in nanoseconds, by the system clock
+ * when this process began.
+ */
 export const realClockZeroNs = performance.timeOrigin * NS_PER_MS;
 
 /** A clock for tests: time passes only by sleeping on it or by `advance`. */

@@ -11,8 +11,9 @@ interface Start {
 }
 
 /**
- * Returns how a person starts tritune again in the same way, quoted for a shell: `npx tritune`, `tritune`, `node dist/cli/main.js`. npm names its
- * command in the environment; a script in a folder of PATH, or in npm's folder of binaries below, has a name of its own.
+ * Returns how a person starts tritune again in the same way, quoted for a shell: `npx tritune`,
+ * `tritune`, `node dist/cli/main.js`. npm names its command in the environment; a script in a
+ * folder of PATH, or in npm's folder of binaries below, has a name of its own.
  */
 export function commandNameOf({ script, node, cwd, env }: Start): string {
   const [name, folder] = [basename(script), dirname(script)];

@@ -1,6 +1,6 @@
 /**
- * English words that are a single token after a space in the vocabularies of GPT-2, p50k_base, cl100k_base and o200k_base (checked with js-tiktoken
- * 1.0.21), and so in most others.
+ * English words that are a single token after a space in the vocabularies of GPT-2, p50k_base,
+ * cl100k_base and o200k_base (checked with js-tiktoken 1.0.21), and so in most others.
  */
 export const commonWords: readonly string[] =
   `about across again air alone also among answer around ask away ball base because bed begin believe best

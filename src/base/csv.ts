@@ -1,4 +1,6 @@
-/** Returns the rows of a CSV text (RFC 4180) by the names of its first line, without empty lines. */
+/**
+ * Returns the rows of a CSV text (RFC 4180) by the names of its first line, without empty lines.
+ */
 export function csvRows(text: string): Record<string, string>[] {
   const [header = [], ...rows] = cellsOf(text).filter((cells) => cells.some((cell) => cell !== ''));
   return rows.map((cells) =>
@@ -12,7 +14,10 @@ export function csvCells(line: string): readonly string[] {
   return cells.map((cell) => cell.trim());
 }
 
-/** Moves from one delimiter to the next: every character is read once, even with quoted or unclosed cells. */
+/**
+ * Moves from one delimiter to the next: every character is read once, even with quoted or unclosed
+ * cells.
+ */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [[]];
   const delimiter = /,|\r?\n|$/g;
@@ -27,7 +32,9 @@ function cellsOf(text: string): string[][] {
   }
 }
 
-/** Returns a quoted cell, and its end; no cell for a plain one, which ends at the next delimiter. */
+/**
+ * Returns a quoted cell, and its end; no cell for a plain one, which ends at the next delimiter.
+ */
 function cellAt(text: string, from: number): { readonly cell?: string; readonly end: number } {
   if (text[from] !== '"') return { end: from };
   const parts: string[] = [];

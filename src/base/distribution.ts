@@ -1,7 +1,8 @@
 import { type Random, standardNormal } from './random.ts';
 
 /**
- * A distribution of numbers above 0: token counts, turns, milliseconds. Mean and deviation are those of the numbers themselves, before the limits.
+ * A distribution of numbers above 0: token counts, turns, milliseconds. Mean and deviation are
+ * those of the numbers themselves, before the limits.
  */
 export type Distribution =
   | { readonly kind: 'constant'; readonly value: number }
@@ -41,7 +42,10 @@ export function wholeNumbers(distribution: Distribution, random: Random, least: 
   };
 }
 
-/** The parameters of a log-normal follow from its mean m and deviation s: σ² = ln(1 + s²/m²), μ = ln m − σ²/2. */
+/**
+ * The parameters of a log-normal follow from its mean m and deviation s: σ² = ln(1 + s²/m²), μ = ln
+ * m − σ²/2.
+ */
 function bellOf({ kind, mean, std }: Extract<Distribution, { readonly mean: number }>, random: Random): () => number {
   if (kind === 'normal') return () => mean + std * standardNormal(random);
   const variance = Math.log(1 + (std / mean) ** 2);

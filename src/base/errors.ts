@@ -1,5 +1,6 @@
 /**
- * Stable codes of all refusals and failures, each with what happened. `src/app/exit-codes.ts` maps each to an exit code; no other code does.
+ * Stable codes of all refusals and failures, each with what happened. `src/app/exit-codes.ts` maps
+ * each to an exit code; no other code does.
  */
 export const errorCodes = {
   USAGE: 'an option or a combination of options that makes no sense',

@@ -33,8 +33,8 @@ const joined = (large: number, largeUnit: string, small: number, smallUnit: stri
   small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 
 /**
- * Characters in foreign text that may harm its reader: control characters move a terminal's cursor, begin its escape sequences and break lines;
- * direction marks make other words appear.
+ * Characters in foreign text that may harm its reader: control characters move a terminal's cursor,
+ * begin its escape sequences and break lines; direction marks make other words appear.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
@@ -57,8 +57,9 @@ export const inertJson = (json: string): string =>
     .replace(/##(?=\w*\[)/g, '\\u0023#');
 
 /**
- * Returns foreign text (from a server, a file) made safe for one terminal line: control characters, line breaks and direction marks become spaces,
- * so that it can neither move the cursor nor fake a line of ours.
+ * Returns foreign text (from a server, a file) made safe for one terminal line: control characters,
+ * line breaks and direction marks become spaces, so that it can neither move the cursor nor fake a
+ * line of ours.
  */
 export function plainLine(text: string, maxLength = 300): string {
   const line = text.replace(ACTIVE_RUN, ' ').trim();
@@ -69,7 +70,10 @@ export function plainLine(text: string, maxLength = 300): string {
 const MAX_LISTED = 10;
 const LONGEST_LISTED = 100;
 
-/** Returns names that a server or a file gave as a list of a message: `a, b … and 499,990 more`. Empty for none. */
+/**
+ * Returns names that a server or a file gave as a list of a message: `a, b … and 499,990 more`.
+ * Empty for none.
+ */
 export function listed(names: readonly string[]): string {
   const first = names.slice(0, MAX_LISTED).map((name) => plainLine(name, LONGEST_LISTED));
   const more = names.length - first.length;
@@ -77,8 +81,8 @@ export function listed(names: readonly string[]): string {
 }
 
 /**
- * Returns the text without commands of a CI log: GitHub's runner obeys `::NAME::` at the beginning of a line, and like Azure's and TeamCity's
- * `##…[` anywhere in it.
+ * Returns the text without commands of a CI log: GitHub's runner obeys `::NAME::` at the beginning
+ * of a line, and like Azure's and TeamCity's `##…[` anywhere in it.
  */
 export const inertLog = (text: string): string => text.replace(/^(\s*):(?=:)/gm, '$1: ').replace(/##(?=\w*\[)/g, '# #');
 

@@ -2,7 +2,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-/** Returns the value as JSON with object keys sorted, so that equal values print alike. Used for fingerprints and for comparing configs. */
+/**
+ * Returns the value as JSON with object keys sorted, so that equal values print alike. Used for
+ * fingerprints and for comparing configs.
+ */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (value !== null && typeof value === 'object') {
@@ -19,8 +22,8 @@ export function canonicalJson(value: Json): string {
 const texts = new WeakMap<object, string>();
 
 /**
- * The same for an object whose lists and objects are shared with others that differ in a few fields, and are never changed in place: the text of
- * each is made once.
+ * The same for an object whose lists and objects are shared with others that differ in a few
+ * fields, and are never changed in place: the text of each is made once.
  */
 export function canonicalJsonOfShared(object: JsonObject): string {
   const textOf = (value: Json): string => {
@@ -42,8 +45,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * True for a value with more than this many levels of nested lists and objects, and for one that contains itself. Code that walks through values
- * recurses once per level, and would overflow the stack.
+ * True for a value with more than this many levels of nested lists and objects, and for one that
+ * contains itself. Code that walks through values recurses once per level, and would overflow the
+ * stack.
  */
 export function nestsDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -7,12 +7,16 @@ export interface DiffLine {
 /** The mark of lines that were left out between others. */
 export const GAP = 'gap';
 
-/** Texts with more changed lines are shown as wholly replaced, for the work grows with the square of that number. */
+/**
+ * Texts with more changed lines are shown as wholly replaced, for the work grows with the square of
+ * that number.
+ */
 const MAX_CHANGES = 2000;
 
 /**
- * Returns the lines of both texts, those in a longest common subsequence once; removed lines come before the lines added in their place. Myers (1986),
- * "An O(ND) difference algorithm and its variations": linear in the texts, for few changes.
+ * Returns the lines of both texts, those in a longest common subsequence once; removed lines come
+ * before the lines added in their place. Myers (1986), "An O(ND) difference algorithm and its
+ * variations": linear in the texts, for few changes.
  */
 export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   const line = (kind: DiffLine['kind']) => (text: string) => ({ kind, text });
@@ -28,7 +32,10 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   return lines;
 }
 
-/** Returns the changed lines with this many others around each, and a gap for every omitted run of lines between them. */
+/**
+ * Returns the changed lines with this many others around each, and a gap for every omitted run of
+ * lines between them.
+ */
 export function withContext(lines: readonly DiffLine[], context: number): readonly (DiffLine | typeof GAP)[] {
   const isNear = (index: number): boolean =>
     lines.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== 'same');
@@ -40,9 +47,13 @@ export function withContext(lines: readonly DiffLine[], context: number): readon
   return shown.at(-1) === GAP ? shown.slice(0, -1) : shown;
 }
 
-/** Returns where each line of a longest common subsequence is in both texts; null for texts that differ in too many lines. */
+/**
+ * Returns where each line of a longest common subsequence is in both texts; null for texts that
+ * differ in too many lines.
+ */
 function keptLines(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] | null {
-  // By diagonal (a line of one text minus a line of the other): how far into `before` this number of changes leads.
+  // By diagonal (a line of one text minus a line of the other): how far into `before` this number
+  // of changes leads.
   const steps: ReadonlyMap<number, number>[] = [];
   let reached = new Map([[1, 0]]);
   for (let changes = 0; changes <= Math.min(MAX_CHANGES, before.length + after.length); changes++) {

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it, as far as they are missing. Node's own recursive mkdir never returns for a path in a folder that takes no
- * entries, such as /proc/1/x. Throws a system error.
+ * Makes a folder and those above it, as far as they are missing. Node's own recursive mkdir never
+ * returns for a path in a folder that takes no entries, such as /proc/1/x. Throws a system error.
  */
 export async function makeFolder(path: string): Promise<void> {
   const code = await tryToMake(path);

@@ -11,12 +11,18 @@ export interface Random {
   int(low: number, high: number): number;
 }
 
-/** Draws from the normal distribution with mean 0 and standard deviation 1 (Box and Muller); takes two floats. */
+/**
+ * Draws from the normal distribution with mean 0 and standard deviation 1 (Box and Muller); takes
+ * two floats.
+ */
 export function standardNormal(random: Pick<Random, 'float'>): number {
   return Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
 }
 
-/** Returns a generator of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, 2000). */
+/**
+ * Returns a generator of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang,
+ * 2000).
+ */
 export function gammaFrom(shape: number, random: Random): () => number {
   if (shape < 1) {
     const larger = gammaFrom(shape + 1, random);
@@ -41,7 +47,10 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Returns a random generator seeded by a hash of the text. The first draws of neighbouring seeds are alike; those of hashes are not. */
+/**
+ * Returns a random generator seeded by a hash of the text. The first draws of neighbouring seeds
+ * are alike; those of hashes are not.
+ */
 export const randomFor = (text: string): Random =>
   seededRandom(createHash('sha256').update(text).digest().readInt32LE(0));
 

@@ -27,17 +27,25 @@ export const fileLimits = {
   log: 64 * GIB,
 } as const;
 
-/** Without waiting for the other end of a FIFO, and without taking a terminal. Windows has neither. */
+/**
+ * Without waiting for the other end of a FIFO, and without taking a terminal. Windows has neither.
+ */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const CHUNK_BYTES = MIB;
 /** For what comes after as many bytes as a file is said to have: mostly its end. */
 const REST_BYTES = 64 * KIB;
 const END_BYTES = 4 * MIB;
 
-/** Thrown for a path that is no regular file, or for a file that is too long. Callers say in their error which file that is. */
+/**
+ * Thrown for a path that is no regular file, or for a file that is too long. Callers say in their
+ * error which file that is.
+ */
 class FileFault extends Error {}
 
-/** Returns the content of a regular file. Throws a system error, or one that says that the file is too long or what else the path is. */
+/**
+ * Returns the content of a regular file. Throws a system error, or one that says that the file is
+ * too long or what else the path is.
+ */
 export async function readBytes(path: string, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of piecesOf(path, limitBytes, true)) pieces.push(piece);
@@ -57,7 +65,10 @@ export const readBytesSync = (path: string, limitBytes: number): Buffer =>
 export const readTextSync = (path: string, limitBytes: number): string =>
   readBytesSync(path, limitBytes).toString('utf8');
 
-/** Yields a regular file piece by piece; each piece is the caller's to keep. Throws as `readBytes` does. */
+/**
+ * Yields a regular file piece by piece; each piece is the caller's to keep. Throws as `readBytes`
+ * does.
+ */
 export async function* piecesOf(path: string, limitBytes: number, isWhole = false): AsyncGenerator<Buffer, void, void> {
   const file = await open(path, FLAGS);
   try {
@@ -105,7 +116,10 @@ export async function readStart(path: string, bytes: number): Promise<Buffer> {
   }
 }
 
-/** Returns the end of a regular file, such as the log of a server, as text. Throws as `readBytes` does. */
+/**
+ * Returns the end of a regular file, such as the log of a server, as text. Throws as `readBytes`
+ * does.
+ */
 export function readEndSync(path: string): string {
   const file = openSync(path, FLAGS);
   try {
@@ -118,7 +132,8 @@ export function readEndSync(path: string): string {
 }
 
 /**
- * Returns the absolute path of a file that a document in this folder names; undefined if it lies outside of the folder, or if a link leads out of it.
+ * Returns the absolute path of a file that a document in this folder names; undefined if it lies
+ * outside of the folder, or if a link leads out of it.
  */
 export function pathBelow(folder: string, named: string): string | undefined {
   const path = resolve(folder, named);
@@ -140,7 +155,10 @@ function realPath(path: string): string {
   }
 }
 
-/** Returns the length of the next piece, from what a file is said to have left: all of it where a file is read as a whole, which then is not copied. */
+/**
+ * Returns the length of the next piece, from what a file is said to have left: all of it where a
+ * file is read as a whole, which then is not copied.
+ */
 const nextBytes = (leftBytes: number, isWhole: boolean): number =>
   leftBytes > 0 ? Math.min(leftBytes, isWhole ? GIB : CHUNK_BYTES) : REST_BYTES;
 

@@ -32,8 +32,9 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
   new TrituneError('INPUT_INVALID', `${path}, line ${line}: ${what}`, hint);
 
 /**
- * Reads the records of a file of any length one after the other: the elements of a JSON array, or the non-empty lines of any other file. Also reads
- * files compressed by gzip. Errors: INPUT_INVALID.
+ * Reads the records of a file of any length one after the other: the elements of a JSON array, or
+ * the non-empty lines of any other file. Also reads files compressed by gzip. Errors:
+ * INPUT_INVALID.
  */
 export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
   for await (const records of recordBatchesOf(path)) yield* records;
@@ -118,7 +119,10 @@ class LineCutter extends Cutter {
   }
 }
 
-/** Recognises in JSON only the limits of strings, maps and lists; the reader of an element parses its content. */
+/**
+ * Recognises in JSON only the limits of strings, maps and lists; the reader of an element parses
+ * its content.
+ */
 class ElementCutter extends Cutter {
   #depth = 0;
   #isInText = false;

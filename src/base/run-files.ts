@@ -6,8 +6,9 @@ import { makeFolder } from './make-folder.ts';
 import { fileLimits, piecesOf } from './read-file.ts';
 
 /**
- * The files of a run. Everything that is written into a run's directory goes through this module, which takes names and no paths: a name from a
- * journal, a server or a file cannot lead out of the directory, and nothing is written through a link.
+ * The files of a run. Everything that is written into a run's directory goes through this module,
+ * which takes names and no paths: a name from a journal, a server or a file cannot lead out of the
+ * directory, and nothing is written through a link.
  */
 
 /** File systems have no longer names. */
@@ -22,7 +23,10 @@ export const isFileName = (name: string): boolean =>
   !/[/\\\u0000-\u001f\u007f]/.test(name) &&
   Buffer.byteLength(name) <= MAX_BYTES;
 
-/** Returns the names of a relative path with `/`, such as `1/model.onnx`. Errors: OUTPUT_UNWRITABLE for a path that is not made of names. */
+/**
+ * Returns the names of a relative path with `/`, such as `1/model.onnx`. Errors: OUTPUT_UNWRITABLE
+ * for a path that is not made of names.
+ */
 export function namesIn(path: string): readonly string[] {
   const names = path.split('/');
   checkNames(names);
@@ -38,7 +42,10 @@ function checkNames(names: readonly string[]): void {
   );
 }
 
-/** Returns the path of a name in a directory. Errors: OUTPUT_UNWRITABLE for a name that leads elsewhere. */
+/**
+ * Returns the path of a name in a directory. Errors: OUTPUT_UNWRITABLE for a name that leads
+ * elsewhere.
+ */
 export function pathIn(directory: string, names: readonly string[]): string {
   checkNames(names);
   return join(directory, ...names);
@@ -54,8 +61,8 @@ export async function folderIn(directory: string, name: string): Promise<string>
 }
 
 /**
- * Returns the path of a file in the run's directory, and creates the folders above it. Errors: OUTPUT_UNWRITABLE, also for a link in its place or
- * above it.
+ * Returns the path of a file in the run's directory, and creates the folders above it. Errors:
+ * OUTPUT_UNWRITABLE, also for a link in its place or above it.
  */
 export async function fileIn(directory: string, names: readonly string[]): Promise<string> {
   const path = await placeIn(directory, names);
@@ -65,7 +72,10 @@ export async function fileIn(directory: string, names: readonly string[]): Promi
   return path;
 }
 
-/** Returns the path of a file in the run's directory that may be missing. Errors: OUTPUT_UNWRITABLE for a link in its place or above it. */
+/**
+ * Returns the path of a file in the run's directory that may be missing. Errors: OUTPUT_UNWRITABLE
+ * for a link in its place or above it.
+ */
 export async function placeIn(directory: string, names: readonly string[]): Promise<string> {
   const path = pathIn(directory, names);
   for (let depth = 1; depth <= names.length; depth++) {
@@ -89,7 +99,10 @@ async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null>
   return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
 }
 
-/** Returns the path of a new file for the output of a process, instead of an earlier one of that name. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Returns the path of a new file for the output of a process, instead of an earlier one of that
+ * name. Errors: OUTPUT_UNWRITABLE.
+ */
 export async function newFileIn(directory: string, names: readonly string[]): Promise<string> {
   const path = await fileIn(directory, names);
   await rm(path, { force: true }).catch((error: unknown) => {
@@ -98,7 +111,10 @@ export async function newFileIn(directory: string, names: readonly string[]): Pr
   return path;
 }
 
-/** Writes a file in the run's directory. No reader ever sees half of it. Returns its path. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Writes a file in the run's directory. No reader ever sees half of it. Returns its path. Errors:
+ * OUTPUT_UNWRITABLE.
+ */
 export async function writeIn(
   directory: string,
   names: readonly string[],
@@ -109,7 +125,10 @@ export async function writeIn(
   return path;
 }
 
-/** Writes a file that the user named, with the folders above it. No reader ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Writes a file that the user named, with the folders above it. No reader ever sees half of it.
+ * Errors: OUTPUT_UNWRITABLE.
+ */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   await makeFolder(dirname(path)).catch((error: unknown) => {
     throw unwritable(path, error);
@@ -136,8 +155,8 @@ export interface CopiedFile {
 }
 
 /**
- * Copies a file, or the files of a folder without its links, into the run's directory. Returns false if there is none, or another content.
- * Errors: OUTPUT_UNWRITABLE.
+ * Copies a file, or the files of a folder without its links, into the run's directory. Returns
+ * false if there is none, or another content. Errors: OUTPUT_UNWRITABLE.
  */
 export async function copyIn(
   directory: string,
@@ -180,7 +199,10 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Removes a file or folder of the run's directory, and no file that a link in it leads to. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Removes a file or folder of the run's directory, and no file that a link in it leads to. Errors:
+ * OUTPUT_UNWRITABLE.
+ */
 export async function removeIn(directory: string, names: readonly string[]): Promise<void> {
   const path = pathIn(directory, names);
   try {
@@ -190,7 +212,10 @@ export async function removeIn(directory: string, names: readonly string[]): Pro
   }
 }
 
-/** Returns the relative paths of everything in a folder of the run's directory; links are listed and not followed. */
+/**
+ * Returns the relative paths of everything in a folder of the run's directory; links are listed and
+ * not followed.
+ */
 export async function listIn(directory: string, names: readonly string[]): Promise<readonly string[]> {
   const path = pathIn(directory, names);
   if ((await kindOf(path)) !== 'folder') return [];
@@ -198,7 +223,10 @@ export async function listIn(directory: string, names: readonly string[]): Promi
   return entries.map((entry) => relative(path, join(entry.parentPath, entry.name)).split(sep).join('/'));
 }
 
-/** Errors: OUTPUT_EXISTS if the directory of a new run has one of these files already: it would be overwritten. */
+/**
+ * Errors: OUTPUT_EXISTS if the directory of a new run has one of these files already: it would be
+ * overwritten.
+ */
 export async function checkFree(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if ((await kindOf(join(directory, name))) === null) continue;

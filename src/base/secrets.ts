@@ -10,7 +10,10 @@ const SHORTEST = 8;
 /** What stands for a secret in texts. */
 export const HIDDEN = '…';
 
-/** Returns the parts of header values that are secrets by themselves: the credentials in `Bearer TOKEN`, the password in `Basic …`. */
+/**
+ * Returns the parts of header values that are secrets by themselves: the credentials in
+ * `Bearer TOKEN`, the password in `Basic …`.
+ */
 function secretsIn(headers: readonly ValuedHeader[]): readonly string[] {
   const values = headers.flatMap(({ value }) => {
     const credentials = value.slice(value.indexOf(' ') + 1);
@@ -20,7 +23,10 @@ function secretsIn(headers: readonly ValuedHeader[]): readonly string[] {
   return [...new Set(values)].filter((secret) => secret.length >= SHORTEST);
 }
 
-/** Returns a text as it may be repeated: plain, within JSON, within an address, and within base64, wherever it begins there. */
+/**
+ * Returns a text as it may be repeated: plain, within JSON, within an address, and within base64,
+ * wherever it begins there.
+ */
 function formsOf(secret: string): readonly string[] {
   const encoded = encodeURIComponent(secret.toWellFormed());
   const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
@@ -33,7 +39,10 @@ function formsOf(secret: string): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** Returns the characters of base64 that a text determines if it begins `offset` bytes after a group of three. */
+/**
+ * Returns the characters of base64 that a text determines if it begins `offset` bytes after a group
+ * of three.
+ */
 function inBase64(text: string, offset: number): readonly string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]);
   const own = bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
@@ -44,15 +53,18 @@ function inBase64(text: string, offset: number): readonly string[] {
 const sorted = (texts: readonly string[]): readonly string[] =>
   [...texts].sort((one, other) => other.length - one.length);
 
-/** Returns a function that removes these secrets, in any form, from a text. Those of fewer than eight characters stay. */
+/**
+ * Returns a function that removes these secrets, in any form, from a text. Those of fewer than
+ * eight characters stay.
+ */
 export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
   const forms = sorted(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
   return (text) => forms.reduce((left, form) => left.replaceAll(form, HIDDEN), text);
 }
 
 /**
- * Returns a function that removes the values of headers from a text: a server may repeat them in its error. The credentials in `Bearer TOKEN` and
- * the like also count by themselves.
+ * Returns a function that removes the values of headers from a text: a server may repeat them in
+ * its error. The credentials in `Bearer TOKEN` and the like also count by themselves.
  */
 export const secretsOut = (headers: readonly ValuedHeader[]): ((text: string) => string) =>
   withoutSecrets(secretsIn(headers));
@@ -68,7 +80,8 @@ export interface Veil {
 }
 
 /**
- * Returns the veil over the values of headers. A config that repeats one can be stored, changed and loaded again without it being written anywhere.
+ * Returns the veil over the values of headers. A config that repeats one can be stored, changed and
+ * loaded again without it being written anywhere.
  */
 export function veilOver(headers: readonly ValuedHeader[]): Veil {
   const forms = sorted(secretsIn(headers).flatMap(formsOf));
@@ -98,7 +111,10 @@ function mapTexts<T>(value: T, map: (text: string) => string): T {
   return inner(value) as T;
 }
 
-/** Returns the secrets in an address: its login and its password, alone and together, and the values of its query. */
+/**
+ * Returns the secrets in an address: its login and its password, alone and together, and the values
+ * of its query.
+ */
 export function secretsInUrl(url: string): readonly string[] {
   const login = LOGIN.exec(url)?.[2] ?? '';
   const [, query = ''] = url.split(/\?(.*)/s);
@@ -109,7 +125,10 @@ export function secretsInUrl(url: string): readonly string[] {
   return [...new Set(written.flatMap((text) => [text, decoded(text)]))];
 }
 
-/** Returns an address in a form safe to show: without its login, its fragment and the values of its query. */
+/**
+ * Returns an address in a form safe to show: without its login, its fragment and the values of its
+ * query.
+ */
 export function shownUrl(url: string): string {
   const [address = '', query] = url
     .replace(LOGIN, '$1')
@@ -140,7 +159,10 @@ export const isSecretName = (name: string): boolean =>
 /** The variables that an option of `docker run` sets. */
 const VARIABLE = /^(--(?:env|e)=)([^=]*)=(.*)$/s;
 
-/** Returns the value that must not be shown of an option `--NAME=VALUE`: of one with a secret's name, or of a variable of a container; null for none. */
+/**
+ * Returns the value that must not be shown of an option `--NAME=VALUE`: of one with a secret's
+ * name, or of a variable of a container; null for none.
+ */
 export function secretInArgument(argument: string): string | null {
   const variable = VARIABLE.exec(argument);
   if (variable) return variable[3] || null;
@@ -159,8 +181,8 @@ const WRITTEN_WORD = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 const QUOTES = /["']/g;
 
 /**
- * Returns a command line without the values that must not be shown: of options with a secret's name, in one word or two, and of variables, of the
- * command and of a container.
+ * Returns a command line without the values that must not be shown: of options with a secret's
+ * name, in one word or two, and of variables, of the command and of a container.
  */
 export function shownCommand(line: string): string {
   let before = '';

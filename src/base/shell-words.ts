@@ -1,6 +1,11 @@
-/** Nothing in such a word means anything to a shell; a first = does to zsh, and a first ~ to all. */
+/**
+ * Nothing in such a word means anything to a shell; a first = does to zsh, and a first ~ to all.
+ */
 const PLAIN = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
-/** Characters that a line must not contain, because they break it or act on its reader (`inertLine`). */
+/**
+ * Characters that a line must not contain, because they break it or act on its reader
+ * (`inertLine`).
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
@@ -11,8 +16,9 @@ export const shellLine = (words: readonly string[]): string => words.map(quoted)
 export const typedLine = (words: readonly string[]): string => words.map(typedWord).join(' ');
 
 /**
- * Returns a word as a shell reads it back, on one line. A word with control characters or direction marks is quoted as bash, zsh, ksh and newer
- * POSIX shells read it: `$'a\012b'`. No shell can hold a NUL, which is left out.
+ * Returns a word as a shell reads it back, on one line. A word with control characters or direction
+ * marks is quoted as bash, zsh, ksh and newer POSIX shells read it: `$'a\012b'`. No shell can hold
+ * a NUL, which is left out.
  */
 export function typedWord(word: string): string {
   if (word.search(UNSEEN) < 0) return quoted(word);

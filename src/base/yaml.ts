@@ -8,7 +8,10 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** Thrown for a text that is not YAML, or not plain data of a reasonable size. `message` says why, with the line if there is one. */
+/**
+ * Thrown for a text that is not YAML, or not plain data of a reasonable size. `message` says why,
+ * with the line if there is one.
+ */
 export class YamlFault extends Error {
   readonly reason: string;
   readonly position: TextPosition | null;
@@ -43,7 +46,10 @@ export interface YamlText {
   readonly value: unknown;
   readonly document: Document;
   positionAt(offset: number): TextPosition;
-  /** Returns the start of the key or item at the path, or of the nearest one above it if the path leads nowhere. */
+  /**
+   * Returns the start of the key or item at the path, or of the nearest one above it if the path
+   * leads nowhere.
+   */
   positionOf(path: readonly PropertyKey[]): TextPosition | null;
 }
 
@@ -53,8 +59,9 @@ const plainTags: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads a foreign YAML text. Throws a YamlFault for text that is not YAML, for tags other than those of plain data, for forbidden keys, and for text
- * that is too long or too deep or has too many aliases: a few lines of aliases can expand beyond any memory.
+ * Reads a foreign YAML text. Throws a YamlFault for text that is not YAML, for tags other than
+ * those of plain data, for forbidden keys, and for text that is too long or too deep or has too
+ * many aliases: a few lines of aliases can expand beyond any memory.
  */
 export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText {
   const { version, maxBytes, maxDepth, maxAliases, isForbiddenKey } = { ...usualRules, ...rules };
@@ -65,7 +72,8 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
     return { line, column };
   };
   const document = attempt(() =>
-    // The library's search for duplicate keys takes time that grows with the square of their number.
+    // The library's search for duplicate keys takes time that grows with the square of their
+    // number.
     parseDocument(text, { ...common, version, lineCounter }),
   );
   const fault = document.errors[0] ?? document.warnings[0];

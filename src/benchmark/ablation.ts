@@ -8,7 +8,10 @@ import { contest, type MakeSampler, type Promised } from './contest.ts';
 import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
 import { playStudy } from './whole-study.ts';
 
-/** The result of the default sampler on one problem with one seed, with or without some of its mechanisms. */
+/**
+ * The result of the default sampler on one problem with one seed, with or without some of its
+ * mechanisms.
+ */
 export interface AblationRow {
   /** The mechanisms left out, as named by `labelOf`; null for none. */
   readonly without: string | null;
@@ -23,7 +26,10 @@ export interface AblationRow {
   readonly promises: readonly Promised[];
   /** The mean time of an `ask`, in milliseconds. */
   readonly askMs: number;
-  /** The share of the optimum, 0 to 1, that a whole study recommends on a machine that stalls; null if none was played. */
+  /**
+   * The share of the optimum, 0 to 1, that a whole study recommends on a machine that stalls; null
+   * if none was played.
+   */
   readonly study: number | null;
 }
 
@@ -41,10 +47,16 @@ const NEAR = 0.97;
 /** Mechanisms that are left out together. */
 export type LeftOut = readonly Mechanism[];
 
-/** Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`, or `initial-design+returning`. */
+/**
+ * Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`,
+ * or `initial-design+returning`.
+ */
 export const labelOf = (leftOut: LeftOut): string => leftOut.join('+');
 
-/** Runs the default sampler on a test problem's three budgets, with nothing left out and with each of these left out. */
+/**
+ * Runs the default sampler on a test problem's three budgets, with nothing left out and with each
+ * of these left out.
+ */
 export async function playAblation(
   testProblem: TestProblem,
   leftOut: readonly LeftOut[],
@@ -109,8 +121,9 @@ export interface AblationSummary {
   readonly askMs: number;
   readonly study: { readonly mean: number; readonly worstTenth: number } | null;
   /**
-   * The mean difference of the share with and without the mechanism, paired by problem and seed, with its 95 % interval: after each of the
-   * counts, and in whole studies. null for the row without anything left out.
+   * The mean difference of the share with and without the mechanism, paired by problem and seed,
+   * with its 95 % interval: after each of the counts, and in whole studies. null for the row
+   * without anything left out.
    */
   readonly worth: { readonly after: readonly Interval[]; readonly study: Interval | null } | null;
 }
@@ -155,8 +168,8 @@ function sharesOf(shares: readonly number[]): { median: number; worstTenth: numb
 }
 
 /**
- * Returns the mean difference with its 95 % interval by Student's t. Problems of one group are dependent, so the mean of each group counts
- * once.
+ * Returns the mean difference with its 95 % interval by Student's t. Problems of one group are
+ * dependent, so the mean of each group counts once.
  */
 export function pairedDifference(
   differences: readonly { readonly group: string; readonly difference: number }[],

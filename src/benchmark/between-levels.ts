@@ -7,9 +7,9 @@ export interface Recorded {
 }
 
 /**
- * Interpolates the truth at a level. `rows`: one or more recorded ones in rising order. Between two levels, figures are log-log linear. Above the
- * last, where a recording stops because more requests in flight bring nothing, throughput is constant and latency grows in proportion (Little's
- * law).
+ * Interpolates the truth at a level. `rows`: one or more recorded ones in rising order. Between two
+ * levels, figures are log-log linear. Above the last, where a recording stops because more requests
+ * in flight bring nothing, throughput is constant and latency grows in proportion (Little's law).
  */
 export function truthAt(rows: readonly Recorded[], level: number): Truth {
   const lower = rows.findLast((row) => row.level <= level) ?? (rows[0] as Recorded);

@@ -101,7 +101,8 @@ export async function contest(
     },
   };
   const sampler = make(space, { seed, goal, levels, topology, testProblem });
-  // The queueing sampler adapts its length as in a real run; the expected duration is not an aim here.
+  // The queueing sampler adapts its length as in a real run; the expected duration is not an aim
+  // here.
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
   const state = await tune(
     { ...planOf(problem, goal, seed), usual },
@@ -155,7 +156,10 @@ export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: numbe
   };
 }
 
-/** Returns the standing after these measurements. Computes its share on demand, because the sampler's doubts need a fit. */
+/**
+ * Returns the standing after these measurements. Computes its share on demand, because the
+ * sampler's doubts need a fit.
+ */
 function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): Standing {
   const last = made.at(-1);
   let share: number | undefined;

@@ -7,14 +7,18 @@ export type SpeedKind = (typeof speedKinds)[number];
 /** Returns the speed at a time, in seconds since the study began; 1 is full speed. */
 export type MachineSpeed = (seconds: number) => number;
 
-/** The time step of a speed series and its length, ten minutes; a longer study sees the last value. */
+/**
+ * The time step of a speed series and its length, ten minutes; a longer study sees the last value.
+ */
 const STEP_SECONDS = 0.5;
 const STEPS = 1200;
 
 /** Standard deviation of the random walk's logarithm, per √s: 0.15 after a minute. */
 const WALK_SD = 0.02;
 const WALK_BOUNDS = [0.55, 1.25] as const;
-/** A host whose cores are shared was seen at 0.6 of its speed for minutes (docs/how-it-measures.md). */
+/**
+ * A host whose cores are shared was seen at 0.6 of its speed for minutes (docs/how-it-measures.md).
+ */
 const SLOW_STATE = 0.6;
 const STATE_SECONDS = [60, 180] as const;
 /** A processor that heats up loses a quarter of its speed within the first minutes. */

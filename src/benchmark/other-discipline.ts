@@ -8,7 +8,10 @@ import type { Truth } from './truth.ts';
 export interface Discipline {
   /** The order in which waiting requests are taken. */
   readonly order: 'oldest first' | 'at random';
-  /** A second, Poisson source of requests per second. They go first if `isUrgent`, and count in no figure. */
+  /**
+   * A second, Poisson source of requests per second. They go first if `isUrgent`, and count in no
+   * figure.
+   */
   readonly others: { readonly perSecond: number; readonly isUrgent: boolean };
   /** The execution time of a lone instance: a fixed part, … */
   readonly fixedMs: number;
@@ -16,7 +19,10 @@ export interface Discipline {
   readonly perSampleMs: number;
   /** Busy instances beyond this number share the cores (processor sharing). */
   readonly cores: number;
-  /** The standard deviation of an execution's logarithmic work, and its autocorrelation from one execution to the next. */
+  /**
+   * The standard deviation of an execution's logarithmic work, and its autocorrelation from one
+   * execution to the next.
+   */
   readonly spread: number;
   readonly memory: number;
   readonly roundTripMs: number;
@@ -54,8 +60,9 @@ const WARM_UP = 150;
 const COUNTED = 1500;
 
 /**
- * Simulates such a server under a closed loop, independently of `src/queueing`. A free instance takes waiting requests, up to a whole
- * batch, once the batch is full or its oldest request has waited for the delay; no batch is formed ahead. Busy instances share the cores.
+ * Simulates such a server under a closed loop, independently of `src/queueing`. A free instance
+ * takes waiting requests, up to a whole batch, once the batch is full or its oldest request has
+ * waited for the delay; no batch is formed ahead. Busy instances share the cores.
  */
 export function serveOtherwise(discipline: Discipline, config: ServedWith, clients: number, random: Random): Truth {
   const { others, roundTripMs } = discipline;

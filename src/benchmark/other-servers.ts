@@ -8,9 +8,10 @@ const LOAD_MS = 1500;
 const GRID_LEVELS = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /**
- * Returns the `index`-th synthetic server with a queue unlike Triton's, always the same for an index. Its truth is simulated by other code than the
- * prediction: requests in order or at random, other requests with or without priority, cores that busy instances share, and autocorrelated execution
- * times.
+ * Returns the `index`-th synthetic server with a queue unlike Triton's, always the same for an
+ * index. Its truth is simulated by other code than the prediction: requests in order or at random,
+ * other requests with or without priority, cores that busy instances share, and autocorrelated
+ * execution times.
  */
 export function otherServer(index: number): TestProblem {
   const random = seededRandom(104_729 * (index + 1));

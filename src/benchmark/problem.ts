@@ -22,7 +22,10 @@ export interface TestProblem {
   /** The levels at which the optimum is searched for. */
   readonly gridLevels: readonly number[];
   truth(candidate: Candidate, level: number): Truth;
-  /** The workloads that it is tuned for, and a candidate's true behaviour under arrivals; absent for even traffic. */
+  /**
+   * The workloads that it is tuned for, and a candidate's true behaviour under arrivals; absent for
+   * even traffic.
+   */
   readonly under?: {
     readonly workloads: StudyWorkloads;
     truth(candidate: Candidate, plan: ArrivalPlan): Truth;
@@ -76,17 +79,23 @@ export interface BudgetedProblem {
 
 export type Tightness = 'tight' | 'middle' | 'loose';
 
-/** The position of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
+/**
+ * The position of a budget between the lowest p99 and that of the highest throughput, on a
+ * logarithmic scale.
+ */
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
 export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
 /** The smallest ratio of a budget to the lowest p99; a lower one would be met by chance only. */
 const MIN_ROOM = 1.25;
-/** The optimum's p99 is at most this share of the budget; an optimum at the very edge could not be recognised. */
+/**
+ * The optimum's p99 is at most this share of the budget; an optimum at the very edge could not be
+ * recognised.
+ */
 export const EDGE = 0.97;
 
 /**
- * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine with changing speed, at which the
- * budget must still be achievable.
+ * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed
+ * of a machine with changing speed, at which the budget must still be achievable.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
   if (testProblem.budgets)
@@ -133,15 +142,24 @@ function everyPoint({ space, refusal, truth, gridLevels }: TestProblem): { candi
   );
 }
 
-/** A p99 up to this multiple of the budget gets full credit; from there credit falls to nothing at the second. */
+/**
+ * A p99 up to this multiple of the budget gets full credit; from there credit falls to nothing at
+ * the second.
+ */
 const FORGIVEN = 1.05;
 const HOPELESS = 1.25;
 
-/** Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, with less credit if it truly exceeds the budget. */
+/**
+ * Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, with less
+ * credit if it truly exceeds the budget.
+ */
 export const worthOf = ({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number =>
   Math.min(1, (creditOf(latencyMs.p99 / budgetMs) * throughput) / optimum);
 
-/** Returns the worth of a candidate at a level: `worthOf` its truth, or the worth of the goal's objective, with less credit in the same way. */
+/**
+ * Returns the worth of a candidate at a level: `worthOf` its truth, or the worth of the goal's
+ * objective, with less credit in the same way.
+ */
 export function worthAt(problem: BudgetedProblem, candidate: Candidate, level: number): number {
   const truth = problem.testProblem.truth(candidate, level);
   const { goal } = problem.testProblem;
@@ -163,7 +181,10 @@ const creditOf = (excess: number): number => Math.min(1, Math.max(0, (HOPELESS -
 
 const EXACTLY = { rate: 1, latency: 1, rateWidth: 0, latencyWidth: 0 };
 
-/** Returns exp(−cost) of a truth, and the largest ratio by which it misses a constraint; 1 at the limit. */
+/**
+ * Returns exp(−cost) of a truth, and the largest ratio by which it misses a constraint; 1 at the
+ * limit.
+ */
 function standingOfTruth(truth: Truth, candidate: Candidate, goal: Goal): { objective: number; excess: number } {
   const measurement = measurementOf(truth, { mode: 'concurrency', value: 1 }, EXACTLY);
   const excesses = constraintsOf(goal).map(({ metric, relation, value }) => {

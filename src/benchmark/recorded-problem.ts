@@ -10,12 +10,16 @@ import type { TestProblem } from './problem.ts';
 import type { RecordedCandidate, RecordedPoint, Recording } from './recording.ts';
 import type { Truth } from './truth.ts';
 
-/** The mean range of n normal readings in standard deviations, for n from 2 (Tippett, 1925); the value of 5 serves beyond. */
+/**
+ * The mean range of n normal readings in standard deviations, for n from 2 (Tippett, 1925); the
+ * value of 5 serves beyond.
+ */
 const RANGE_IN_DEVIATIONS = [1.128, 1.693, 2.059, 2.326];
 
 /**
- * Returns a recording as a test problem with its own search space, its statistics by batch size and its load times. The medians of the
- * readings count as the truth; the noise is estimated from the range of a point's readings, 0 where each has only one.
+ * Returns a recording as a test problem with its own search space, its statistics by batch size and
+ * its load times. The medians of the readings count as the truth; the noise is estimated from the
+ * range of a point's readings, 0 where each has only one.
  */
 export function recordedProblemOf(recording: Recording): TestProblem {
   const { name, levels, candidates } = recording;
@@ -56,7 +60,10 @@ export function recordedProblemOf(recording: Recording): TestProblem {
   };
 }
 
-/** Returns the relative standard deviation of a reading: the median over points, each from the range of its readings. */
+/**
+ * Returns the relative standard deviation of a reading: the median over points, each from the range
+ * of its readings.
+ */
 function noiseOf(points: readonly RecordedPoint[], spread: (point: RecordedPoint) => number): number {
   const deviations = points.flatMap((each) => {
     const range = RANGE_IN_DEVIATIONS[Math.min(each.readings - 2, RANGE_IN_DEVIATIONS.length - 1)];

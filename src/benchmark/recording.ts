@@ -5,7 +5,9 @@ import { fileLimits, readTextSync } from '../base/read-file.ts';
 const figure = z.number();
 const text = z.string();
 const json = z.looseObject({});
-/** The median of the readings and their relative range, (max − min) / median; 0 for a single one. */
+/**
+ * The median of the readings and their relative range, (max − min) / median; 0 for a single one.
+ */
 const median = z.looseObject({ value: figure, spread: figure });
 
 const point = z.looseObject({
@@ -68,7 +70,10 @@ const schema = z.looseObject({
   candidates: z.array(candidate).min(1),
 });
 
-/** Every candidate of a search space at every load level, as measured on a server. Figures have five digits. */
+/**
+ * Every candidate of a search space at every load level, as measured on a server. Figures have five
+ * digits.
+ */
 export type Recording = z.infer<typeof schema>;
 export type RecordedCandidate = Recording['candidates'][number];
 export type RecordedPoint = RecordedCandidate['points'][number];
@@ -76,7 +81,10 @@ export type RecordedPoint = RecordedCandidate['points'][number];
 /** True for a recording, complete or not. */
 export const isRecording = (value: unknown): boolean => schema.safeParse(value).success;
 
-/** Checks a recording. Errors: INPUT_INVALID, with the path of the first fault, and for an incomplete recording. */
+/**
+ * Checks a recording. Errors: INPUT_INVALID, with the path of the first fault, and for an
+ * incomplete recording.
+ */
 export function checkRecording(value: unknown, file: string): Recording {
   const outcome = schema.safeParse(value);
   if (outcome.success && outcome.data.complete) return outcome.data;
@@ -97,7 +105,9 @@ export function readGridFile(file: string): unknown {
   }
 }
 
-/** Returns the JSON text with one point per line, so that recordings can be compared line by line. */
+/**
+ * Returns the JSON text with one point per line, so that recordings can be compared line by line.
+ */
 export function textOf({ candidates, ...head }: Recording): string {
   const opening = JSON.stringify(head, null, 2).slice(0, -2);
   return `${opening},\n  "candidates": [\n${candidates.map(candidateText).join(',\n')}\n  ]\n}\n`;

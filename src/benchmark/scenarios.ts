@@ -54,7 +54,10 @@ const GPU_MIB = 16_384;
 const REQUESTS = 1200;
 const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 
-/** Returns the `index`-th synthetic model, always the same for an index. Each has two or three quirks. */
+/**
+ * Returns the `index`-th synthetic model, always the same for an index. Each has two or three
+ * quirks.
+ */
 export function scenario(index: number): TestProblem {
   const random = seededRandom(7919 * (index + 1));
   for (let skip = 0; skip < 8; skip++) random.float();
@@ -145,7 +148,10 @@ function characterOf(quirks: readonly Quirk[], random: Random): Character {
   };
 }
 
-/** Draws two categorical settings, precision and graphs, each with its own effect. With `slow-settings`, the precision is slow to load. */
+/**
+ * Draws two categorical settings, precision and graphs, each with its own effect. With
+ * `slow-settings`, the precision is slow to load.
+ */
 function settingsOf(quirks: readonly Quirk[], random: Random): Settings[] {
   const loadMs = between(800, 4000, random);
   const original: Settings = { config: {}, factor: 1, sampleFactor: 1, loadMs };
@@ -224,8 +230,8 @@ function truthOf(character: Character, candidate: Candidate, level: number): Tru
 }
 
 /**
- * Returns the service law. All instances share the cores, busy or idle, because idle ones poll and prepare. A law in busy instances cannot express
- * that.
+ * Returns the service law. All instances share the cores, busy or idle, because idle ones poll and
+ * prepare. A law in busy instances cannot express that.
  */
 function lawOf(character: Character, settings: Settings, instances: number): ServiceLaw {
   const { fixedMs, perSampleMs, cliff, cores } = character;

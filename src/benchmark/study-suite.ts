@@ -23,7 +23,10 @@ export interface StudyResult {
 /** The distance of the seeds of machines between studies. */
 const MACHINES = 1000;
 
-/** Runs every sampler on every problem with every seed, on the same machine. `tell` is called after each study. */
+/**
+ * Runs every sampler on every problem with every seed, on the same machine. `tell` is called after
+ * each study.
+ */
 export async function playStudies(
   plan: StudyPlan,
   tell: (result: StudyResult) => void,

@@ -51,7 +51,10 @@ async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<R
   return results;
 }
 
-/** Summarises the shares of the optimum that were reached within a number of server starts, including the original's. Needs at least one result. */
+/**
+ * Summarises the shares of the optimum that were reached within a number of server starts,
+ * including the original's. Needs at least one result.
+ */
 export function sharesByStarts(
   results: readonly Result[],
   starts: number,
@@ -62,7 +65,9 @@ export function sharesByStarts(
   return { median: quantileSorted(shares, 0.5), worstTenth: quantileSorted(shares, 0.1), worst: shares[0] as number };
 }
 
-/** Summarises the results of one sampler after this many measurements. Needs at least one result. */
+/**
+ * Summarises the results of one sampler after this many measurements. Needs at least one result.
+ */
 export function summaryOf(results: readonly Result[], measurements: number): Summary {
   const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);
   const shares = standings.map(({ share }) => share).sort((a, b) => a - b);
@@ -85,7 +90,9 @@ const levelsPerTrial = ({ stoppedAfter, standings, trials }: Outcome): number =>
 /** Bands of chances, for the calibration of the sampler's feasibility. */
 const CHANCE_BANDS = [0, 0.3, 0.5, 0.7, 0.9, 1] as const;
 
-/** Proposals with a chance from `low` up to `high`, and the share of them that truly met the goal. */
+/**
+ * Proposals with a chance from `low` up to `high`, and the share of them that truly met the goal.
+ */
 export interface ChanceBand {
   readonly low: number;
   readonly high: number;
@@ -104,7 +111,10 @@ export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
   });
 }
 
-/** Returns how often the sampler stopped by itself, and the medians of measurements and share then; null if it never did. */
+/**
+ * Returns how often the sampler stopped by itself, and the medians of measurements and share then;
+ * null if it never did.
+ */
 export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {
   const ends = results.flatMap(({ outcome }) => {
     const last = outcome.standings.at(-1);

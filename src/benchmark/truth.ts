@@ -17,7 +17,10 @@ export interface Truth {
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
   /** Parts of the server's time per request in microseconds, if known. */
   readonly split?: { readonly inputUs: number; readonly outputUs: number; readonly overheadUs: number };
-  /** For a pipeline: the number of requests behind the figures, what each stage did, and what each of several fronts saw. */
+  /**
+   * For a pipeline: the number of requests behind the figures, what each stage did, and what each
+   * of several fronts saw.
+   */
   readonly requests?: number;
   readonly stages?: readonly StageTruth[];
   readonly fronts?: readonly FrontTruth[];

@@ -11,8 +11,8 @@ import { OfflineWorld, type WorldOptions } from './world.ts';
 export interface StudyOutcome {
   readonly problem: BudgetedProblem;
   /**
-   * The true throughput of the recommended config at its level as a share of the optimum, on a machine as fast as this one was for at least a
-   * quarter of the study.
+   * The true throughput of the recommended config at its level as a share of the optimum, on a
+   * machine as fast as this one was for at least a quarter of the study.
    */
   readonly share: number;
   /** The same for the config at its best level. */

@@ -42,7 +42,10 @@ export interface WorldOptions {
   readonly speed?: MachineSpeed | undefined;
   /** True for a server on the load generator's host, whose own work then shows the speed. */
   readonly isLocal?: boolean;
-  /** The share of measurements that a stall delays, with a p99 1.2 to 2 times as long; none if absent. */
+  /**
+   * The share of measurements that a stall delays, with a p99 1.2 to 2 times as long; none if
+   * absent.
+   */
   readonly stalls?: number | undefined;
 }
 
@@ -58,7 +61,10 @@ export const NOWHERE: ServerIdentity = {
   emulated: null,
 };
 
-/** A test problem as seen by the tuner, in virtual time. Noise depends on seed, candidate, level and the number of earlier measurements. */
+/**
+ * A test problem as seen by the tuner, in virtual time. Noise depends on seed, candidate, level and
+ * the number of earlier measurements.
+ */
 export class OfflineWorld {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   readonly #testProblem: TestProblem;
@@ -143,7 +149,10 @@ export class OfflineWorld {
     });
   }
 
-  /** Returns the seconds that a search of this many trials takes, including the baseline's own levels. */
+  /**
+   * Returns the seconds that a search of this many trials takes, including the baseline's own
+   * levels.
+   */
   usualSeconds(trials: number): number {
     const loadMs = this.#testProblem.loadMs(this.#testProblem.baseline);
     const restMs = WARM_UP_MS + REST_WINDOWS_MS;

@@ -11,14 +11,23 @@ import { type CapacityState, usualHostWorkUs } from './state.ts';
 /** A burst takes long to play, so the search plays few and accepts a wider interval. */
 const MIN_PRECISION = 0.05;
 const MAX_PLAYS = 8;
-/** The lowest base rate of the search is the guess divided by this factor; the highest is the capacity itself. */
+/**
+ * The lowest base rate of the search is the guess divided by this factor; the highest is the
+ * capacity itself.
+ */
 const BELOW_GUESS = 5;
 const ABOVE_CAPACITY = 1.3;
-/** Seconds at the base rate after the burst, or after the time to recover: this many budgets, and at least this long. */
+/**
+ * Seconds at the base rate after the burst, or after the time to recover: this many budgets, and at
+ * least this long.
+ */
 const AFTER_BUDGETS = 4;
 const MIN_AFTER_SECONDS = 2;
 
-/** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by bisection over played bursts. */
+/**
+ * Finds the highest base rate at which the burst keeps the budget, or recovers in time, by
+ * bisection over played bursts.
+ */
 export async function findBurstRate(
   question: CapacityQuestion,
   burst: BurstQuestion,
@@ -69,8 +78,9 @@ function knownFromPlays(
 }
 
 /**
- * Returns the prior of a base rate; its first guess treats requests as a fluid. A burst of factor f over D seconds on a base rate b leaves a backlog
- * of (f b − c) D. It keeps the budget B if serving the backlog takes at most B: f b = c (1 + B/D).
+ * Returns the prior of a base rate; its first guess treats requests as a fluid. A burst of factor f
+ * over D seconds on a base rate b leaves a backlog of (f b − c) D. It keeps the budget B if serving
+ * the backlog takes at most B: f b = c (1 + B/D).
  */
 export function burstPrior(
   capacity: number,
@@ -101,7 +111,10 @@ function afterSeconds({ recoverSeconds }: BurstQuestion, limit: CapacityLimit): 
   return (recoverSeconds ?? 0) + Math.max(MIN_AFTER_SECONDS, budgets);
 }
 
-/** Returns the reading of a burst: from all its requests, or only from those after the time allowed to recover. */
+/**
+ * Returns the reading of a burst: from all its requests, or only from those after the time allowed
+ * to recover.
+ */
 function burstReading(
   { measurement, windows }: PlayedLoad,
   { seconds, recoverSeconds }: BurstQuestion,

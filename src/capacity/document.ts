@@ -30,8 +30,8 @@ type PlainPoint = Omit<Point, 'factor' | 'growthMsPerSecond'>;
 const TOLD = 1.15;
 
 /**
- * A kept rate at this multiple of a missed rate. Chance alone does not explain it; something other than the server does. In a workload the luck of a
- * pass may.
+ * A kept rate at this multiple of a missed rate. Chance alone does not explain it; something other
+ * than the server does. In a workload the luck of a pass may.
  */
 const CONTRADICTORY = 1.2;
 const DISTURBED =
@@ -134,7 +134,10 @@ function pointOf(measurement: Measurement, batch: number): PlainPoint {
   };
 }
 
-/** Returns the most that the server served under any load, and whether a closed loop showed that it can serve no more. */
+/**
+ * Returns the most that the server served under any load, and whether a closed loop showed that it
+ * can serve no more.
+ */
 function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
   if (probes.length === 0) return null;
   const open = [...probes, ...cliff.map(({ measurement }) => measurement)].map(
@@ -143,7 +146,10 @@ function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number):
   return { perSecond: Math.max(scouted?.mostServed ?? 0, ...open), isReached: scouted?.isSaturated ?? false };
 }
 
-/** The slope of mean latency over time by least squares, in milliseconds per second; null for fewer than two windows. */
+/**
+ * The slope of mean latency over time by least squares, in milliseconds per second; null for fewer
+ * than two windows.
+ */
 function growthOf(windows: readonly CourseWindow[]): number | null {
   const seen = windows.filter(({ perSecond }) => perSecond > 0);
   if (seen.length < 2) return null;

@@ -10,7 +10,9 @@ import type { CapacityState } from './state.ts';
 export interface Hardware {
   /** The GPUs, or MIG slices, that the model uses; 0 if none, null if unknown. */
   readonly gpus: number | null;
-  /** The prices; null without any. The rate, headroom and chance of a run are those of its question. */
+  /**
+   * The prices; null without any. The rate, headroom and chance of a run are those of its question.
+   */
   readonly terms: CostTerms | null;
 }
 
@@ -25,7 +27,10 @@ interface Capacity {
   readonly replicas: CapacityDocument['replicas'];
 }
 
-/** Returns the tokens, the figures of each GPU and the costs of a capacity; null where something is unknown. */
+/**
+ * Returns the tokens, the figures of each GPU and the costs of a capacity; null where something is
+ * unknown.
+ */
 export function hardwareFigures(
   { perSecond, batch, replicas }: Capacity,
   state: CapacityState,
@@ -43,7 +48,10 @@ export function hardwareFigures(
   return { tokens, gpus: perGpu, cost: costOf(timesInterval(perSecond, batch), tokens, replicas, { gpus, terms }) };
 }
 
-/** Counts the tokens of a reply where the server was measured at the capacity, or else at the last rate. */
+/**
+ * Counts the tokens of a reply where the server was measured at the capacity, or else at the last
+ * rate.
+ */
 function tokensOf(perSecond: Interval, { answer, probes }: CapacityState, batch: number): HardwareFigures['tokens'] {
   const { tokens, throughput }: Partial<Measurement> = answer ?? probes.at(-1) ?? {};
   if (!tokens || !throughput || !(throughput.value > 0)) return null;
@@ -75,7 +83,10 @@ function costOf(
   };
 }
 
-/** Returns the price of an hour of one server; null if its GPUs are unknown, or if it has none to pay for. */
+/**
+ * Returns the price of an hour of one server; null if its GPUs are unknown, or if it has none to
+ * pay for.
+ */
 function hourlyPrice({ per, perHour }: CostTerms, gpus: number | null): number | null {
   if (per === 'server') return perHour;
   return gpus === null || gpus === 0 ? null : gpus * perHour;

@@ -30,15 +30,22 @@ export interface BurstShape {
   readonly seconds: number;
 }
 
-/** The length of a measurement: until its verdict is clear, or a fixed time, to count its share of bad requests. */
+/**
+ * The length of a measurement: until its verdict is clear, or a fixed time, to count its share of
+ * bad requests.
+ */
 export type ReadingLength = 'verdict' | 'counted';
 
 /**
- * The loads that can be played on a server. Each ends with no request in flight, and at `untilNs` of the run's clock at the latest, with the figures
- * so far, of which there may be none; its last requests may then take a few seconds longer. Errors: INTERRUPTED, SERVER_*.
+ * The loads that can be played on a server. Each ends with no request in flight, and at `untilNs`
+ * of the run's clock at the latest, with the figures so far, of which there may be none; its last
+ * requests may then take a few seconds longer. Errors: INTERRUPTED, SERVER_*.
  */
 export interface CapacityLoads {
-  /** A roughly measured closed loop; or the rate to begin at, for a workload, which has no closed loop and is measured in whole passes. */
+  /**
+   * A roughly measured closed loop; or the rate to begin at, for a workload, which has no closed
+   * loop and is measured in whole passes.
+   */
   readonly scouting:
     | {
         readonly kind: 'closed-loops';

@@ -12,8 +12,9 @@ export interface RatePhase {
 const MAX_ARRIVALS = 20_000_000;
 
 /**
- * Returns the due times of requests whose rate changes from phase to phase, in nanoseconds from the start of the first phase: a Poisson process by
- * its rate's integral (time change of a process of rate 1), or even gaps. Errors: USAGE for more requests than a list can hold.
+ * Returns the due times of requests whose rate changes from phase to phase, in nanoseconds from the
+ * start of the first phase: a Poisson process by its rate's integral (time change of a process of
+ * rate 1), or even gaps. Errors: USAGE for more requests than a list can hold.
  */
 export function burstArrivals(
   phases: readonly RatePhase[],

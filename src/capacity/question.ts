@@ -2,7 +2,10 @@ import type { ReplicasRule } from '../stats/replicas.ts';
 import type { BurstShape } from './loads.ts';
 import type { CapacityLimit } from './reading.ts';
 
-/** A burst, and how soon after it latency must be within the budget again; null if the burst itself must keep the budget. */
+/**
+ * A burst, and how soon after it latency must be within the budget again; null if the burst itself
+ * must keep the budget.
+ */
 export interface BurstQuestion extends BurstShape {
   readonly recoverSeconds: number | null;
 }

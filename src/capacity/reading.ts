@@ -5,7 +5,9 @@ import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import type { RateMeasurement } from './loads.ts';
 import type { PlayedArrivals } from './posterior/backlog.ts';
 
-/** The limit that requests must keep at a rate, and the percentile of requests that must keep it. */
+/**
+ * The limit that requests must keep at a rate, and the percentile of requests that must keep it.
+ */
 export type CapacityLimit =
   | { readonly kind: 'latency'; readonly percentile: number; readonly budgetMs: number }
   /** Limits on each request. The load generator counts the good requests by them. */
@@ -22,21 +24,25 @@ export interface RateReading {
   /** The requested rate. */
   readonly askedPerSecond: number;
   /**
-   * The rate at which requests came. Random arrivals make it differ from the requested rate, and the backlog of a queue follows the actual arrivals:
-   * that is half of a measurement's luck.
+   * The rate at which requests came. Random arrivals make it differ from the requested rate, and
+   * the backlog of a queue follows the actual arrivals: that is half of a measurement's luck.
    */
   readonly perSecond: number;
   /** The number of answered requests. */
   readonly requests: number;
   /**
-   * The share of them that was over the budget, missed a limit or failed, with its standard error by batch means. The percentile keeps the budget if
-   * this share is at most the share above the percentile. Unlike the percentile of a short time, it is right on average: late requests come in rare
-   * clusters.
+   * The share of them that was over the budget, missed a limit or failed, with its standard error
+   * by batch means. The percentile keeps the budget if this share is at most the share above the
+   * percentile. Unlike the percentile of a short time, it is right on average: late requests come
+   * in rare clusters.
    */
   readonly bad: Estimate;
   /** The share of due requests that were served in the same time. */
   readonly served: Estimate;
-  /** True if the backlog grew, or more requests failed than the percentile allows. The rate is then not kept, whatever the latency was so far. */
+  /**
+   * True if the backlog grew, or more requests failed than the percentile allows. The rate is then
+   * not kept, whatever the latency was so far.
+   */
   readonly isUnsustained: boolean;
   /** The arrivals that were played; null if they are unknown. */
   readonly arrivals: PlayedArrivals | null;
@@ -80,7 +86,9 @@ export function readingOf(measurement: RateMeasurement, context: ReadingContext)
   };
 }
 
-/** Returns the requests due per second, sent or dropped; the requested rate if nothing was counted. */
+/**
+ * Returns the requests due per second, sent or dropped; the requested rate if nothing was counted.
+ */
 function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement): number {
   const dropped = failures.reduce((sum, { kind, count }) => sum + (kind === 'dropped' ? count : 0), 0);
   const perSecond = sendRate + (durationMs > 0 ? (dropped / durationMs) * MS_PER_S : 0);
@@ -91,7 +99,10 @@ function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement
 export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
   !isUnsustained && bad.mean <= allowedShare(limit);
 
-/** True if readings give an estimate: there are several, and some kept the limit. Without those the capacity may be anywhere below. */
+/**
+ * True if readings give an estimate: there are several, and some kept the limit. Without those the
+ * capacity may be anywhere below.
+ */
 export const isEstimate = (readings: readonly RateReading[], limit: CapacityLimit): boolean =>
   readings.length > 1 && readings.some((reading) => isKept(reading, limit));
 

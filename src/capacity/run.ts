@@ -12,20 +12,29 @@ import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 import { FIRST_PACE, type Pace, type TimePlan, timePlan } from './time-plan.ts';
 
-/** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
+/**
+ * The maximum number of attempts at a measurement that the load generator distorted because other
+ * programs had its CPU.
+ */
 const TRIES = 10;
 const MAX_READINGS = 30;
-/** The search ends at this multiple of the precision, because measuring the answer will narrow the interval further. */
+/**
+ * The search ends at this multiple of the precision, because measuring the answer will narrow the
+ * interval further.
+ */
 const WITH_THE_ANSWER = 1.1;
-/** The answer is not measured again if the lower end of the interval moved by less than this share. */
+/**
+ * The answer is not measured again if the lower end of the interval moved by less than this share.
+ */
 const SAME_END = 0.02;
 
 class ClientLimited extends Error {}
 
 /**
- * Finds the highest request rate within the limit, measures there and beyond it, and plays the requested burst. Each part ends in time for those
- * after it; what was cut short is in `state.cutShort`. Puts results into `state` at once, so that they survive an error. Errors: those of the loads;
- * SERVER_FAILED or SERVER_TIMEOUT if not one request got a reply.
+ * Finds the highest request rate within the limit, measures there and beyond it, and plays the
+ * requested burst. Each part ends in time for those after it; what was cut short is in
+ * `state.cutShort`. Puts results into `state` at once, so that they survive an error. Errors: those
+ * of the loads; SERVER_FAILED or SERVER_TIMEOUT if not one request got a reply.
  */
 export async function runCapacity(
   question: CapacityQuestion,
@@ -39,7 +48,8 @@ export async function runCapacity(
   const run: Run = { ...means, question, state, plan, passSeconds, pace: FIRST_PACE };
   await findPrior(run);
   try {
-    // The reading at the answer counts too: it may narrow the interval enough, or contradict earlier readings.
+    // The reading at the answer counts too: it may narrow the interval enough, or contradict
+    // earlier readings.
     let precision = question.precision * WITH_THE_ANSWER;
     do {
       await findCapacity(run, precision);
@@ -66,7 +76,10 @@ interface Run extends CapacityMeans {
   pace: Pace;
 }
 
-/** True if there is an estimate that says more than the first guess: of several readings, some of which kept the limit. */
+/**
+ * True if there is an estimate that says more than the first guess: of several readings, some of
+ * which kept the limit.
+ */
 const isKnown = ({ question, state }: Run): boolean => isEstimate(readingsOf(state, question), question.limit);
 
 const hasTimeForAnswer = ({ plan, pace }: Run): boolean => plan.hasTimeUntil(plan.answerEndNs(pace), pace);
@@ -123,8 +136,8 @@ function addProbe({ question, state, onEvent }: Run, prior: CapacityPrior, measu
 }
 
 /**
- * Returns a measurement that is valid for the server; null if the time was up before it counted anything, or a whole pass of a workload. Errors:
- * ClientLimited after several that are not valid.
+ * Returns a measurement that is valid for the server; null if the time was up before it counted
+ * anything, or a whole pass of a workload. Errors: ClientLimited after several that are not valid.
  */
 async function unbent(
   run: Run,
@@ -141,7 +154,8 @@ async function unbent(
     if (isLate && (measurement.requests === 0 || (passSeconds !== null && !measurement.stable))) return null;
     const { bound, starved, reason = '' } = measurement.client;
     if (!bound) return measurement;
-    // The load generator's own delay only adds latency, so a limit that was met despite it is met. The share of late requests says no more than that.
+    // The load generator's own delay only adds latency, so a limit that was met despite it is met.
+    // The share of late requests says no more than that.
     const isMet = isKept(readingOf(measurement, { ...question, usualHostWorkUs: null }), question.limit);
     if (isMet) state.metDespiteClient = Math.max(perSecond, state.metDespiteClient ?? 0);
     const again = starved === true && tries < TRIES && !isLate;
@@ -157,14 +171,20 @@ function paceOf({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: n
   return { windowsSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - windowsSeconds) };
 }
 
-/** True if the answer's reading contradicts earlier ones, or if no rate was kept yet and a lower one is left to try. */
+/**
+ * True if the answer's reading contradicts earlier ones, or if no rate was kept yet and a lower one
+ * is left to try.
+ */
 const isUnfinished = (run: Run): boolean =>
   run.state.ending === 'precise' ? !isPreciseNow(run) : !isKnown(run) && !isAnswerAtEnd(run.state);
 
 const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
   answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
 
-/** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
+/**
+ * Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement
+ * counts for the capacity too.
+ */
 async function measureAnswer(run: Run): Promise<void> {
   const { question, state, plan, loads, clock, onEvent } = run;
   const { prior, posterior } = state;

@@ -9,31 +9,47 @@ import { refusalsIn } from './refusals.ts';
 export interface Scouted {
   /** The highest throughput, in requests per second. */
   readonly mostServed: number;
-  /** True if more requests in flight brought no more throughput: the figure is the server's maximum, not just the demand. */
+  /**
+   * True if more requests in flight brought no more throughput: the figure is the server's maximum,
+   * not just the demand.
+   */
   readonly isSaturated: boolean;
   /** Requests per second in the closed loop at about the budget. */
   readonly atBudget: number;
-  /** The limited percentile of a single request in flight, divided by its budget; null without a budget. */
+  /**
+   * The limited percentile of a single request in flight, divided by its budget; null without a
+   * budget.
+   */
   readonly idle: number | null;
 }
 
-/** Requests in flight grow by this factor up to the maximum, until they add less than this share or are far over the budget. */
+/**
+ * Requests in flight grow by this factor up to the maximum, until they add less than this share or
+ * are far over the budget.
+ */
 const GROWTH = 4;
 const MAX_CONCURRENCY = 256;
 const MIN_GAIN = 0.08;
 const FAR_OVER = 3;
-/** The first guess of the capacity, as a share of what a closed loop serves within the budget; random arrivals need room. */
+/**
+ * The first guess of the capacity, as a share of what a closed loop serves within the budget;
+ * random arrivals need room.
+ */
 const OPEN_LOOP_SHARE = 0.85;
 /**
- * If the saturation S was seen and an idle server is well within the budget B: a queue in heavy traffic (Kingman, 1961) that serves one request at a
- * time needs a share ln(1/a)/(2 S B) of spare time, so that at most a share a of requests is over the budget. Batches and spread need more.
+ * If the saturation S was seen and an idle server is well within the budget B: a queue in heavy
+ * traffic (Kingman, 1961) that serves one request at a time needs a share ln(1/a)/(2 S B) of spare
+ * time, so that at most a share a of requests is over the budget. Batches and spread need more.
  */
 const SPARE_TIMES = 1.2;
 const WELL_WITHIN = 0.6;
 const HEAVY_TRAFFIC_SCALE = 0.06;
 /** A server that needs more spare time is not in heavy traffic. */
 const MAX_SPARE = 0.3;
-/** The range of possible capacities: from a part of the served rate up to what a faster machine could serve. */
+/**
+ * The range of possible capacities: from a part of the served rate up to what a faster machine
+ * could serve.
+ */
 const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
 /** If a single request is over the budget by this factor, rates below this part are useless. */
@@ -42,14 +58,17 @@ const LOWEST_SHARE_THEN = 0.1;
 
 /** How closed loops are measured, and when the time for them is up. */
 export interface Scouting {
-  /** `attempt`: the first closed loop, the same once more because no reply came in its time, or a later one. */
+  /**
+   * `attempt`: the first closed loop, the same once more because no reply came in its time, or a
+   * later one.
+   */
   measure(concurrency: number, attempt: 'first' | 'first-again' | 'later'): Promise<Measurement>;
   isOver(): boolean;
 }
 
 /**
- * Measures closed loops of rising concurrency, at least one. Errors: those of a measurement; SERVER_FAILED or SERVER_TIMEOUT if a single request in
- * flight got no reply.
+ * Measures closed loops of rising concurrency, at least one. Errors: those of a measurement;
+ * SERVER_FAILED or SERVER_TIMEOUT if a single request in flight got no reply.
  */
 export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit, batch: number): Promise<Scouted> {
   const seen: Measurement[] = [];
@@ -65,7 +84,9 @@ export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit,
   return scouted(seen, false, limit, batch);
 }
 
-/** Measures a single request in flight, once more if no reply came in its time. Errors: as `scout`. */
+/**
+ * Measures a single request in flight, once more if no reply came in its time. Errors: as `scout`.
+ */
 async function first(measure: Scouting['measure']): Promise<Measurement> {
   const isServed = ({ throughput }: Measurement): boolean => throughput.value > 0;
   let measurement = await measure(1, 'first');
@@ -96,7 +117,9 @@ function noReply({ failures }: Measurement): TrituneError {
   );
 }
 
-/** Returns the limited percentile divided by its budget; without a budget, always a value within it. */
+/**
+ * Returns the limited percentile divided by its budget; without a budget, always a value within it.
+ */
 const excessOf = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): number =>
   limit.kind === 'latency' ? budgetLatencyMs.value / limit.budgetMs : 0;
 
@@ -117,8 +140,8 @@ function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: Capa
 }
 
 /**
- * A workload's own rate says little about the server. The capacity is within the first factor of it at most, and half the time within e to the
- * second.
+ * A workload's own rate says little about the server. The capacity is within the first factor of it
+ * at most, and half the time within e to the second.
  */
 const RATE_SPAN = 1000;
 const RATE_SCALE = 1.5;

@@ -40,7 +40,10 @@ export interface CapacityState {
   readonly probes: RateMeasurement[];
   ending: BisectEnding | 'client' | null;
   clientLimit: ClientLimit | null;
-  /** The highest rate that met the limit although the load generator delayed requests; null for none. */
+  /**
+   * The highest rate that met the limit although the load generator delayed requests; null for
+   * none.
+   */
   metDespiteClient: number | null;
   posterior: CapacityPosterior | null;
   /** The complete measurement at the lower end of the interval. */
@@ -69,7 +72,10 @@ export const freshState = (): CapacityState => ({
   cutShort: new Set(),
 });
 
-/** Returns the usual time of the host's fixed piece of work: the median over all measurements; null if unknown. */
+/**
+ * Returns the usual time of the host's fixed piece of work: the median over all measurements; null
+ * if unknown.
+ */
 export function usualHostWorkUs({ closed, probes }: Pick<CapacityState, 'closed' | 'probes'>): number | null {
   const known = [...closed, ...probes].flatMap(({ hostWorkUs }) => hostWorkUs ?? []).sort((a, b) => a - b);
   return known[(known.length - 1) >> 1] ?? null;

@@ -11,10 +11,14 @@ export interface Pace {
 }
 
 /**
- * The deadlines of a run, as times of its clock in nanoseconds. Each part leaves time for those after it, by the pace of the loads so far.
+ * The deadlines of a run, as times of its clock in nanoseconds. Each part leaves time for those
+ * after it, by the pace of the loads so far.
  */
 export interface TimePlan {
-  /** Returns when a closed loop ends. The first one leaves time for others, because a single request in flight says least. */
+  /**
+   * Returns when a closed loop ends. The first one leaves time for others, because a single request
+   * in flight says least.
+   */
   closedLoopEndNs(attempt: 'first' | 'first-again' | 'later'): number;
   /** True if the time for closed loops is over. */
   isScoutingOver(): boolean;
@@ -24,7 +28,10 @@ export interface TimePlan {
   answerEndNs(pace: Pace): number;
   /** The seconds of a load beyond the capacity if there is time enough. */
   readonly wantedBeyond: number;
-  /** Returns the seconds of each load beyond the capacity, `loads` in number; null if the time left is too short for them. */
+  /**
+   * Returns the seconds of each load beyond the capacity, `loads` in number; null if the time left
+   * is too short for them.
+   */
   beyondSeconds(loads: number, pace: Pace): number | null;
   /** All loads but bursts end then. */
   readonly endNs: number;
@@ -38,14 +45,19 @@ export const FIRST_PACE: Pace = { windowsSeconds: 0, besideSeconds: 1 };
 /** The part of the time for closed loops, and the part for a single reply. */
 const SCOUTING_SHARE = 0.25;
 const FIRST_REPLY_SHARE = 0.5;
-/** The largest part that is kept for the measurement at the capacity, and for the loads beyond it. */
+/**
+ * The largest part that is kept for the measurement at the capacity, and for the loads beyond it.
+ */
 const KEPT_SHARE = 0.25;
 /** The measurement at the capacity has up to twice the windows of a reading. */
 const ANSWER_TIMES = 2;
 /** A shorter load, or a shorter part of the last one, says nothing. */
 const MIN_SECONDS = 2;
 const MIN_PART = 0.5;
-/** Seconds of a load beyond the capacity: this many budgets, within bounds; and the least that is worth its time. */
+/**
+ * Seconds of a load beyond the capacity: this many budgets, within bounds; and the least that is
+ * worth its time.
+ */
 const BEYOND_BUDGETS = 20;
 const BEYOND_SECONDS = { least: 5, most: 30 } as const;
 const BEYOND_SHORTEST = 1;
@@ -57,7 +69,10 @@ export interface TimeAsked {
   readonly limit: CapacityLimit;
   /** The number of loads beyond the capacity. */
   readonly loadsBeyond: number;
-  /** Seconds of a whole measurement of a workload; null for rates, whose measurements can be of any length. */
+  /**
+   * Seconds of a whole measurement of a workload; null for rates, whose measurements can be of any
+   * length.
+   */
   readonly passSeconds: number | null;
 }
 

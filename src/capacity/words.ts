@@ -37,7 +37,10 @@ export const limitName = ({ budgetMs }: Limit): string => (budgetMs === null ? '
 export const overText = ({ budgetMs }: Limit): string => (budgetMs === null ? 'over the limits' : 'over budget');
 export const metText = (isMet: boolean): string => (isMet ? 'met' : 'missed');
 
-/** Returns what the time was too short for: `the time (--max-duration, 15 s) was up: the search ended there`. */
+/**
+ * Returns what the time was too short for:
+ * `the time (--max-duration, 15 s) was up: the search ended there`.
+ */
 export const cutText = (parts: readonly CapacityPart[], mostSeconds: number): string =>
   `the time (--max-duration, ${formatDuration(mostSeconds)}) was up: ${parts.map((part) => cutParts[part]).join('; ')}`;
 
@@ -73,7 +76,10 @@ interface Failing extends FailedRequests {
   readonly errorRate: number;
 }
 
-/** Returns how many requests failed at the lowest rate that only failures, not latency, kept from the limit; null if there is none. */
+/**
+ * Returns how many requests failed at the lowest rate that only failures, not latency, kept from
+ * the limit; null if there is none.
+ */
 export function failedText({
   limit: { percentile, budgetMs },
   probes,
@@ -156,7 +162,10 @@ export function replicasText({
 
 type Gpus = NonNullable<CapacityDocument['gpus']>;
 
-/** Returns what each GPU serves in words: `154 requests/s (150 to 158) and 12,300 output tokens/s for each of 4 GPUs`. */
+/**
+ * Returns what each GPU serves in words:
+ * `154 requests/s (150 to 158) and 12,300 output tokens/s for each of 4 GPUs`.
+ */
 export function gpusText({ count, requestsPerSecond, outputTokensPerSecond }: Gpus): string {
   const tokens = outputTokensPerSecond ? ` and ${formatFigure(outputTokensPerSecond.value)} output tokens/s` : '';
   const each = `${rateText(requestsPerSecond.value)} (${rangeText(requestsPerSecond)})${tokens}`;
@@ -165,7 +174,10 @@ export function gpusText({ count, requestsPerSecond, outputTokensPerSecond }: Gp
 
 type Cost = NonNullable<CapacityDocument['cost']>;
 
-/** Returns what serving at the capacity costs in words: `3.20 USD an hour for 4 × L4; 1.44 USD for a million inferences (1.40 to 1.49)`. */
+/**
+ * Returns what serving at the capacity costs in words:
+ * `3.20 USD an hour for 4 × L4; 1.44 USD for a million inferences (1.40 to 1.49)`.
+ */
 export function costText(
   { currency, name, per, perHour, perMillion, perMillionTokens }: Cost,
   gpus: CapacityDocument['gpus'],
@@ -175,7 +187,10 @@ export function costText(
   return `${describeAmount(perHour, currency)} an hour for ${what}; ${describeAmount(each.value, currency)} for a million ${counted} at the capacity (${rangeText(each)})`;
 }
 
-/** Returns what the asked rate costs in words; null without a rate, or if no number of replicas holds it. */
+/**
+ * Returns what the asked rate costs in words; null without a rate, or if no number of replicas
+ * holds it.
+ */
 export function rateCostText({ currency, forRate }: Cost, replicas: CapacityDocument['replicas']): string | null {
   if (!forRate || !replicas) return null;
   const { perHour, perMillion } = forRate;

@@ -3,13 +3,19 @@ import { createProgram } from './program.ts';
 import { requireNode } from './require-node.ts';
 import { outliveReaders, processTerminal, type Terminal } from './terminal.ts';
 
-/** Runs the program, from its arguments to its exit code. Errors: none; reports failures in one line. */
+/**
+ * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one
+ * line.
+ */
 export async function runCommandLine(): Promise<void> {
   outliveReaders();
   await obey(wantedCommand, processTerminal);
 }
 
-/** Runs the command that `wanted` returns, if any, and sets the process's exit code. Errors: as of runCommandLine. */
+/**
+ * Runs the command that `wanted` returns, if any, and sets the process's exit code. Errors: as of
+ * runCommandLine.
+ */
 export async function obey(wanted: () => Promise<readonly string[] | null>, terminal: Terminal): Promise<void> {
   let args: readonly string[] | null = null;
   try {
@@ -22,7 +28,10 @@ export async function obey(wanted: () => Promise<readonly string[] | null>, term
   }
 }
 
-/** Returns the command. Without arguments at a terminal, asks the person for a run; null if they left. */
+/**
+ * Returns the command. Without arguments at a terminal, asks the person for a run; null if they
+ * left.
+ */
 async function wantedCommand(): Promise<readonly string[] | null> {
   requireNode(process.versions.node);
   const { canvas } = processTerminal;

@@ -4,13 +4,19 @@ import { errorLine, oneLine } from '../base/error-line.ts';
 import { isTrituneError, messageOf } from '../base/errors.ts';
 import { withCommandName } from './typed-commands.ts';
 
-/** The meaning of a thrown value for the user: the line for stderr (null if already printed) and the exit code. */
+/**
+ * The meaning of a thrown value for the user: the line for stderr (null if already printed) and the
+ * exit code.
+ */
 export interface Failure {
   readonly line: string | null;
   readonly exitCode: number;
 }
 
-/** The single mapping from any thrown value to a line and an exit code. Shows a stack trace only with `verbose`. */
+/**
+ * The single mapping from any thrown value to a line and an exit code. Shows a stack trace only
+ * with `verbose`.
+ */
 export function failureOf(error: unknown, verbose: boolean): Failure {
   if (error instanceof CommanderError) {
     // Commander has printed its own message; --help and --version end with 0.

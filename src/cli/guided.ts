@@ -8,10 +8,16 @@ import type { ModelChoice, ServerChoice } from '../tui/guide/guide.ts';
 import { createProgram } from './program.ts';
 import type { Terminal, TerminalCanvas } from './terminal.ts';
 
-/** The usual gRPC ports of a Triton: its default, and those of NVIDIA's examples with several servers. */
+/**
+ * The usual gRPC ports of a Triton: its default, and those of NVIDIA's examples with several
+ * servers.
+ */
 const USUAL_PORTS = [8001, 9001, 18001];
 
-/** Runs the guided start. Resolves to the arguments of the run that the person chose, or null if they left. */
+/**
+ * Runs the guided start. Resolves to the arguments of the run that the person chose, or null if
+ * they left.
+ */
 export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
   process.env.NODE_ENV ??= 'production';
   const { askForRun } = await import('../tui/guide/guide-screen.ts');

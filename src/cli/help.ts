@@ -10,7 +10,10 @@ export function layOutHelp(command: Command): Command {
   return command.addHelpOption(new Option('-h, --help', 'Show this help').helpGroup(last));
 }
 
-/** Returns the description, then the choices and the default in brackets. A switch shows no default: it is off. */
+/**
+ * Returns the description, then the choices and the default in brackets. A switch shows no default:
+ * it is off.
+ */
 function optionDescription({ description, argChoices, defaultValue }: Option): string {
   const [, words = description, written] = /^(.*) \((default: .*)\)$/s.exec(description) ?? [];
   const given = defaultValue === undefined || typeof defaultValue === 'boolean' ? [] : [`default: ${defaultValue}`];

@@ -12,9 +12,10 @@ export interface Interrupts {
 }
 
 /**
- * Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into an abort. The run then ends in order, as `firstWords` says, and a tuning run restores the model. A second
- * one of them ends the process at once; `lastWords` says what that leaves behind. An uncaught error acts like a signal: it must not end the
- * process with a changed model.
+ * Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into an abort. The run then ends in order, as
+ * `firstWords` says, and a tuning run restores the model. A second one of them ends the process at
+ * once; `lastWords` says what that leaves behind. An uncaught error acts like a signal: it must not
+ * end the process with a changed model.
  */
 export function listenForInterrupts(
   tell: (line: string) => void,

@@ -11,7 +11,10 @@ import { addOptions } from './options/option-table.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
-/** The command of `perf-analyzer-main.ts`: a drop-in for perf_analyzer, with its options, lines, files and exit codes. */
+/**
+ * The command of `perf-analyzer-main.ts`: a drop-in for perf_analyzer, with its options, lines,
+ * files and exit codes.
+ */
 const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .description('Measure a model as it is, in place of perf_analyzer')
   .option('--version', 'Show the version')
@@ -38,7 +41,10 @@ addOptions(command, profileOptionTable).action(async (given: ProfileOptions & { 
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
 });
 
-/** Runs the program, from its arguments to its exit code. Errors: none; reports failures in one line. */
+/**
+ * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one
+ * line.
+ */
 export async function runPerfAnalyzer(): Promise<void> {
   try {
     requireNode(process.versions.node);

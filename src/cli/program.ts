@@ -3,7 +3,10 @@ import { trituneVersion } from '../base/package.ts';
 import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A command, as the list of commands shows it. Its own modules, with all options, are loaded when it is named. */
+/**
+ * A command, as the list of commands shows it. Its own modules, with all options, are loaded when
+ * it is named.
+ */
 type Entry = readonly [summary: string, load: () => Promise<(terminal: Terminal) => Command>];
 
 /** The commands by name, grouped by task. */
@@ -104,8 +107,9 @@ const helpCommand = (): Command =>
   new Command('help').argument('[command]').description('Show the help of a command').helpGroup('Help and shell:');
 
 /**
- * Returns the command line. It throws faults and never exits the process. With `args`, only the command that they name knows its options; loading those of
- * all takes five times as long as Node takes to start.
+ * Returns the command line. It throws faults and never exits the process. With `args`, only the
+ * command that they name knows its options; loading those of all takes five times as long as Node
+ * takes to start.
  */
 export async function createProgram(terminal: Terminal, args: readonly string[] | null = null): Promise<Command> {
   const program = new Command('tritune')
@@ -142,7 +146,10 @@ function namedIn(args: readonly string[] | null): (name: string) => boolean {
   return (name) => named === 'completion' || named === name;
 }
 
-/** Gives every command the same help layout. Usage errors are printed in one line, like any other error, and thrown. */
+/**
+ * Gives every command the same help layout. Usage errors are printed in one line, like any other
+ * error, and thrown.
+ */
 function setUp(command: Command, terminal: Terminal): void {
   layOutHelp(command);
   command.exitOverride();

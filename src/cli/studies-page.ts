@@ -17,7 +17,10 @@ interface StudiesPage {
   fill(board: Board, signal: AbortSignal): Promise<void>;
 }
 
-/** Serves the page until it is interrupted; studies continue without it. Returns the exit code. Errors: USAGE, INPUT_INVALID. */
+/**
+ * Serves the page until it is interrupted; studies continue without it. Returns the exit code.
+ * Errors: USAGE, INPUT_INVALID.
+ */
 export async function showStudies(spec: WatchSpec, shown: StudiesPage, terminal: Terminal): Promise<number> {
   const interrupts = listenForInterrupts(terminal.tell, () => shown.lastWords, shown.firstWords);
   try {

@@ -1,18 +1,22 @@
 import { inertLine, inertLog, inertText } from '../base/format.ts';
 
 /**
- * The outputs of a command. Only this module uses the process's own streams. No control character or direction mark from a server or a file reaches
- * them, and no command to a CI, except for the full screen, which does its own cleaning.
+ * The outputs of a command. Only this module uses the process's own streams. No control character
+ * or direction mark from a server or a file reaches them, and no command to a CI, except for the
+ * full screen, which does its own cleaning.
  */
 export interface Terminal {
   /**
-   * Prints a line of the command's output. `bad`: in red, if the terminal has colours. `ci-command`: a command to the CI whose log this is; no
-   * other line is one.
+   * Prints a line of the command's output. `bad`: in red, if the terminal has colours.
+   * `ci-command`: a command to the CI whose log this is; no other line is one.
    */
   print(line: string, tone?: 'bad' | 'ci-command'): void;
   /** Prints a line for the person watching, separate from the output. */
   tell(line: string): void;
-  /** Shows progress on a line that the next call replaces and null clears; does nothing if no one watches. */
+  /**
+   * Shows progress on a line that the next call replaces and null clears; does nothing if no one
+   * watches.
+   */
   status(text: string | null): void;
   /** Asks the person at the terminal; absent without one, and in CI. */
   confirm?(question: string): Promise<boolean>;
@@ -25,7 +29,10 @@ export interface TerminalCanvas {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly hasColours: boolean;
-  /** True if a person sits at it who can see a changing screen: no CI, no screen reader, a terminal that can move its cursor. */
+  /**
+   * True if a person sits at it who can see a changing screen: no CI, no screen reader, a terminal
+   * that can move its cursor.
+   */
   readonly isWatched: boolean;
 }
 
@@ -54,7 +61,10 @@ function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
   return { stdin, stdout, hasColours: hasColours(env), isWatched: env.TERM !== 'dumb' && !isInCi(env) && !isReadAloud };
 }
 
-/** The reader of our output may go away, or its disk may be full. That must not end a run that has a model to restore. */
+/**
+ * The reader of our output may go away, or its disk may be full. That must not end a run that has a
+ * model to restore.
+ */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }

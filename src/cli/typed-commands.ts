@@ -8,6 +8,9 @@ export const namedCommands = [
 
 const NAMED = new RegExp(`(?<![\\w./-])(?<!npx )tritune (?=(?:${namedCommands.join('|')})\\b)`, 'g');
 
-/** Returns a message with its commands as this process was started: rooms below write `tritune restore`. */
+/**
+ * Returns a message with its commands as this process was started: rooms below write
+ * `tritune restore`.
+ */
 export const withCommandName = (text: string, name: string = commandName()): string =>
   text.replaceAll(NAMED, `${name} `);

@@ -3,17 +3,24 @@ import type { Breakage } from './wire/broken-connection.ts';
 import type { FailureStatus } from './wire/protocol-failure.ts';
 
 /**
- * Deliberate faults, from a profile or a test. The emulator reads them at each use, so a test may set and clear the fields of its object while the
- * emulator runs. Nothing here can be reached over the wire.
+ * Deliberate faults, from a profile or a test. The emulator reads them at each use, so a test may
+ * set and clear the fields of its object while the emulator runs. Nothing here can be reached over
+ * the wire.
  */
 export interface Faults {
-  /** The backend's message with which this load fails (INVALID_ARGUMENT, old version kept); null lets it through. */
+  /**
+   * The backend's message with which this load fails (INVALID_ARGUMENT, old version kept); null
+   * lets it through.
+   */
   refuseLoad?: (load: FaultyLoad) => string | null;
   /** Time added to this load, in milliseconds. */
   delayLoadMs?: (load: FaultyLoad) => number;
   /** True: the whole server dies in the middle of this load. */
   crashLoad?: (load: FaultyLoad) => boolean;
-  /** True: the load call succeeds, but the model is never ready and serves nothing until its next load. */
+  /**
+   * True: the load call succeeds, but the model is never ready and serves nothing until its next
+   * load.
+   */
   neverReady?: (load: FaultyLoad) => boolean;
   /** The config that this load serves instead of the one sent. */
   replaceConfig?: (load: FaultyLoad) => ModelConfig;
@@ -21,7 +28,10 @@ export interface Faults {
   readBack?: (config: ModelConfig) => ModelConfig;
   /** True: cuts the connection instead of answering this infer call. */
   dropConnection?: (call: FaultyCall) => boolean;
-  /** The disturbance of this infer call or its connection instead of an answer; null lets it through. */
+  /**
+   * The disturbance of this infer call or its connection instead of an answer; null lets it
+   * through.
+   */
   disturbInfer?: (call: FaultyCall) => Disturbance | null;
   /** Delay before this infer call is processed, in milliseconds. */
   delayInferMs?: (call: FaultyCall) => number;
@@ -36,8 +46,9 @@ export interface Faults {
 }
 
 /**
- * No answer ever, a broken connection in one of several ways, or a dead server. Or another client unloads the model at that moment, loads it with
- * its stored config, or removes it from the repository.
+ * No answer ever, a broken connection in one of several ways, or a dead server. Or another client
+ * unloads the model at that moment, loads it with its stored config, or removes it from the
+ * repository.
  */
 export type Disturbance = 'hang' | Breakage | 'crash' | Meddling;
 

@@ -6,12 +6,16 @@ import type { Profile } from './profile/schema.ts';
 import type { Device } from './scheduling/device.ts';
 import type { Processor } from './scheduling/processor.ts';
 
-/** GPU and CPU use are means over at least this time, because the real server refreshes them at an interval. */
+/**
+ * GPU and CPU use are means over at least this time, because the real server refreshes them at an
+ * interval.
+ */
 const REFRESH_MS = 250;
 
 /**
- * Returns the Prometheus text of Triton's metrics for the models and the profile's GPUs, if any. Names and units are those of the real server;
- * durations are in microseconds. CPU figures are those of this machine.
+ * Returns the Prometheus text of Triton's metrics for the models and the profile's GPUs, if any.
+ * Names and units are those of the real server; durations are in microseconds. CPU figures are
+ * those of this machine.
  */
 export function metricsOf(
   profile: Profile,
@@ -199,7 +203,10 @@ function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, uses: rea
   ].flat();
 }
 
-/** Returns the share of `part` in `whole` since the last refresh; repeats the last answer if called too soon. */
+/**
+ * Returns the share of `part` in `whole` since the last refresh; repeats the last answer if called
+ * too soon.
+ */
 function sampled(clock: Clock, read: () => { part: number; whole: number }): () => number {
   let last = read();
   let lastNs = clock.nowNs();

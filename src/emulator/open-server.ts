@@ -29,9 +29,15 @@ export interface EmulatedServerOptions {
   readonly seed?: number;
   /** `explicit` by default. */
   readonly controlMode?: ControlMode;
-  /** Models that are loaded at the start, ensembles with their models; by default all models of the profile. */
+  /**
+   * Models that are loaded at the start, ensembles with their models; by default all models of the
+   * profile.
+   */
   readonly loadAtStart?: readonly string[];
-  /** The file in its trace settings; nothing is written there. If absent, tracing cannot be turned on. */
+  /**
+   * The file in its trace settings; nothing is written there. If absent, tracing cannot be turned
+   * on.
+   */
   readonly traceFile?: string;
   /** Faults in addition to the profile's. */
   readonly faults?: Faults;
@@ -47,8 +53,8 @@ export interface EmulatedServer {
 }
 
 /**
- * Opens an emulated server: its models, loaded as at a server's start, and its settings. Calls `crash` when a fault ends the server. Errors:
- * PROFILE_INVALID if a model cannot start at all.
+ * Opens an emulated server: its models, loaded as at a server's start, and its settings. Calls
+ * `crash` when a fault ends the server. Errors: PROFILE_INVALID if a model cannot start at all.
  */
 export function openEmulatedServer(
   options: EmulatedServerOptions,

@@ -31,8 +31,9 @@ export interface Emulator {
 }
 
 /**
- * Starts a server inside this process that speaks Triton's protocols and whose models take the times of the profile. Errors: LAUNCH_FAILED if it
- * cannot listen, PROFILE_INVALID if a model cannot start at all.
+ * Starts a server inside this process that speaks Triton's protocols and whose models take the
+ * times of the profile. Errors: LAUNCH_FAILED if it cannot listen, PROFILE_INVALID if a model
+ * cannot start at all.
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { profile, host = '127.0.0.1' } = options;

@@ -2,7 +2,10 @@ import { formatFigure, formatMs, plainLine } from '../base/format.ts';
 import type { AgentFigures } from '../profiler/measurement.ts';
 import { describeAgents, overviewsOf } from '../study/summary/agent-words.ts';
 
-/** Returns a line for each agent that sent: its threads, its clock's accuracy, its sends, and whether it was the limit. */
+/**
+ * Returns a line for each agent that sent: its threads, its clock's accuracy, its sends, and
+ * whether it was the limit.
+ */
 export const agentLines = (agents: readonly AgentFigures[] = []): readonly string[] =>
   agents.map((agent) => {
     const { address, threads, clock, sends, lateSends = 0, droppedSends = 0, bound, reason = '' } = agent;

@@ -29,9 +29,10 @@ import { type EndedRun, nextSteps } from './next/steps.ts';
 export type DocumentPaths = { readonly [document: string]: string | null };
 
 /**
- * Returns the outcome of a run: the verdict in a sentence, the best and the original, the reasons, the files, the next steps, and last the state in
- * which the model was left. `columns`: the width of the terminal, at which sentences are wrapped; paths and commands stay whole. `run`: what the next
- * steps follow from; without it there are none.
+ * Returns the outcome of a run: the verdict in a sentence, the best and the original, the reasons,
+ * the files, the next steps, and last the state in which the model was left. `columns`: the width
+ * of the terminal, at which sentences are wrapped; paths and commands stay whole. `run`: what the
+ * next steps follow from; without it there are none.
  */
 export function closingLines(
   summary: Summary,
@@ -82,7 +83,10 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
   ];
 }
 
-/** Returns what the point's config changes of the original, in a row, or in one for each of several models. */
+/**
+ * Returns what the point's config changes of the original, in a row, or in one for each of several
+ * models.
+ */
 function settings(name: string, point: SummaryPoint, started: StudyStarted | undefined): string[] {
   const changed = started ? changedSettingsOf(started, point) : point.assignment;
   const { first, rest } = assignmentLines(`trial ${point.trial}:`, changed);
@@ -124,7 +128,10 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
   ];
 }
 
-/** Returns the figures that decide on a point at its level, and what was measured if that is different; of a study with goodput limits the goodput first. */
+/**
+ * Returns the figures that decide on a point at its level, and what was measured if that is
+ * different; of a study with goodput limits the goodput first.
+ */
 function figures(point: StandingPoint, budget: Summary['budget']): string {
   const { goodput, ...deciding } = decidingFigures(point);
   const good = goodput ? `${describeGoodput(goodput)}; ` : '';
@@ -140,7 +147,10 @@ function plainFigures(point: SummaryPoint): string {
   return `${describeThroughput(throughput, rateUnitOf(point))} at ${describeLevel(load)}, ${latency}`;
 }
 
-/** Returns the short list of reasons. The split of a request's time, which other documents show as bars, comes first. */
+/**
+ * Returns the short list of reasons. The split of a request's time, which other documents show as
+ * bars, comes first.
+ */
 function why({ explanation }: Summary): string[] {
   const reasons = explanation?.reasons ?? [];
   const barOf = (about: Reason['about']): string => {
@@ -178,7 +188,10 @@ function documents({ config = null, ...files }: DocumentPaths, { best }: Summary
   );
 }
 
-/** Returns the state in which a run left its model. `restored`: null if there is no record that it was restored. */
+/**
+ * Returns the state in which a run left its model. `restored`: null if there is no record that it
+ * was restored.
+ */
 export function modelLine(model: string, restored: Summary['restored'], directory: string | null = null): string {
   if (!restored) return row('model', `${model} was NOT put back: ${restoreCommand(directory ?? 'DIRECTORY')}`);
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);

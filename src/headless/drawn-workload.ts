@@ -23,7 +23,10 @@ const AXIS_WIDTH = 10;
 const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MAX_CLASSES = 20;
 
-/** Returns a workload for people: its figures, its rate over time, and a row for each class on the same axis. */
+/**
+ * Returns a workload for people: its figures, its rate over time, and a row for each class on the
+ * same axis.
+ */
 export function drawnWorkloadLines(drawn: DrawnWorkload): readonly string[] {
   const { name, classes, figures, rates, naturalS, isScaled } = drawn;
   const { requests, durationS } = figures;
@@ -79,7 +82,10 @@ function chartLines(total: Float64Array): string[] {
   });
 }
 
-/** Returns one row of a chart with this many rows, counted from below. A rate above 0 is always visible in the lowest row. */
+/**
+ * Returns one row of a chart with this many rows, counted from below. A rate above 0 is always
+ * visible in the lowest row.
+ */
 function barsOf(rates: Float64Array, most: number, below: number, rows = CHART_ROWS): string {
   return Array.from(rates, (rate) => {
     const eighths = (rate / most) * rows * 8 - below * 8;

@@ -3,7 +3,9 @@ import { MS_PER_S } from '../base/units.ts';
 import type { HttpReplies } from '../profiler/http-replies.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 
-/** The figures of a level of plain HTTP, in seconds and bytes. With JSON they are printed unchanged. */
+/**
+ * The figures of a level of plain HTTP, in seconds and bytes. With JSON they are printed unchanged.
+ */
 export interface HttpSummary extends Omit<HttpReplies, 'count'> {
   readonly totalSeconds: number;
   readonly requestsPerSecond: number;

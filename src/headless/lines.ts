@@ -36,7 +36,10 @@ import { describeWorkloads, workloadLines } from './studied-workloads.ts';
 /** Writes one line of text. */
 export type Print = (line: string) => void;
 
-/** Describes the end of a run: the state in which it left the model, or why it stopped, with a line for each note on that. */
+/**
+ * Describes the end of a run: the state in which it left the model, or why it stopped, with a line
+ * for each note on that.
+ */
 export function describeEnd(
   event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>,
 ): readonly string[] {
@@ -46,8 +49,8 @@ export function describeEnd(
 }
 
 /**
- * Writes the run as lines for a log: every trial, every measurement, and every failure with its reason. `earlier`: the records of earlier runs.
- * Returns a function to call with every event.
+ * Writes the run as lines for a log: every trial, every measurement, and every failure with its
+ * reason. `earlier`: the records of earlier runs. Returns a function to call with every event.
  */
 export function createLines(write: Print, earlier: readonly StudyRecord[] = []): (event: TunerEvent) => void {
   const print = (line: string): void => write(inertLine(line));
@@ -135,7 +138,10 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
   };
 }
 
-/** Returns what a trial changes of the original config, in a line, or in one for each of several models. */
+/**
+ * Returns what a trial changes of the original config, in a line, or in one for each of several
+ * models.
+ */
 function trialLines({ trial, candidate }: TrialStarted, started: StudyStarted | undefined): readonly string[] {
   const changed = started ? changedSettingsOf(started, candidate) : candidate.assignment;
   const { first, rest } = assignmentLines(`trial ${trial}:`, changed);

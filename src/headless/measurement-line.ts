@@ -12,8 +12,9 @@ import { rateUnitOf } from '../study/summary/rate-unit.ts';
 import type { Goal } from '../study/types.ts';
 
 /**
- * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other objectives, the constraints it misses, and reasons
- * to doubt it. Without a goal and a candidate, leaves the goal out.
+ * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other
+ * objectives, the constraints it misses, and reasons to doubt it. Without a goal and a candidate,
+ * leaves the goal out.
  */
 export function describeMeasurement(
   measurement: Measurement,
@@ -42,7 +43,10 @@ export function describeMeasurement(
   return `${describeLevel(measurement.level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
 }
 
-/** Returns the times and rates of a language model's tokens: `, TTFT 41 ms, ITL 9.2 ms, 1,204 tokens/s`. */
+/**
+ * Returns the times and rates of a language model's tokens:
+ * `, TTFT 41 ms, ITL 9.2 ms, 1,204 tokens/s`.
+ */
 function describeTokens({ tokens }: Measurement): string {
   if (!tokens) return '';
   const { ttftMs, itlMs } = tokens.budget;
@@ -53,7 +57,10 @@ function describeTokens({ tokens }: Measurement): string {
 /** Metrics that the line always contains. */
 const ALWAYS_SAID = ['throughput', 'latency', 'error-rate'];
 
-/** Returns the objectives that are not in the line otherwise: `, GPU power 250 W`. Those of fronts have lines of their own. */
+/**
+ * Returns the objectives that are not in the line otherwise: `, GPU power 250 W`. Those of fronts
+ * have lines of their own.
+ */
 function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidate: Candidate): string {
   const ofFronts = (measurement.fronts ?? []).flatMap(({ model }) =>
     ALWAYS_SAID.map((name) => nameOfModel(name, model)),
@@ -65,7 +72,10 @@ function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidat
     .join('');
 }
 
-/** Returns the constraints that the measurement misses, with its figures. The budget and failed requests are elsewhere in the line. */
+/**
+ * Returns the constraints that the measurement misses, with its figures. The budget and failed
+ * requests are elsewhere in the line.
+ */
 function describeMissed(measurement: Measurement, goal: Goal, candidate: Candidate): string {
   const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
   return missed

@@ -6,7 +6,10 @@ import type { Candidate } from '../space/types.ts';
 import { busiestStage, type StageSplit, stageSplits } from '../study/analysis/stages.ts';
 import { describeLevel } from '../study/summary/describe.ts';
 
-/** Returns a line for each of several fronts, and one for the stages: where the time of a request goes in each, and which one is busiest. */
+/**
+ * Returns a line for each of several fronts, and one for the stages: where the time of a request
+ * goes in each, and which one is busiest.
+ */
 export function describeParts(
   measurement: Measurement,
   topology: Topology,

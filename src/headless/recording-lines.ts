@@ -13,7 +13,10 @@ export interface RecordingScreen {
   readonly pointsLeft: () => number;
 }
 
-/** Writes a recording as lines: one for each finished candidate, and the time left. Returns a function to call with every event. */
+/**
+ * Writes a recording as lines: one for each finished candidate, and the time left. Returns a
+ * function to call with every event.
+ */
 export function createRecordingLines({
   print: write,
   status,

@@ -4,7 +4,10 @@ import { describeLevel, describeShare, describeThroughput } from '../study/summa
 import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
 
-/** Returns the outcome of a series, one line for each model. `directory`: the directory of the series. */
+/**
+ * Returns the outcome of a series, one line for each model. `directory`: the directory of the
+ * series.
+ */
 export function seriesLines({ models, ranking }: SeriesSummary, directory: string): string[] {
   const width = Math.max(...models.map(({ model }) => plainLine(model).length)) + 2;
   return [
@@ -16,7 +19,9 @@ export function seriesLines({ models, ranking }: SeriesSummary, directory: strin
   ];
 }
 
-/** The models were measured one after another, so only those with separate intervals have an order. */
+/**
+ * The models were measured one after another, so only those with separate intervals have an order.
+ */
 function rankLines(ranking: readonly RankedModel[], width: number): string[] {
   if (ranking.length < 2) return [];
   const isShared = (rank: number): boolean => ranking.filter((other) => other.rank === rank).length > 1;

@@ -8,7 +8,10 @@ import type { Goal } from '../study/types.ts';
 import { robustRuleOf } from '../workload/robust-rule.ts';
 import { describeMeasurement } from './measurement-line.ts';
 
-/** Returns the workloads of a study: one line each, under a line that says how their figures are combined. */
+/**
+ * Returns the workloads of a study: one line each, under a line that says how their figures are
+ * combined.
+ */
 export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly string[] {
   const [only, ...others] = of;
   const held =

@@ -22,7 +22,10 @@ const LABEL_WIDTH = 14;
 const FIGURE_WIDTH = 10;
 const GAP_WIDTH = 14;
 
-/** Returns the summary for people, with a table for each kind of request and model. With `eachRequest`, a line for every request follows. */
+/**
+ * Returns the summary for people, with a table for each kind of request and model. With
+ * `eachRequest`, a line for every request follows.
+ */
 export function traceLines(summary: TraceSummary, eachRequest: boolean): readonly string[] {
   return [
     ...summary.groups.flatMap((group, at) => [...(at > 0 ? [''] : []), ...groupLines(group)]),

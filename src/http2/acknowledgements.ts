@@ -5,11 +5,17 @@ import { ProtocolError } from './frames.ts';
 /** More than a single read of ours can ask for; a good peer waits for each before it asks again. */
 const MAX_UNTAKEN = 4096;
 
-/** Sends the acknowledgements that a peer asks for, as long as it reads them: otherwise they would fill the memory. */
+/**
+ * Sends the acknowledgements that a peer asks for, as long as it reads them: otherwise they would
+ * fill the memory.
+ */
 export class Acknowledgements {
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
-  /** Acknowledgements sent since this many of our bytes were written, not all of which the peer has read yet. */
+  /**
+   * Acknowledgements sent since this many of our bytes were written, not all of which the peer has
+   * read yet.
+   */
   #untaken = 0;
   #untakenFrom = 0;
 

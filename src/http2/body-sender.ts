@@ -15,7 +15,9 @@ export interface Outgoing {
   allSent?(): void;
 }
 
-/** Sends bodies as fast as the peer's windows let it: the connection's own, and one for each stream. */
+/**
+ * Sends bodies as fast as the peer's windows let it: the connection's own, and one for each stream.
+ */
 export class BodySender {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
@@ -72,7 +74,10 @@ export class BodySender {
     }
   }
 
-  /** False if the stream's window cannot grow by this much. `bytes` is negative if the peer takes some back. */
+  /**
+   * False if the stream's window cannot grow by this much. `bytes` is negative if the peer takes
+   * some back.
+   */
   growStream(outgoing: Outgoing, bytes: number): boolean {
     outgoing.window += bytes;
     if (outgoing.window > h2.MAX_WINDOW) return false;

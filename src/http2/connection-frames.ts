@@ -9,13 +9,18 @@ export interface FrameEvents {
   headers(blocks: HeaderBlocks): void;
   /** Enlarges the window of a stream, or of the connection for stream 0. */
   windowUpdate(streamId: number, bytes: number): void;
-  /** Called after the peer's settings have changed from these; our acknowledgement has been sent. */
+  /**
+   * Called after the peer's settings have changed from these; our acknowledgement has been sent.
+   */
   settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void;
   reset(streamId: number, code: number): void;
   goAway(lastStreamId: number): void;
 }
 
-/** Reads the frames and answers those that need an answer. Errors: ProtocolError for frames that break HTTP/2. */
+/**
+ * Reads the frames and answers those that need an answer. Errors: ProtocolError for frames that
+ * break HTTP/2.
+ */
 export class ConnectionFrames {
   readonly #acknowledgements: Acknowledgements;
   readonly #peer: PeerSettings;

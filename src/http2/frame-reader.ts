@@ -11,7 +11,8 @@ export interface FrameSink {
 }
 
 /**
- * Splits a byte stream into frames. DATA is passed on as it arrives and never collected; other frames are small and are kept until they are whole.
+ * Splits a byte stream into frames. DATA is passed on as it arrives and never collected; other
+ * frames are small and are kept until they are whole.
  */
 export class FrameReader {
   readonly #sink: FrameSink;

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import { FRAME_HEADER_BYTES } from './frames.ts';
 
 const BUFFER_BYTES = 64 * 1024;
-/** Payloads up to this size are copied into the buffer; it is cheaper to write longer ones directly. */
+/**
+ * Payloads up to this size are copied into the buffer; it is cheaper to write longer ones directly.
+ */
 const MAX_COPY_BYTES = 8 * 1024;
 
 /** The maximum number of released TLS buffers to keep for later turns. */
@@ -16,8 +18,9 @@ export interface Sent {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Calls back when the kernel has taken everything that was written to the socket; at once if it already has. A callback of the write itself would
- * cost several microseconds even then, and an empty write calls back only in its own turn.
+ * Calls back when the kernel has taken everything that was written to the socket; at once if it
+ * already has. A callback of the write itself would cost several microseconds even then, and an
+ * empty write calls back only in its own turn.
  */
 export function afterWrite(socket: Socket, taken: () => void): void {
   if (socket.writableLength === 0) taken();
@@ -25,8 +28,9 @@ export function afterWrite(socket: Socket, taken: () => void): void {
 }
 
 /**
- * Collects the frames of one turn of the event loop and writes them together. The buffer is reused once the kernel has taken it; while a slow peer
- * or TLS still holds it, the next turn gets another one.
+ * Collects the frames of one turn of the event loop and writes them together. The buffer is reused
+ * once the kernel has taken it; while a slow peer or TLS still holds it, the next turn gets another
+ * one.
  */
 export class FrameWriter {
   readonly #socket: Socket;
@@ -77,7 +81,10 @@ export class FrameWriter {
     this.#schedule();
   }
 
-  /** Calls back, once or more often, when the kernel has taken everything written so far; perhaps never if the connection is lost first. */
+  /**
+   * Calls back, once or more often, when the kernel has taken everything written so far; perhaps
+   * never if the connection is lost first.
+   */
   tellWhenSent(whom: Sent): void {
     this.#waiting.push(whom);
   }

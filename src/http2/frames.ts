@@ -104,8 +104,8 @@ function uint32s(...values: number[]): Buffer {
 }
 
 /**
- * Returns a side's first frames. Our windows have the maximum size from the start, so that nothing ever waits for us: data is processed at once and
- * dropped.
+ * Returns a side's first frames. Our windows have the maximum size from the start, so that nothing
+ * ever waits for us: data is processed at once and dropped.
  */
 function firstFrames(settings: readonly (readonly [id: number, value: number])[]): Buffer {
   const payload = Buffer.alloc(settings.length * 6);

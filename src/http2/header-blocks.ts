@@ -1,7 +1,10 @@
 import * as h2 from './frames.ts';
 import { type FieldSink, HpackDecoder } from './hpack-decoder.ts';
 
-/** Cost of copying the block for each piece: many small or empty pieces cost far more than their bytes. */
+/**
+ * Cost of copying the block for each piece: many small or empty pieces cost far more than their
+ * bytes.
+ */
 const CONTINUATION_COST = 64;
 
 /** Assembles header blocks from HEADERS and CONTINUATION frames and decodes them. */

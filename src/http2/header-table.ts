@@ -35,7 +35,10 @@ export const fieldSize = (name: string, value: string): number => name.length + 
 export const staticIndexOf = (name: string, value: string): number =>
   staticFields.findIndex((field) => field.name === name && field.value === value) + 1;
 
-/** The static table, followed by a dynamic table that drops its oldest entries. Index 1 is the first entry. */
+/**
+ * The static table, followed by a dynamic table that drops its oldest entries. Index 1 is the first
+ * entry.
+ */
 export class HeaderTable {
   /** Oldest first. */
   #dynamic: Field[] = [];

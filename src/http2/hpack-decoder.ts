@@ -10,7 +10,10 @@ export interface FieldSink {
 /** Larger integers are meaningless in a header block within our limit. */
 const MAX_INTEGER = 2 ** 28;
 
-/** Decodes the header blocks of one connection. It must get all of them in order, because each may change the table. */
+/**
+ * Decodes the header blocks of one connection. It must get all of them in order, because each may
+ * change the table.
+ */
 export class HpackDecoder {
   readonly #table = new HeaderTable();
   #block: Buffer = Buffer.alloc(0);
@@ -66,7 +69,10 @@ export class HpackDecoder {
     return huffman ? huffmanDecode(this.#block, start, end) : this.#block.toString('latin1', start, end);
   }
 
-  /** Reads an integer (RFC 7541, section 5.1): the low bits of the first byte, then seven bits per byte. */
+  /**
+   * Reads an integer (RFC 7541, section 5.1): the low bits of the first byte, then seven bits per
+   * byte.
+   */
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
     let value = this.#byte() & mask;

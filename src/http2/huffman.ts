@@ -1,8 +1,9 @@
 import { ProtocolError } from './frames.ts';
 
 /**
- * Bits in the code of each byte, then of EOS (RFC 7541, appendix B). The code is canonical: codes of one length follow
- * each other in the order of their bytes, and the first of a length continues after the last of the one before.
+ * Bits in the code of each byte, then of EOS (RFC 7541, appendix B). The code is canonical: codes
+ * of one length follow each other in the order of their bytes, and the first of a length continues
+ * after the last of the one before.
  */
 // biome-ignore format: a table
 const codeBits = [
@@ -23,7 +24,10 @@ const EOS = 256;
 const MAX_BITS = 30;
 const MAX_PADDING_BITS = 7;
 
-/** For each length: the first code, the number of codes, and the start of their symbols in `symbols`. */
+/**
+ * For each length: the first code, the number of codes, and the start of their symbols in
+ * `symbols`.
+ */
 const firstCode = new Int32Array(MAX_BITS + 1);
 const count = new Int32Array(MAX_BITS + 1);
 const offset = new Int32Array(MAX_BITS + 1);

@@ -20,10 +20,16 @@ export interface Command {
 
 /** Time for a command to clean up after the first signal. */
 const GRACE_MS = 5_000;
-/** Time after the end of a command for the rest of its output: what it started may hold that open for ever. */
+/**
+ * Time after the end of a command for the rest of its output: what it started may hold that open
+ * for ever.
+ */
 const REST_MS = 1_000;
 
-/** Runs a command to its end; the signal ends it and everything that it started. Returns how it ended, in words; null on success. */
+/**
+ * Runs a command to its end; the signal ends it and everything that it started. Returns how it
+ * ended, in words; null on success.
+ */
 export async function runCommand({ words, directory, env, log }: Command, signal: AbortSignal): Promise<string | null> {
   mkdirSync(dirname(log), { recursive: true });
   const variables = { ...inheritedBy(), ...env };

@@ -22,9 +22,10 @@ export interface DockerLaunch extends TritonLaunch {
 }
 
 /**
- * The namespaces for each kind of shared memory. A container with its own IPC namespace has its own /dev/shm, whose size must be set; in our
- * namespace it has ours. A GPU memory handle can only be opened by a process that sees the process that made it (Triton's client documentation asks
- * for --pid=host).
+ * The namespaces for each kind of shared memory. A container with its own IPC namespace has its own
+ * /dev/shm, whose size must be set; in our namespace it has ours. A GPU memory handle can only be
+ * opened by a process that sees the process that made it (Triton's client documentation asks for
+ * --pid=host).
  */
 const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> = {
   none: ['--shm-size=1g'],
@@ -33,8 +34,9 @@ const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> 
 };
 
 /**
- * Starts Triton in a container, with its three ports published on free loopback ports. The repository is mounted read-only. The directory of the
- * trace file is mounted at its local path, so that both sides use the same file name. Errors: LAUNCH_FAILED (no docker, no such image, or the
+ * Starts Triton in a container, with its three ports published on free loopback ports. The
+ * repository is mounted read-only. The directory of the trace file is mounted at its local path, so
+ * that both sides use the same file name. Errors: LAUNCH_FAILED (no docker, no such image, or the
  * server did not come up).
  */
 export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
@@ -89,5 +91,8 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
 const mountInPlace = (path: string): string =>
   `--mount=type=bind,${csvField(`source=${path}`)},${csvField(`target=${path}`)}`;
 
-/** Docker reads a mount as a line of CSV, so a path may hold commas and quotes; in --volume a colon would separate another path. */
+/**
+ * Docker reads a mount as a line of CSV, so a path may hold commas and quotes; in --volume a colon
+ * would separate another path.
+ */
 const csvField = (text: string): string => `"${text.replaceAll('"', '""')}"`;

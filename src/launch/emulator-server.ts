@@ -3,7 +3,9 @@ import { freePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
-/** What it serves: a shipped profile by name, a profile file, or the twin of the run in a directory. */
+/**
+ * What it serves: a shipped profile by name, a profile file, or the twin of the run in a directory.
+ */
 type Served = { readonly profile: string } | { readonly twinOf: string };
 
 export type EmulatorLaunch = LaunchOptions &
@@ -14,7 +16,10 @@ export type EmulatorLaunch = LaunchOptions &
 
 const MAX_TRIES = 3;
 
-/** Starts the emulator in its own process, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
+/**
+ * Starts the emulator in its own process, so that it and the load generator each have a core.
+ * Errors: LAUNCH_FAILED.
+ */
 export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedServer> {
   for (let tries = 1; ; tries++) {
     try {

@@ -37,14 +37,17 @@ export class EngineNotUp extends Error {
   }
 }
 
-/** A server does not answer for long while it loads weights and compiles kernels, and frequent requests cost it time. */
+/**
+ * A server does not answer for long while it loads weights and compiles kernels, and frequent
+ * requests cost it time.
+ */
 const ASK_TIMEOUT_MS = 5 * MS_PER_S;
 /** Far above a list of thousands of models. */
 const MAX_ANSWER_BYTES = 2 ** 20;
 
 /**
- * Starts a language-model server and waits until it is healthy. The server and everything that it started end when we do. Errors: an EngineNotUp;
- * INTERRUPTED.
+ * Starts a language-model server and waits until it is healthy. The server and everything that it
+ * started end when we do. Errors: an EngineNotUp; INTERRUPTED.
  */
 export async function startEngine(command: EngineCommand, signal: AbortSignal): Promise<EngineServer> {
   const { port, logFile, readyTimeoutMs } = command;
@@ -76,7 +79,10 @@ async function serves(address: string, health: string | null): Promise<boolean> 
   return isHealthy && (await hasModels(`http://${address}/v1/models`));
 }
 
-/** False if the server lists its models and has none yet: a frontend may be healthy before its engine is there. */
+/**
+ * False if the server lists its models and has none yet: a frontend may be healthy before its
+ * engine is there.
+ */
 async function hasModels(url: string): Promise<boolean> {
   const response = await ask(url);
   if (!response?.ok) return true;

@@ -1,6 +1,9 @@
 import { isSecretName, secretAfter, secretInArgument } from '../base/secrets.ts';
 
-/** Variables that a server may need: where programs, libraries and caches are, how it computes, and what it reads models with. */
+/**
+ * Variables that a server may need: where programs, libraries and caches are, how it computes, and
+ * what it reads models with.
+ */
 const NEEDED = new RegExp(
   `^(?:${[
     ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'LC_.*', 'TZ', 'TERM', 'TMPDIR', 'TEMP', 'TMP'],
@@ -32,7 +35,10 @@ export const passedOn = (words: readonly string[], env: NodeJS.ProcessEnv = proc
     }),
   );
 
-/** Returns the secrets that a process is started with, which its output must not show: of its options and of its variables. */
+/**
+ * Returns the secrets that a process is started with, which its output must not show: of its
+ * options and of its variables.
+ */
 export const secretsOf = (words: readonly string[], env: Readonly<Record<string, string>>): readonly string[] => [
   ...words.flatMap((word, index) => secretInArgument(word) ?? secretAfter(words[index - 1], word) ?? []),
   ...Object.values(passedOn(words, env)),

@@ -16,8 +16,8 @@ export interface LocalLaunch extends TritonLaunch {
 }
 
 /**
- * Starts a tritonserver on loopback ports in explicit control mode, for this run only. Errors: LAUNCH_FAILED (not installed, or it did not come
- * up).
+ * Starts a tritonserver on loopback ports in explicit control mode, for this run only. Errors:
+ * LAUNCH_FAILED (not installed, or it did not come up).
  */
 export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer> {
   const install = options.binary ? null : await findTriton(options.installDirectory);

@@ -22,10 +22,12 @@ export async function argumentsForModels(
 }
 
 /**
- * Returns the option that makes Triton take configs as they are, if it only affects the load time: before each full load of a Python model, Triton
- * starts a process only to ask the model to complete its config, which takes 1.2 of 1.3 s (seen on Triton 2.51). The option is given if every named
- * model is a Python model with a whole config that completes nothing itself, or an ensemble of such models. Other backends add dynamic batching
- * when they complete a config, which must stay as it is in production. Anything unreadable is left to the server.
+ * Returns the option that makes Triton take configs as they are, if it only affects the load time:
+ * before each full load of a Python model, Triton starts a process only to ask the model to
+ * complete its config, which takes 1.2 of 1.3 s (seen on Triton 2.51). The option is given if every
+ * named model is a Python model with a whole config that completes nothing itself, or an ensemble
+ * of such models. Other backends add dynamic batching when they complete a config, which must stay
+ * as it is in production. Anything unreadable is left to the server.
  */
 export async function argumentsForConfigs(modelRepository: string, models: readonly string[]): Promise<string[]> {
   const complete = await Promise.all(models.map((model) => isComplete(modelRepository, model).catch(() => false)));

@@ -24,8 +24,8 @@ export const traceFileArgument = (path: string): string => `--trace-config=trito
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a Triton-compatible server and waits until it is live. Uses no shell; the server ends when we do, in any way. Errors: LAUNCH_FAILED with
- * the last lines of its log; INTERRUPTED.
+ * Starts a Triton-compatible server and waits until it is live. Uses no shell; the server ends when
+ * we do, in any way. Errors: LAUNCH_FAILED with the last lines of its log; INTERRUPTED.
  */
 export async function startServerProcess(command: ServerCommand, options: LaunchOptions): Promise<LaunchedServer> {
   const logFile = join(options.logDirectory, 'server.log');
@@ -39,7 +39,8 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   const httpUrl = `127.0.0.1:${command.ports.http}`;
   const client = connectHttp(httpUrl, { defaultTimeoutMs: 1000 });
   try {
-    // Triton listens only once it has set itself up, so if it reports that it is not live, it never will be.
+    // Triton listens only once it has set itself up, so if it reports that it is not live, it never
+    // will be.
     const timeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
     await waitUntilLive(() => client.live().catch(() => null), hasEnded, { timeoutMs, signal: options.signal });
   } catch (error) {

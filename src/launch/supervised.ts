@@ -13,7 +13,9 @@ export interface Supervised {
   readonly hasEnded: () => boolean;
   /** Resolves when it has ended: on its own, or after `stop`. */
   readonly ended: Promise<void>;
-  /** Ends it and everything that it started: politely, then by force. Safe to call more than once. */
+  /**
+   * Ends it and everything that it started: politely, then by force. Safe to call more than once.
+   */
   stop(): Promise<void>;
 }
 
@@ -40,7 +42,8 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
     extendEnv: false,
     // Stays open as long as we live; when it closes, the supervisor ends the process.
     stdin: 'pipe',
-    // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
+    // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then
+    // end the server.
     detached: true,
     buffer: false,
     reject: false,
@@ -78,8 +81,8 @@ export class NotLive extends Error {
 const POLL_MS = 50;
 
 /**
- * Waits until a started server reports that it serves; `isLive` returns null if nothing answers, and false if the server never will. Errors: a
- * NotLive; INTERRUPTED.
+ * Waits until a started server reports that it serves; `isLive` returns null if nothing answers,
+ * and false if the server never will. Errors: a NotLive; INTERRUPTED.
  */
 export async function waitUntilLive(
   isLive: () => Promise<boolean | null>,

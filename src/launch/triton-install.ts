@@ -7,8 +7,9 @@ import { makeFolder } from '../base/make-folder.ts';
 import { fileLimits, readText } from '../base/read-file.ts';
 
 /**
- * Triton from PyPI: the wheel of nvidia-pytriton carries the tritonserver binary with the Python backend, without GPU
- * libraries (Linux x86-64). The version pair was checked by running it: 0.7.0 is Triton 2.51.0.
+ * Triton from PyPI: the wheel of nvidia-pytriton carries the tritonserver binary with the Python
+ * backend, without GPU libraries (Linux x86-64). The version pair was checked by running it: 0.7.0
+ * is Triton 2.51.0.
  */
 const WHEEL = 'nvidia-pytriton==0.7.0';
 export const TRITON_WHEEL_VERSION = '2.51.0';
@@ -55,8 +56,9 @@ export async function findTriton(directory = defaultInstallDirectory()): Promise
 }
 
 /**
- * Fetches Triton from PyPI into its own virtual environment; keeps a complete installation with the same packages, and adds missing ones to it. If
- * that fails, the installation stays as it was. Errors: INSTALL_FAILED.
+ * Fetches Triton from PyPI into its own virtual environment; keeps a complete installation with the
+ * same packages, and adds missing ones to it. If that fails, the installation stays as it was.
+ * Errors: INSTALL_FAILED.
  */
 export async function installTriton(options: InstallOptions = {}): Promise<TritonInstall> {
   const directory = options.directory ?? defaultInstallDirectory();

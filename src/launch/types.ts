@@ -12,7 +12,10 @@ export interface LaunchedServer {
   readonly logFile: string;
   /** Resolves when the process has ended: on its own, or after `stop`. */
   readonly ended: Promise<void>;
-  /** Returns the error of a server that has ended by itself, with its last words; null while it runs, and after `stop`. */
+  /**
+   * Returns the error of a server that has ended by itself, with its last words; null while it
+   * runs, and after `stop`.
+   */
   failure(): TrituneError | null;
   /** Ends the process: politely, then by force. Safe to call more than once. */
   stop(): Promise<void>;
@@ -25,7 +28,10 @@ export interface LaunchOptions {
   readonly laterModels?: readonly string[];
   /** Directory for the server's log. */
   readonly logDirectory: string;
-  /** Cores that the server may use, in the form of `taskset` and `docker run --cpuset-cpus`; all if absent. */
+  /**
+   * Cores that the server may use, in the form of `taskset` and `docker run --cpuset-cpus`; all if
+   * absent.
+   */
   readonly cpus?: string | undefined;
   readonly readyTimeoutMs?: number;
   readonly signal?: AbortSignal;

@@ -15,8 +15,10 @@ import { checkCombination } from '../spec/combinations.ts';
 import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
- * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in milliseconds, `maxDuration`
- * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set `endpoint` for a language model, and `serviceKind: 'http'` for any URL.
+ * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts.
+ * `latencyBudget` is in milliseconds, `maxDuration` and `recoverWithin` in seconds, `burst` is
+ * `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set
+ * `endpoint` for a language model, and `serviceKind: 'http'` for any URL.
  */
 export type CapacityOptions = Partial<CapacitySpec> &
   CapacityOutputs & { readonly model: string; readonly serviceKind?: 'triton' | 'http' | 'openai' };
@@ -25,7 +27,10 @@ export type CapacityOptions = Partial<CapacitySpec> &
 export interface CapacityWatch {
   /** Called with each event, in order. */
   readonly onEvent?: (event: CapacityEvent) => void;
-  /** Called with messages for people, such as assumptions about the requests or an unverified connection. */
+  /**
+   * Called with messages for people, such as assumptions about the requests or an unverified
+   * connection.
+   */
   readonly onNote?: (line: string) => void;
   /** Aborting ends the run; the document has the results so far. */
   readonly signal?: AbortSignal;
@@ -40,10 +45,11 @@ const usual = {
 } as const satisfies Partial<CapacitySpec>;
 
 /**
- * Runs `tritune capacity` without a terminal: finds the highest request rate at which a served model keeps its limit, what happens beyond it, and
- * whatever else the options ask. Writes the documents that `json` and `output` name. Resolves to the document, also if no rate keeps the limit
- * (`outcome` is `infeasible`). Errors: a TrituneError, such as USAGE or SERVER_UNREACHABLE; INTERRUPTED if the signal was aborted before any rate
- * was tried.
+ * Runs `tritune capacity` without a terminal: finds the highest request rate at which a served
+ * model keeps its limit, what happens beyond it, and whatever else the options ask. Writes the
+ * documents that `json` and `output` name. Resolves to the document, also if no rate keeps the
+ * limit (`outcome` is `infeasible`). Errors: a TrituneError, such as USAGE or SERVER_UNREACHABLE;
+ * INTERRUPTED if the signal was aborted before any rate was tried.
  */
 export async function capacity(
   { json, output, serviceKind = 'triton', ...given }: CapacityOptions,

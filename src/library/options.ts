@@ -7,22 +7,28 @@ import type { Metric } from '../study/goal/metrics/metric.ts';
 import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
 
 /**
- * The options of `tune`: those of `tritune tune`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in
- * milliseconds, `timeBudget` in seconds, and ranges are `{ low, high }`. Defaults are those of the command line. Every study needs a `model`,
- * a `spec`, or a directory to `resume`.
+ * The options of `tune`: those of `tritune tune`, with the same names in camelCase, as values
+ * instead of texts. `latencyBudget` is in milliseconds, `timeBudget` in seconds, and ranges are
+ * `{ low, high }`. Defaults are those of the command line. Every study needs a `model`, a `spec`,
+ * or a directory to `resume`.
  */
 export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'adapter' | 'modelAnalyzer'>> {
   /** The name of a built-in sampler, the path of a module that exports one, or a sampler. */
   readonly sampler?: string | SamplerDefinition;
   /** The study as one value, as in a file for `--spec`; other options take precedence. */
   readonly spec?: StudySpecInput;
-  /** For a server that is not Triton: the path of a module that exports an adapter, or an adapter. */
+  /**
+   * For a server that is not Triton: the path of a module that exports an adapter, or an adapter.
+   */
   readonly adapter?: string | AdapterDefinition;
   /** Your own metrics, which constraints and objectives may name like the built-in ones. */
   readonly metrics?: readonly Metric[];
   /** Directory of a study to continue. */
   readonly resume?: string;
-  /** Resume a study that this user did not start on this machine; `onNote` is called with what it does. Else that is refused with RUN_UNTRUSTED. */
+  /**
+   * Resume a study that this user did not start on this machine; `onNote` is called with what it
+   * does. Else that is refused with RUN_UNTRUSTED.
+   */
   readonly trustRun?: boolean;
 }
 
@@ -34,7 +40,10 @@ export interface Asked {
   readonly adapter: AdapterDefinition | undefined;
 }
 
-/** Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs without types. */
+/**
+ * Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs
+ * without types.
+ */
 export function askedOf(
   { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...given }: TuneOptions,
   of = 'tune()',

@@ -17,14 +17,18 @@ import type { TuneEvent, TuneWatch } from './tune.ts';
 /** Options of `tune` that a series does not have. */
 type OfOneStudy = 'model' | 'spec' | 'sampler' | 'adapter' | 'metrics' | 'together' | 'mix';
 
-/** A model of a series, with the options that only its study has. Those of the server and the series are for all models. */
+/**
+ * A model of a series, with the options that only its study has. Those of the server and the series
+ * are for all models.
+ */
 export interface SeriesModel extends Omit<TuneOptions, OfOneStudy | 'resume' | 'trustRun' | 'output' | 'timeBudget'> {
   readonly model: string;
 }
 
 /**
- * The options of `tuneSeries`: those of `tune`, which apply to each model without a value of its own. `timeBudget` is for all models together. Every
- * series needs `models`, or a directory to `resume`.
+ * The options of `tuneSeries`: those of `tune`, which apply to each model without a value of its
+ * own. `timeBudget` is for all models together. Every series needs `models`, or a directory to
+ * `resume`.
  */
 export interface TuneSeriesOptions extends Omit<TuneOptions, OfOneStudy> {
   /** The models in the order of their turns: a name, or a name with options. */
@@ -40,7 +44,10 @@ export interface SeriesFinished {
   readonly summary: SeriesSummary;
 }
 
-/** Events of a series, as `--ui json` prints them: those of each study with the name of its model, and the end. */
+/**
+ * Events of a series, as `--ui json` prints them: those of each study with the name of its model,
+ * and the end.
+ */
 export type SeriesEvent = (TuneEvent & { readonly model: string }) | SeriesFinished;
 
 /** Callbacks and the signal of a series; see `TuneWatch`. */
@@ -49,9 +56,10 @@ export interface TuneSeriesWatch extends Omit<TuneWatch, 'onEvent'> {
 }
 
 /**
- * Runs `tritune tune` for several models, one after another on one server. Resolves to the summary that is written to `summary.json`, also if the study
- * of a model failed (`error` of its entry says why) or the signal was aborted. Errors: a TrituneError for what can be known before the first model
- * is changed, such as USAGE, SERVER_UNREACHABLE or MODEL_UNKNOWN.
+ * Runs `tritune tune` for several models, one after another on one server. Resolves to the summary
+ * that is written to `summary.json`, also if the study of a model failed (`error` of its entry says
+ * why) or the signal was aborted. Errors: a TrituneError for what can be known before the first
+ * model is changed, such as USAGE, SERVER_UNREACHABLE or MODEL_UNKNOWN.
  */
 export async function tuneSeries(
   options: TuneSeriesOptions,

@@ -16,23 +16,34 @@ import { type Asked, askedOf, specIn, type TuneOptions } from './options.ts';
 /** The last event: the summary, and the paths of the written documents. */
 export type DocumentsWritten = { readonly type: 'documents-written' } & WrittenRun;
 
-/** Events of a run, as `--ui json` prints them: every record of the journal, progress between them, and the documents. */
+/**
+ * Events of a run, as `--ui json` prints them: every record of the journal, progress between them,
+ * and the documents.
+ */
 export type TuneEvent = TunerEvent | DocumentsWritten;
 
 export interface TuneWatch {
-  /** Called with each event, in order. An error that it throws does not stop the run; the run rejects with it at its end. */
+  /**
+   * Called with each event, in order. An error that it throws does not stop the run; the run
+   * rejects with it at its end.
+   */
   readonly onEvent?: (event: TuneEvent) => void;
-  /** Called with messages for people, such as assumptions about inputs or an unverified connection. */
+  /**
+   * Called with messages for people, such as assumptions about inputs or an unverified connection.
+   */
   readonly onNote?: (line: string) => void;
-  /** Aborting ends the run in order: the model is restored, and the summary has the results so far. */
+  /**
+   * Aborting ends the run in order: the model is restored, and the summary has the results so far.
+   */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Runs `tritune tune` for one model: tunes it on a running server or on one started for the run, writes the documents to `output`, and
- * restores the model. Resolves to the summary, also if nothing met the budget (`feasible` is false) or the signal was aborted
- * (`interrupted` is true). It handles no signals of the process. Errors: a TrituneError if the study ended otherwise, such as USAGE,
- * SERVER_UNREACHABLE or RESTORE_FAILED.
+ * Runs `tritune tune` for one model: tunes it on a running server or on one started for the run,
+ * writes the documents to `output`, and restores the model. Resolves to the summary, also if
+ * nothing met the budget (`feasible` is false) or the signal was aborted (`interrupted` is true).
+ * It handles no signals of the process. Errors: a TrituneError if the study ended otherwise, such
+ * as USAGE, SERVER_UNREACHABLE or RESTORE_FAILED.
  */
 export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
   const reached = await withStudyProtocol(options);

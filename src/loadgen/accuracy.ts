@@ -13,7 +13,10 @@ export interface Accuracy {
   readonly relative: number;
 }
 
-/** An element a is outside the tolerance if |a − b| > absolute + relative × |b|, as in numpy's `isclose`. */
+/**
+ * An element a is outside the tolerance if |a − b| > absolute + relative × |b|, as in numpy's
+ * `isclose`.
+ */
 export interface Tolerance {
   readonly absolute: number;
   readonly relative: number;
@@ -21,12 +24,18 @@ export interface Tolerance {
 
 /** Compares replies with the expected outputs of their requests, and adds up the differences. */
 export interface Comparison {
-  /** For a transport: a reply without all outputs in the expected form is a failed request; one with merely inaccurate values is not. */
+  /**
+   * For a transport: a reply without all outputs in the expected form is a failed request; one with
+   * merely inaccurate values is not.
+   */
   readonly check: ReplyCheck;
   read(): Accuracy;
 }
 
-/** Begins a comparison. Elements that are not numbers must be equal byte for byte, and count as one per output. */
+/**
+ * Begins a comparison. Elements that are not numbers must be equal byte for byte, and count as one
+ * per output.
+ */
 export function compareOutputs(tolerance: Tolerance): Comparison {
   const tally = { elements: 0, outside: 0, absolute: 0, relative: 0 };
   return {

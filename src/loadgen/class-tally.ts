@@ -5,7 +5,9 @@ export interface ClassTally<H = LatencyHistogram> {
   readonly failed: number;
   /** Successful requests within the limits of the class; all of them without limits. */
   readonly good: number;
-  /** Latencies of the successful requests: from the due time if there is one, else from the sending. */
+  /**
+   * Latencies of the successful requests: from the due time if there is one, else from the sending.
+   */
   readonly latencies: H;
 }
 

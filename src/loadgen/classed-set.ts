@@ -11,7 +11,10 @@ export interface ClassRequests {
   readonly share: number;
 }
 
-/** Returns the requests of all classes as one set; the classes must use the same model. Errors: UNSUPPORTED if they include conversations. */
+/**
+ * Returns the requests of all classes as one set; the classes must use the same model. Errors:
+ * UNSUPPORTED if they include conversations.
+ */
 export function classedSet(classes: readonly [ClassRequests, ...ClassRequests[]]): RequestSet {
   const [{ set: first }] = classes;
   const talking = classes.find(({ set }) => set.holdsConversations);

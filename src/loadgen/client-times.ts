@@ -8,8 +8,8 @@ export interface ClientTimeSums extends ClientTimes {
 const parts = ['marshalNs', 'sendNs', 'waitNs', 'receiveNs', 'unmarshalNs'] as const satisfies (keyof ClientTimes)[];
 
 /**
- * Adds up the times of requests. The time before a sender hands a request to its transport counts as marshalling, because it helps to make the
- * request.
+ * Adds up the times of requests. The time before a sender hands a request to its transport counts
+ * as marshalling, because it helps to make the request.
  */
 export class ClientTimeSum implements ClientTimeSums {
   requests = 0;

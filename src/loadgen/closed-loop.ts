@@ -5,7 +5,10 @@ import type { RequestTurns } from './request-turns.ts';
 import { Rest } from './rest.ts';
 import type { RequestSender, SendOutcome } from './types.ts';
 
-/** Pause of a slot after its first consecutive failure; it doubles with each further one, so that errors do not spin. */
+/**
+ * Pause of a slot after its first consecutive failure; it doubles with each further one, so that
+ * errors do not spin.
+ */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 256;
 /** A start that is nearer than this happens at once: timers are no more accurate. */
@@ -21,8 +24,9 @@ interface Slot {
 }
 
 /**
- * Keeps exactly this many requests in flight: each completion sends the next request from the same slot. Only a slot whose request failed pauses
- * before it sends again. Slots are reused, so a request allocates nothing here.
+ * Keeps exactly this many requests in flight: each completion sends the next request from the same
+ * slot. Only a slot whose request failed pauses before it sends again. Slots are reused, so a
+ * request allocates nothing here.
  */
 export class ClosedLoop<P> {
   readonly #transport: RequestSender<P>;
@@ -76,7 +80,10 @@ export class ClosedLoop<P> {
     );
   }
 
-  /** Changes the level on the same connections: new slots send at once, surplus ones end with their request. */
+  /**
+   * Changes the level on the same connections: new slots send at once, surplus ones end with their
+   * request.
+   */
   setConcurrency(concurrency: number): void {
     const before = this.#concurrency;
     this.#concurrency = concurrency;
@@ -87,7 +94,10 @@ export class ClosedLoop<P> {
     }
   }
 
-  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
+  /**
+   * Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in
+   * flight after that.
+   */
   async drain(limitMs: number): Promise<number> {
     this.#concurrency = 0;
     this.#pauses.abort();

@@ -19,10 +19,11 @@ interface Running {
 }
 
 /**
- * Turns a load generator's requests into conversations: every request becomes the next turn of a conversation whose user is ready, preceded by its
- * history with the model's real answers. If no user is ready, a new conversation begins. So the number of requests in flight follows the load
- * level, with as many conversations as that takes. A failed turn ends its conversation. Streams of the set take turns; each thread has its own
- * streams.
+ * Turns a load generator's requests into conversations: every request becomes the next turn of a
+ * conversation whose user is ready, preceded by its history with the model's real answers. If no
+ * user is ready, a new conversation begins. So the number of requests in flight follows the load
+ * level, with as many conversations as that takes. A failed turn ends its conversation. Streams of
+ * the set take turns; each thread has its own streams.
  */
 export class Conversations<P extends PreparedRequest> implements Transport<PreparedRequest> {
   readonly #transport: Transport<P>;

@@ -7,7 +7,10 @@ export interface FailureTally<K extends string = SendFailureKind> {
   readonly firstMessage: string;
 }
 
-/** Returns the sum of several tallies: one entry for each kind, in the order and with the message in which it came first. */
+/**
+ * Returns the sum of several tallies: one entry for each kind, in the order and with the message in
+ * which it came first.
+ */
 export function allFailures<K extends string>(
   tallies: readonly (readonly FailureTally<K>[] | undefined)[],
 ): readonly FailureTally<K>[] {

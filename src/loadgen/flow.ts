@@ -9,11 +9,17 @@ export interface Unserved {
   readonly message: string;
 }
 
-/** The requests of one order in progress, counted in batches; sent by this thread, or by several that act as one. */
+/**
+ * The requests of one order in progress, counted in batches; sent by this thread, or by several
+ * that act as one.
+ */
 export interface Flow {
   /** Starts sending. Call it once. */
   start(startNs?: number): void;
-  /** From the next completion or from `startNs` on, sorts completed requests into batches of this rule. */
+  /**
+   * From the next completion or from `startNs` on, sorts completed requests into batches of this
+   * rule.
+   */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs?: number | null): void;
   /** Stops counting; later completions are not recorded. */
   stopRecording(): void;
@@ -24,25 +30,34 @@ export interface Flow {
   /** Requests sent since the start; with several threads exact only once drained. */
   readonly sent: number;
   readonly mostInFlight: number;
-  /** Requests that were due since the start, sent or not, at least as of the end of the last batch; null in a closed loop. */
+  /**
+   * Requests that were due since the start, sent or not, at least as of the end of the last batch;
+   * null in a closed loop.
+   */
   readonly due: number | null;
   /** The same as of a moment ago, whether or not a batch has ended since. */
   readonly dueByNow: number | null;
-  /** Failed requests since `record`, including those of the open batch; with several threads as last reported. */
+  /**
+   * Failed requests since `record`, including those of the open batch; with several threads as last
+   * reported.
+   */
   readonly failedSoFar: number;
   /** null if the server serves. */
   readonly unserved: Unserved | null;
   /** Takes the outcome of the requests that were due since the last call; null in a closed loop. */
   takeTally(): Promise<SendTally | null>;
-  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
+  /**
+   * Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in
+   * flight after that.
+   */
   drain(limitMs: number): Promise<number>;
   /** Errors: CLIENT_FAILED if it cannot continue. */
   check(): void;
 }
 
 /**
- * A flow of this thread. With a part it is one of several that send the order together, and each of its batches is valid only until the next one
- * ends.
+ * A flow of this thread. With a part it is one of several that send the order together, and each of
+ * its batches is valid only until the next one ends.
  */
 export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow {
   const recorder = new Recorder({

@@ -11,7 +11,10 @@ import type { ValueOptions } from './tensors/tensor-values.ts';
 import type { RequestSet } from './types.ts';
 
 interface CommonOptions extends RequestOptions {
-  /** By input name, without the batch dimension: for inputs with dimensions of any size, and for optional inputs. */
+  /**
+   * By input name, without the batch dimension: for inputs with dimensions of any size, and for
+   * optional inputs.
+   */
   readonly shapes?: GivenShapes | undefined;
 }
 
@@ -31,18 +34,22 @@ export interface PreparedInputs extends RequestSet {
   readonly assumed: readonly AssumedInput[];
   /** Samples in the largest of these requests, whatever their config. */
   readonly mostBatch: number;
-  /** Pieces of memory: the values of each request's inputs are part of one. Empty unless they will be in shared memory. */
+  /**
+   * Pieces of memory: the values of each request's inputs are part of one. Empty unless they will
+   * be in shared memory.
+   */
   readonly values: readonly Uint8Array[];
   /**
-   * Returns the same requests for another config of the model, for the model of that name, or with another batch. Errors: INPUT_INVALID if it does
-   * not take the batch.
+   * Returns the same requests for another config of the model, for the model of that name, or with
+   * another batch. Errors: INPUT_INVALID if it does not take the batch.
    */
   forConfig(config: ModelConfig, batch?: number): RequestSet;
 }
 
 /**
- * Returns one request with generated values for every input that the model needs. Errors: INPUT_INVALID (a batch or shape that the model cannot
- * take, or more bytes than `maxBytes`), UNSUPPORTED (an unknown data type).
+ * Returns one request with generated values for every input that the model needs. Errors:
+ * INPUT_INVALID (a batch or shape that the model cannot take, or more bytes than `maxBytes`),
+ * UNSUPPORTED (an unknown data type).
  */
 export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, options: InputOptions): PreparedInputs {
   const tensors = modelTensors(metadata, config);
@@ -56,7 +63,10 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   return prepared(tensors.model, { streamsOf, values, assumed }, config, options);
 }
 
-/** Returns requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+/**
+ * Returns requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an
+ * unknown data type).
+ */
 export async function readInputs(
   metadata: ModelMetadata,
   config: ModelConfig,
@@ -90,7 +100,8 @@ function prepared(
   config: ModelConfig,
   options: RequestOptions,
 ): PreparedInputs {
-  // Candidates of other batch sizes take the same requests; the requests differ only without batching.
+  // Candidates of other batch sizes take the same requests; the requests differ only without
+  // batching.
   const sets = new Map<string, RequestSet>();
   const forConfig = (candidate: ModelConfig, batch = options.batch): RequestSet => {
     const name = candidate.name || model;

@@ -27,7 +27,10 @@ export interface Batch {
   readonly latencies: LatencyHistogram;
   /** Latencies of the same requests from their due time; absent without due times. */
   readonly fromDue?: LatencyHistogram;
-  /** Responses to the successful requests, and sequences that ended with them; 0 if the model has none. */
+  /**
+   * Responses to the successful requests, and sequences that ended with them; 0 if the model has
+   * none.
+   */
   readonly responses: number;
   readonly sequences: number;
   /** Replies over plain HTTP; absent if there were none. */
@@ -49,11 +52,19 @@ export interface BatchRule {
   readonly lengthNs: number;
   /** … and holds at least this number of requests, including failed ones. */
   readonly minRequests: number;
-  /** If set, a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep in step. */
+  /**
+   * If set, a batch ends no earlier than the next whole number of lengths after this moment, so
+   * that several recorders keep in step.
+   */
   readonly inStepWithNs?: number;
-  /** If set, only this part of each batch's requests arrives here; for batches that only the number of requests ends. */
+  /**
+   * If set, only this part of each batch's requests arrives here; for batches that only the number
+   * of requests ends.
+   */
   readonly part?: Part;
-  /** If set, a sending thread checks for delays at this interval, and reports them with each batch. */
+  /**
+   * If set, a sending thread checks for delays at this interval, and reports them with each batch.
+   */
   readonly watchEveryNs?: number;
 }
 
@@ -64,8 +75,9 @@ export interface RecorderOptions {
 }
 
 /**
- * Sorts completed requests into batches. A batch begins with a completion, which it does not count, and ends with the first one that meets its
- * rule, which it counts; its length between them is exact. With a cut at a fixed time, requests that complete together, such as a server's batch,
+ * Sorts completed requests into batches. A batch begins with a completion, which it does not count,
+ * and ends with the first one that meets its rule, which it counts; its length between them is
+ * exact. With a cut at a fixed time, requests that complete together, such as a server's batch,
  * would fall on either side and make the rate look noisier than it is.
  */
 export class Recorder {
@@ -99,8 +111,8 @@ export class Recorder {
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
   /**
-   * `reuses`: a batch's histograms are valid until the next batch ends, and are then refilled, so that a batch takes no memory. `limits`: of a good
-   * request whose class has no limits of its own.
+   * `reuses`: a batch's histograms are valid until the next batch ends, and are then refilled, so
+   * that a batch takes no memory. `limits`: of a good request whose class has no limits of its own.
    */
   constructor({ reuses = false, limits, classes }: RecorderOptions = {}) {
     this.#reuses = reuses;
@@ -110,8 +122,8 @@ export class Recorder {
   }
 
   /**
-   * Restarts with the next completion, or at `startNs` if given, in which case that completion counts too. Forgets everything before, including
-   * failures.
+   * Restarts with the next completion, or at `startNs` if given, in which case that completion
+   * counts too. Forgets everything before, including failures.
    */
   start(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     this.#rule = rule;
@@ -128,7 +140,10 @@ export class Recorder {
     this.#rule = null;
   }
 
-  /** `fromDueNs`: the time since the request was due, if it follows a schedule. `classIndex`: its class, if there are classes. */
+  /**
+   * `fromDueNs`: the time since the request was due, if it follows a schedule. `classIndex`: its
+   * class, if there are classes.
+   */
   record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number, classIndex = 0): void {
     if (outcome.ok) this.#unserved = null;
     else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
@@ -177,7 +192,10 @@ export class Recorder {
     return this.#failedBefore + this.#failed;
   }
 
-  /** The time since which every connection was refused or cut, with nothing served in between; null if the server serves. */
+  /**
+   * The time since which every connection was refused or cut, with nothing served in between; null
+   * if the server serves.
+   */
   get unserved(): { readonly sinceNs: number; readonly message: string } | null {
     return this.#unserved;
   }
@@ -186,7 +204,8 @@ export class Recorder {
     this.#startNs = startNs;
     const before = minRequests * this.#batches++;
     this.#needed = part ? shareOf(before + minRequests, part) - shareOf(before, part) : minRequests;
-    // The clocks of two threads differ by some microseconds, which must not keep a batch open that its number of requests has ended.
+    // The clocks of two threads differ by some microseconds, which must not keep a batch open that
+    // its number of requests has ended.
     if (lengthNs === 0) this.#dueNs = Number.NEGATIVE_INFINITY;
     else
       this.#dueNs =

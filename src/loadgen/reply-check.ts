@@ -5,8 +5,9 @@ import type { OutputTensor, PreparedRequest, ReplyCheck, SendFailure, Transport 
 type CompareOutput = (expected: OutputTensor, actual: OutputTensor | undefined) => string | null;
 
 /**
- * Returns a check that compares the replies to a request with the expected ones in order: as many replies, each with the expected outputs, by
- * name. A request that expects nothing may have any replies.
+ * Returns a check that compares the replies to a request with the expected ones in order: as many
+ * replies, each with the expected outputs, by name. A request that expects nothing may have any
+ * replies.
  */
 export function checkInOrder(compare: CompareOutput): ReplyCheck {
   return ({ expected }, replies) => {
@@ -32,8 +33,9 @@ const mismatch = (message: string): SendFailure => ({ ok: false, kind: 'mismatch
 const counted = (replies: number): string => (replies === 1 ? '1 reply' : `${replies} replies`);
 
 /**
- * Compares replies with the expected outputs of their request. With a tolerance of 0 every byte must be equal. Otherwise floats a and b (expected)
- * are equal if |a − b| ≤ tolerance × max(1, |b|), and NaN equals NaN.
+ * Compares replies with the expected outputs of their request. With a tolerance of 0 every byte
+ * must be equal. Otherwise floats a and b (expected) are equal if |a − b| ≤ tolerance × max(1,
+ * |b|), and NaN equals NaN.
  */
 export const replyCheck = (tolerance: number): ReplyCheck =>
   checkInOrder((expected, actual) => difference(expected, actual, tolerance));
@@ -85,7 +87,10 @@ const shown = (value: number | bigint): string => (Object.is(value, -0) ? '-0' :
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);
 
-/** Returns a transport whose requests fail if their replies do not pass the check. The other transport must read replies. */
+/**
+ * Returns a transport whose requests fail if their replies do not pass the check. The other
+ * transport must read replies.
+ */
 export function checkedTransport<P extends PreparedRequest>(transport: Transport<P>, check: ReplyCheck): Transport<P> {
   return {
     prepare: (request) => transport.prepare(request),

@@ -2,8 +2,9 @@ import { type Part, whole } from './pacing/part.ts';
 import type { InferRequest, PreparedRequest, RequestSet, Transport } from './types.ts';
 
 /**
- * Encodes every request of the set once and returns them in turn, repeatedly, without memory or work per request. A part returns every `of`-th
- * request of that endless sequence, from number `index` on.
+ * Encodes every request of the set once and returns them in turn, repeatedly, without memory or
+ * work per request. A part returns every `of`-th request of that endless sequence, from number
+ * `index` on.
  */
 export function requestCycle<P extends PreparedRequest>(
   transport: Transport<P>,

@@ -10,6 +10,8 @@ export const isWithin = (seen: LimitedTimes, { ttftNs, itlNs, tpotNs, e2eNs }: R
   (tpotNs === undefined || seen.tpotNs <= tpotNs) &&
   (e2eNs === undefined || seen.e2eNs <= e2eNs);
 
-/** True if a request whose reply arrives as a whole meets the limits; only its end can be checked. */
+/**
+ * True if a request whose reply arrives as a whole meets the limits; only its end can be checked.
+ */
 export const endsWithin = (endToEndNs: number, { e2eNs }: RequestLimits): boolean =>
   e2eNs === undefined || endToEndNs <= e2eNs;

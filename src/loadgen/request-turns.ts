@@ -7,13 +7,17 @@ import type { PreparedRequest, RequestClass, RequestSet, Transport } from './typ
 /** The order of requests. Turns count from 0; a dropped request uses up its turn. */
 export interface RequestTurns<P> {
   readonly nextRequest: (turn: number) => P;
-  /** Class of the request of a turn, as an index into the set's classes; absent for sets without classes. */
+  /**
+   * Class of the request of a turn, as an index into the set's classes; absent for sets without
+   * classes.
+   */
   readonly classOf?: ((turn: number) => number) | undefined;
 }
 
 /**
- * Returns the requests of a set in turn, each encoded once. With a plan and classes, a turn takes the next request of the class that the plan has
- * at that arrival; otherwise the next of all. A part takes every `of`-th turn of that endless sequence, from number `index` on, so that all parts
+ * Returns the requests of a set in turn, each encoded once. With a plan and classes, a turn takes
+ * the next request of the class that the plan has at that arrival; otherwise the next of all. A
+ * part takes every `of`-th turn of that endless sequence, from number `index` on, so that all parts
  * together send what the whole would. Errors: INPUT_INVALID for a plan with other classes.
  */
 export function requestTurns<P extends PreparedRequest>(
@@ -57,7 +61,8 @@ function turnsOfPlan<P extends PreparedRequest>(
   const { classOf } = plan;
   const perPass = classOf.length;
   const ofClass = classes.map(() => 0);
-  // For each arrival, the number of earlier ones of its class in a pass. So the turn of a class does not depend on what other threads send.
+  // For each arrival, the number of earlier ones of its class in a pass. So the turn of a class
+  // does not depend on what other threads send.
   const ranks = Uint32Array.from(classOf, (each) => (ofClass[each] as number)++);
   const arrivalOf = (turn: number): number => (index + turn * of) % perPass;
   return {

@@ -24,7 +24,10 @@ export interface SendOrder {
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
   /** The maximum number of requests in total; if absent, traffic continues until it is drained. */
   readonly mostRequests?: number | undefined;
-  /** Limits of a good request whose class has none of its own. Without any limits, good requests are not counted. */
+  /**
+   * Limits of a good request whose class has none of its own. Without any limits, good requests are
+   * not counted.
+   */
   readonly limits?: RequestLimits | undefined;
 }
 
@@ -32,7 +35,10 @@ export interface SendOrder {
 export interface SendMeans {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond or two in real time. */
+  /**
+   * For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond
+   * or two in real time.
+   */
   readonly alarm?: Alarm | undefined;
   /** For request rates: limits them. */
   readonly throttle?: Throttle | undefined;
@@ -53,8 +59,9 @@ export interface Sender {
 }
 
 /**
- * Returns a closed loop for a concurrency and an open loop for a request rate; sequences and conversations wrap the requests of either. With a part
- * it sends only that part's share: all parts together send exactly the order.
+ * Returns a closed loop for a concurrency and an open loop for a request rate; sequences and
+ * conversations wrap the requests of either. With a part it sends only that part's share: all parts
+ * together send exactly the order.
  */
 export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
   checkClasses(order);
@@ -84,7 +91,10 @@ export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder,
   };
 }
 
-/** Errors: UNSUPPORTED for classes of requests that follow each other in streams, because the plan could not decide which one is sent. */
+/**
+ * Errors: UNSUPPORTED for classes of requests that follow each other in streams, because the plan
+ * could not decide which one is sent.
+ */
 function checkClasses({ sequences, requests: { model, classes = [], holdsConversations } }: SendOrder): void {
   if (classes.length < 2 || !(sequences || holdsConversations)) return;
   throw new TrituneError(

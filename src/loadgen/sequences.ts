@@ -5,7 +5,10 @@ import { Rest } from './rest.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
 
 export interface SequenceRule {
-  /** Mean number of requests in a sequence; if absent, a sequence is as long as its stream. Longer sequences repeat the stream. */
+  /**
+   * Mean number of requests in a sequence; if absent, a sequence is as long as its stream. Longer
+   * sequences repeat the stream.
+   */
   readonly length?: number | undefined;
   /** Share of `length` by which lengths vary up or down, uniformly. */
   readonly variation: number;
@@ -16,7 +19,10 @@ export interface SequenceRule {
   readonly firstStream?: number;
 }
 
-/** Returns the rule for one of several threads: with its own ids, other lengths, and a different first stream. */
+/**
+ * Returns the rule for one of several threads: with its own ids, other lengths, and a different
+ * first stream.
+ */
 export const partOfRule = (rule: SequenceRule, part: Part): SequenceRule => ({
   ...rule,
   ids: pieceOf(rule.ids, part),
@@ -39,17 +45,21 @@ const NO_ID: SendFailure = Object.freeze({
 });
 
 /**
- * Turns a load generator's requests into sequences, for models that keep state between requests. Every request gets the correlation id and the
- * flags of a sequence with nothing in flight, so each sequence sends one request at a time and there are as many sequences as requests in flight.
- * Streams take turns. No two live sequences share an id. After a failed request its sequence restarts under the same id, which makes Triton end the
- * earlier one.
+ * Turns a load generator's requests into sequences, for models that keep state between requests.
+ * Every request gets the correlation id and the flags of a sequence with nothing in flight, so each
+ * sequence sends one request at a time and there are as many sequences as requests in flight.
+ * Streams take turns. No two live sequences share an id. After a failed request its sequence
+ * restarts under the same id, which makes Triton end the earlier one.
  */
 export class Sequences<P extends PreparedRequest> implements Transport<PreparedRequest> {
   readonly #transport: Transport<P>;
   readonly #streams: readonly (readonly InferRequest[])[];
   readonly #rule: SequenceRule;
   readonly #random: Random;
-  /** With nothing in flight; the longest waiting comes first, because a server forgets idle sequences. */
+  /**
+   * With nothing in flight; the longest waiting comes first, because a server forgets idle
+   * sequences.
+   */
   readonly #idle: Sequence[] = [];
   readonly #liveIds = new Set<number>();
   #lastId: number;
@@ -83,8 +93,9 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
   }
 
   /**
-   * Ends every sequence with one more request as soon as it has nothing in flight, and waits up to `limitMs`. Requests in flight may be waiting on
-   * the server for a sequence to end, so call this during the wait for them, not after it.
+   * Ends every sequence with one more request as soon as it has nothing in flight, and waits up to
+   * `limitMs`. Requests in flight may be waiting on the server for a sequence to end, so call this
+   * during the wait for them, not after it.
    */
   async finish(limitMs: number, clock: Clock): Promise<void> {
     this.#finishing = true;

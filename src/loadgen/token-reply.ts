@@ -1,4 +1,7 @@
-/** How the tokens of a reply were counted: by the server's usage figures, by a local tokenizer, or as one token per non-empty piece. */
+/**
+ * How the tokens of a reply were counted: by the server's usage figures, by a local tokenizer, or
+ * as one token per non-empty piece.
+ */
 export type TokenCounter = 'usage' | 'tokenizer' | 'pieces';
 
 /** A complete streamed reply of a language model with some output. Times are in nanoseconds. */

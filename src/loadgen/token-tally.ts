@@ -23,7 +23,10 @@ interface Sums {
   /** Input tokens found in the server's prefix cache, over the replies that report them. */
   readonly cachedTokens: number;
   readonly cachedAmong: number;
-  /** Sum of the output tokens per second that each user saw while tokens arrived, and the number of replies with that figure. */
+  /**
+   * Sum of the output tokens per second that each user saw while tokens arrived, and the number of
+   * replies with that figure.
+   */
   readonly userRates: number;
   readonly users: number;
   /** Replies by how their tokens were counted. */
@@ -51,8 +54,9 @@ export class TokenCount implements TokenTally {
   users = 0;
 
   /**
-   * Counts a reply; returns true if it meets the limits. `latencyNs`: of the whole reply, from its sending. `fromDueNs`: from its due time, if it
-   * had one; TTFT and the end then count from there. A reply of one token meets any limit on TPOT.
+   * Counts a reply; returns true if it meets the limits. `latencyNs`: of the whole reply, from its
+   * sending. `fromDueNs`: from its due time, if it had one; TTFT and the end then count from there.
+   * A reply of one token meets any limit on TPOT.
    */
   add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: RequestLimits | undefined): boolean {
     const { firstNs, gapsNs, inputTokens, outputTokens, cachedTokens } = reply;

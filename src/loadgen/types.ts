@@ -5,17 +5,23 @@ import type { TokenReply } from './token-reply.ts';
 import type { SocketGate } from './transports/socket.ts';
 
 /**
- * The load level: `concurrency` keeps this number of requests in flight (closed loop), `request-rate` sends this number per second (open
- * loop).
+ * The load level: `concurrency` keeps this number of requests in flight (closed loop),
+ * `request-rate` sends this number per second (open loop).
  */
 export interface LoadLevel {
   readonly mode: 'concurrency' | 'request-rate';
   readonly value: number;
-  /** Samples per request (the client batch), if the study varies it; absent if all its requests have the same number. */
+  /**
+   * Samples per request (the client batch), if the study varies it; absent if all its requests have
+   * the same number.
+   */
   readonly batch?: number;
 }
 
-/** One tensor of a request, in KServe v2's raw form: little-endian, row-major; BYTES elements with a 4-byte length each. */
+/**
+ * One tensor of a request, in KServe v2's raw form: little-endian, row-major; BYTES elements with a
+ * 4-byte length each.
+ */
 export interface RequestTensor {
   readonly name: string;
   readonly datatype: string;
@@ -50,13 +56,24 @@ export interface InferRequest {
   readonly batch: number;
   /** Parameters for the model or the server, sent with the tensors. */
   readonly parameters?: readonly RequestParameter[];
-  /** The only requested outputs, and where they are written; without it the reply has all outputs. */
+  /**
+   * The only requested outputs, and where they are written; without it the reply has all outputs.
+   */
   readonly sharedOutputs?: readonly SharedOutput[];
-  /** The expected outputs of each reply, in order, for transports that check replies; absent if any replies are right. */
+  /**
+   * The expected outputs of each reply, in order, for transports that check replies; absent if any
+   * replies are right.
+   */
   readonly expected?: readonly ReplyOutputs[];
-  /** The prompt for a language model, for the transports of its endpoints; the request then has no inputs. */
+  /**
+   * The prompt for a language model, for the transports of its endpoints; the request then has no
+   * inputs.
+   */
   readonly prompt?: Prompt;
-  /** The body of this request to a plain HTTP server, if it is not that of the transport; the request then has no inputs. */
+  /**
+   * The body of this request to a plain HTTP server, if it is not that of the transport; the
+   * request then has no inputs.
+   */
   readonly body?: Uint8Array;
 }
 
@@ -67,7 +84,9 @@ export type RequestParameter = { readonly name: string } & (
   | { readonly type: 'string'; readonly value: string }
 );
 
-/** One output of a reply, in KServe v2's raw form; empty if the server wrote it into shared memory. */
+/**
+ * One output of a reply, in KServe v2's raw form; empty if the server wrote it into shared memory.
+ */
 export interface OutputTensor {
   readonly name: string;
   readonly datatype: string;
@@ -76,13 +95,18 @@ export interface OutputTensor {
   readonly shape?: readonly number[];
 }
 
-/** The outputs of one reply; only a decoupled model may give several replies to a request, or none. */
+/**
+ * The outputs of one reply; only a decoupled model may give several replies to a request, or none.
+ */
 export type ReplyOutputs = readonly OutputTensor[];
 
 /** A request class: counted separately, with its own limits. */
 export interface RequestClass {
   readonly name: string;
-  /** Limits of a good request of the class; default: those of the whole order. Without any limits every success is good. */
+  /**
+   * Limits of a good request of the class; default: those of the whole order. Without any limits
+   * every success is good.
+   */
   readonly limits?: RequestLimits;
   /** Number of its requests in the set; at least one. */
   readonly requests: number;
@@ -100,23 +124,33 @@ export interface RequestSet {
   readonly streamLengths?: readonly number[];
   /** Absent if all requests are of one kind. */
   readonly classes?: readonly RequestClass[];
-  /** The streams are conversations with a language model: each turn follows the reply of the one before, and has it in its history. */
+  /**
+   * The streams are conversations with a language model: each turn follows the reply of the one
+   * before, and has it in its history.
+   */
   readonly holdsConversations?: true;
 }
 
 /**
- * How one request ended. `kind` groups failures; `message` has the server's or the socket's own words; `status`, with kind 'status' only, is the
- * protocol's name for the server's answer: NOT_FOUND over gRPC, 404 over HTTP.
+ * How one request ended. `kind` groups failures; `message` has the server's or the socket's own
+ * words; `status`, with kind 'status' only, is the protocol's name for the server's answer:
+ * NOT_FOUND over gRPC, 404 over HTTP.
  */
 export type SendOutcome = SendSuccess | SendFailure;
 
 export interface SendSuccess {
   readonly ok: true;
-  /** The parts of this request's time; only for sampled requests, and only if the transport was asked for them. */
+  /**
+   * The parts of this request's time; only for sampled requests, and only if the transport was
+   * asked for them.
+   */
   readonly times?: ClientTimes;
   /** Responses to a request of a model with any number of them, without an empty final one. */
   readonly responses?: number;
-  /** The replies with outputs, in order; only if the transport reads them. The values are valid only until the call ends. */
+  /**
+   * The replies with outputs, in order; only if the transport reads them. The values are valid only
+   * until the call ends.
+   */
   readonly replies?: readonly ReplyOutputs[];
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
@@ -134,17 +168,23 @@ export interface HttpReply {
   /** From the writing of the request to the first byte, and from there to the last. */
   readonly waitNs: number;
   readonly readNs: number;
-  /** Times of the connections opened since the previous reply: name resolution, and everything until they can be written to. */
+  /**
+   * Times of the connections opened since the previous reply: name resolution, and everything until
+   * they can be written to.
+   */
   readonly lookupsNs: readonly number[];
   readonly connectsNs: readonly number[];
 }
 
 /**
- * The time of one request as the client sees it, in nanoseconds and in this order, without gaps. A reply is read as it arrives: work on its earlier
- * pieces counts in `receiveNs`.
+ * The time of one request as the client sees it, in nanoseconds and in this order, without gaps. A
+ * reply is read as it arrives: work on its earlier pieces counts in `receiveNs`.
  */
 export interface ClientTimes {
-  /** Time to make the request's bytes for the wire. Bodies are encoded once, before the traffic; HTTP/2 frames are made for each request. */
+  /**
+   * Time to make the request's bytes for the wire. Bodies are encoded once, before the traffic;
+   * HTTP/2 frames are made for each request.
+   */
   readonly marshalNs: number;
   /** Until the kernel has taken the last of them. */
   readonly sendNs: number;
@@ -163,7 +203,10 @@ export interface SendFailure {
   readonly status?: string;
 }
 
-/** `cut-off`: a streamed reply ended before it was marked complete; `empty`: it was complete but had no output. */
+/**
+ * `cut-off`: a streamed reply ended before it was marked complete; `empty`: it was complete but had
+ * no output.
+ */
 export type SendFailureKind =
   | 'status'
   | 'timeout'
@@ -180,8 +223,9 @@ export interface PreparedRequest {
 }
 
 /**
- * Sends prepared requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at the latest when the
- * request's timeout passes. It may call `done` from within `send` only for failures known at once.
+ * Sends prepared requests to one server. `send` never throws and calls `done` exactly once,
+ * whatever the server does, at the latest when the request's timeout passes. It may call `done`
+ * from within `send` only for failures known at once.
  */
 export interface RequestSender<P> {
   send(prepared: P, done: (outcome: SendOutcome) => void): void;
@@ -200,7 +244,10 @@ export interface RequestHeader {
   readonly value: string;
 }
 
-/** Checks the replies to a request: returns null if they are right, or else the outcome of the request. */
+/**
+ * Checks the replies to a request: returns null if they are right, or else the outcome of the
+ * request.
+ */
 export type ReplyCheck = (request: InferRequest, replies: readonly ReplyOutputs[]) => SendFailure | null;
 
 export type TensorFormat = 'binary' | 'json';
@@ -214,7 +261,10 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   /** Sent with every request. */
   readonly headers?: readonly RequestHeader[] | undefined;
-  /** If true, replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
+  /**
+   * If true, replies are read, by transports that cost more than the lean ones, which never look
+   * into a good reply.
+   */
   readonly readsReplies?: boolean | undefined;
   /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;

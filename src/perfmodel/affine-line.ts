@@ -1,7 +1,10 @@
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ServicePoint } from './observation.ts';
 
-/** T = (fixed + perSample × batch size) × (1 + interference): the service law without residual corrections. */
+/**
+ * T = (fixed + perSample × batch size) × (1 + interference): the service law without residual
+ * corrections.
+ */
 export type AffineFit = {
   readonly fixedNs: number;
   readonly perSampleNs: number;
@@ -22,7 +25,10 @@ export function affineNs(line: AffineFit, point: ServicePoint): number {
 
 const ofOne = affineLaw(1, 0);
 
-/** Returns the ratio of the execution time with busy instances to that of a lone instance, by the service law's interference. */
+/**
+ * Returns the ratio of the execution time with busy instances to that of a lone instance, by the
+ * service law's interference.
+ */
 export function interferenceFactor(
   interference: ServiceLaw['interference'],
   { batchSize, busyInstances }: Pick<ServicePoint, 'batchSize' | 'busyInstances'>,
@@ -33,8 +39,9 @@ export function interferenceFactor(
 type Line = { readonly fixedNs: number; readonly perSampleNs: number; readonly loss: number };
 
 /**
- * Fits the affine line to T / factor by weighted least squares of relative errors; `loss` is their sum. If all points have one batch size, a prior
- * on the cost of a sample decides. Needs at least one point, and a factor for each.
+ * Fits the affine line to T / factor by weighted least squares of relative errors; `loss` is their
+ * sum. If all points have one batch size, a prior on the cost of a sample decides. Needs at least
+ * one point, and a factor for each.
  */
 export function fitLine(points: readonly ServicePoint[], factors: readonly number[]): Line {
   const shortestNs = points.reduce((least, point) => Math.min(least, point.executionNs), Number.POSITIVE_INFINITY);

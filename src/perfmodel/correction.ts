@@ -13,14 +13,18 @@ import type { Measured, Simulator } from './simulator.ts';
 import { readGoodput } from './workloads/goodput.ts';
 
 /**
- * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain
- * execution times: where they are shorter than predicted, throughput is higher and latency is lower at once.
+ * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard
+ * deviation that is due to uncertain execution times: where they are shorter than predicted,
+ * throughput is higher and latency is lower at once.
  */
 export interface Figure extends Normal {
   readonly shared: number;
 }
 
-/** Predicts one of the simulator's figures, corrected; null if the choice cannot serve such requests. */
+/**
+ * Predicts one of the simulator's figures, corrected; null if the choice cannot serve such
+ * requests.
+ */
 export type PredictFigure = (choice: Choice, level: number) => Figure | null;
 
 /** Options of the residual correction. */
@@ -38,7 +42,10 @@ export interface PendingPoint {
   readonly level: number;
 }
 
-/** The parts of the correction that a benchmark can leave out, each with the effect of leaving it out. */
+/**
+ * The parts of the correction that a benchmark can leave out, each with the effect of leaving it
+ * out.
+ */
 export const correctionParts = {
   correction: 'simulated figures are uncertain, and never corrected',
   adaptive: 'the usual kernel of the residuals, however large they were',
@@ -50,8 +57,9 @@ type CorrectionPart = keyof typeof correctionParts;
 type WithoutParts = NonNullable<CorrectionOptions['without']>;
 
 /**
- * Corrects a simulated figure by its residuals: Gaussian-process regression of the logarithm of measured over simulated, over instances,
- * batch, queue delay, level and settings (Rasmussen and Williams, 2006, algorithm 2.1).
+ * Corrects a simulated figure by its residuals: Gaussian-process regression of the logarithm of
+ * measured over simulated, over instances, batch, queue delay, level and settings (Rasmussen and
+ * Williams, 2006, algorithm 2.1).
  */
 export function correctedFigure(
   name: FigureName,
@@ -100,10 +108,16 @@ export function correctedFigure(
   };
 }
 
-/** The share of the uncertainty of execution times that remains when one more candidate with the same settings has been measured. */
+/**
+ * The share of the uncertainty of execution times that remains when one more candidate with the
+ * same settings has been measured.
+ */
 const LEFT_UNCERTAIN = 0.5;
 
-/** Returns a measurement's figures of the requests to one model; the measurement's own if the model is the only front. */
+/**
+ * Returns a measurement's figures of the requests to one model; the measurement's own if the model
+ * is the only front.
+ */
 const frontIn = (measurement: Measurement, front: string): Read | undefined =>
   measurement.fronts ? measurement.fronts.find(({ model }) => model === front) : measurement;
 
@@ -114,7 +128,10 @@ type Read = Pick<Measurement, 'throughput' | 'goodput' | 'budgetLatencyMs' | 'la
 const isRate = (figure: PlainFigureName): boolean =>
   figure === 'throughput' || figure === 'goodput' || isTokenRate(figure);
 
-/** Returns a measured figure with its interval; a percentile without one has the interval of the budgeted percentile, which is about as wide. */
+/**
+ * Returns a measured figure with its interval; a percentile without one has the interval of the
+ * budgeted percentile, which is about as wide.
+ */
 function readFigure(figure: PlainFigureName, measurement: Read): Interval | undefined {
   if (isTokenFigure(figure)) return readTokenFigure(figure, measurement);
   if (figure === 'throughput') return measurement.throughput;
@@ -132,7 +149,10 @@ const latencyFields = {
   'latency-p99': 'p99',
 } as const;
 
-/** The noise of a reading besides its own interval, as a standard deviation of logarithms: no two runs are alike. */
+/**
+ * The noise of a reading besides its own interval, as a standard deviation of logarithms: no two
+ * runs are alike.
+ */
 export const MIN_NOISE = { throughput: 0.02, latency: 0.04 };
 
 function noiseOf(figure: PlainFigureName, interval: Interval): number {
@@ -142,8 +162,9 @@ function noiseOf(figure: PlainFigureName, interval: Interval): number {
 }
 
 /**
- * Builds the hypotheses of the residual's kernel. `smooths`: standard deviations of the smooth part, with a log-normal prior around
- * `usual`; `others`: further scales, the less usual ones later in their lists.
+ * Builds the hypotheses of the residual's kernel. `smooths`: standard deviations of the smooth
+ * part, with a log-normal prior around `usual`; `others`: further scales, the less usual ones later
+ * in their lists.
  */
 export const hypothesesOf = (
   smooths: readonly number[],
@@ -164,7 +185,10 @@ export const hypothesesOf = (
 
 /** The log prior odds against each step towards a smaller local part. */
 const SMOOTHER_THAN_USUAL = 1.5;
-/** The log prior odds against a residual that grows with the batch: a stall of an execution stalls every request in it. */
+/**
+ * The log prior odds against a residual that grows with the batch: a stall of an execution stalls
+ * every request in it.
+ */
 const TREND_OVER_BATCHES = 0.7;
 
 const RATES = {

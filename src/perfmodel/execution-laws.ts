@@ -34,15 +34,16 @@ export interface ExecutionLaws {
 /** Uncertainties are computed for multiples of this number of busy instances. */
 const BUSY_STEP = 0.25;
 /**
- * The noise of a factor between settings, as a standard deviation of logarithms: laws of different settings are not of quite the same
- * shape.
+ * The noise of a factor between settings, as a standard deviation of logarithms: laws of different
+ * settings are not of quite the same shape.
  */
 const FACTOR_NOISE = 0.05;
 
 /**
- * Fits the laws of execution times to the server's statistics by batch size. A law is the common law of all settings (`correctedLineOf`, weighted
- * towards its own) times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without statistics
- * by batch size.
+ * Fits the laws of execution times to the server's statistics by batch size. A law is the common
+ * law of all settings (`correctedLineOf`, weighted towards its own) times a factor for its
+ * settings. `expectedTime`: prior execution time of a candidate relative to others. null without
+ * statistics by batch size.
  */
 export function executionLawsOf(
   timed: readonly Timed[],
@@ -108,7 +109,10 @@ export function executionLawsOf(
   };
 }
 
-/** Returns the mean execution times of a choice by batch size, with the instances on one device and the executions around them. */
+/**
+ * Returns the mean execution times of a choice by batch size, with the instances on one device and
+ * the executions around them.
+ */
 export function pointsOf({ choice, observations }: Observed): Point[] {
   const instances = instancesPerDevice(choice.policy);
   return observations.flatMap((observation) => {

@@ -4,14 +4,19 @@ import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
 
 const ROUNDS = 4;
-/** The pseudo-weight of the expected factor: few points of a combination of settings leave it near the expectation. */
+/**
+ * The pseudo-weight of the expected factor: few points of a combination of settings leave it near
+ * the expectation.
+ */
 const SHRINKAGE = 0.5;
 
 /**
- * Returns the execution time of each measured combination of settings relative to the reference's, as a logarithm, by settings key.
- * Combinations are seldom measured with the same instances and batches, so a fit to the reference's points alone would attribute
- * interference and cliffs to settings. The service law of all points and the factors are therefore fitted alternately, four rounds from the
- * expected factors (logarithms; 0 if absent): each round adds the mean residual of a combination's points, less that of the reference's.
+ * Returns the execution time of each measured combination of settings relative to the reference's,
+ * as a logarithm, by settings key. Combinations are seldom measured with the same instances and
+ * batches, so a fit to the reference's points alone would attribute interference and cliffs to
+ * settings. The service law of all points and the factors are therefore fitted alternately, four
+ * rounds from the expected factors (logarithms; 0 if absent): each round adds the mean residual of
+ * a combination's points, less that of the reference's.
  */
 export function executionTimeFactors(
   points: readonly Point[],

@@ -9,11 +9,13 @@ const MAX_SIMULATED = 9;
 const REQUESTS = 600;
 const SEED = 1;
 /**
- * The scale of the robust loss, as a ratio's logarithm: larger misses count less than in proportion, so that one disturbed measurement does
- * not decide.
+ * The scale of the robust loss, as a ratio's logarithm: larger misses count less than in
+ * proportion, so that one disturbed measurement does not decide.
  */
 export const USUAL_MISS = 0.3;
-/** Coefficients of variation above this are rare a priori; a larger one needs several observations. */
+/**
+ * Coefficients of variation above this are rare a priori; a larger one needs several observations.
+ */
 export const USUAL_SPREAD = 0.1;
 const PRIOR_WEIGHT = 2;
 
@@ -24,8 +26,8 @@ export interface Explained {
 }
 
 /**
- * Returns the coefficient of variation of execution times whose simulated p99s are nearest to the observed ones. Statistics hold only
- * means, so it has the tails of client and network in it too.
+ * Returns the coefficient of variation of execution times whose simulated p99s are nearest to the
+ * observed ones. Statistics hold only means, so it has the tails of client and network in it too.
  */
 export function fitSpread(explained: readonly Explained[]): number {
   const chosen = spreadOver(explained, MAX_SIMULATED);

@@ -40,9 +40,9 @@ const SURPRISE_OF_TURNS = 0.01;
 const ROUNDING = 0.15;
 
 /**
- * Fits the front end for which simulated rates, median latencies and batch sizes are nearest to the observed ones. Instances that take
- * turns look like a slow front end except for the batches: these fill while instances wait for their turn, and do not while instances wait
- * for requests.
+ * Fits the front end for which simulated rates, median latencies and batch sizes are nearest to the
+ * observed ones. Instances that take turns look like a slow front end except for the batches: these
+ * fill while instances wait for their turn, and do not while instances wait for requests.
  */
 export function fitFrontEnd(
   explained: readonly Explained[],
@@ -58,8 +58,8 @@ export function fitFrontEnd(
 }
 
 /**
- * Returns the largest mean number of busy instances of one device while others were idle although requests for another batch were waiting; undefined
- * if there was none.
+ * Returns the largest mean number of busy instances of one device while others were idle although
+ * requests for another batch were waiting; undefined if there was none.
  */
 function turnsAmong(explained: readonly Explained[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {

@@ -4,19 +4,28 @@ import type { ServicePoint } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
- * A mean execution time with the number of instances of its config, busy or not, and `company`: the mean number of requests in the
- * executions around it.
+ * A mean execution time with the number of instances of its config, busy or not, and `company`: the
+ * mean number of requests in the executions around it.
  */
 export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
 /** True if the executions around a point are of single requests, or hardly of more. */
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
-/** How instances slow each other down: a posterior over interference hypotheses (Bayesian model averaging: Hoeting and others, 1999). */
+/**
+ * How instances slow each other down: a posterior over interference hypotheses (Bayesian model
+ * averaging: Hoeting and others, 1999).
+ */
 export interface InterferenceModel {
-  /** Returns the affine fit for a config with this many instances: the geometric mean over the hypotheses. */
+  /**
+   * Returns the affine fit for a config with this many instances: the geometric mean over the
+   * hypotheses.
+   */
   lineFor(instances: number): AffineFit;
-  /** Returns the standard deviation over the hypotheses of the logarithm of such an execution's time. */
+  /**
+   * Returns the standard deviation over the hypotheses of the logarithm of such an execution's
+   * time.
+   */
   uncertainty(instances: number, busyInstances: number, batchSize: number): number;
 }
 
@@ -45,14 +54,21 @@ const CORES = [Number.POSITIVE_INFINITY, 3.3, 2.8, 2.4, 2, 1.7, 1.45, 1.2, 1];
 const USUAL_PER_INSTANCE = 0.1;
 /** … with this standard deviation. */
 const SPREAD_OF_PER_INSTANCE = 1.2;
-/** The log prior odds against each step of the exponent: interference that grows with the batch needs evidence. */
+/**
+ * The log prior odds against each step of the exponent: interference that grows with the batch
+ * needs evidence.
+ */
 const SURPRISE_OF_A_STEP = 1;
 /**
- * Prior odds (1:25) that idle instances slow others down. With 1:4, searches on the recorded grids were slower to the first good candidate (worst
- * tenth after six measurements 20 % instead of 80, 12 problems), and no better on made-up models (22 problems).
+ * Prior odds (1:25) that idle instances slow others down. With 1:4, searches on the recorded grids
+ * were slower to the first good candidate (worst tenth after six measurements 20 % instead of 80,
+ * 12 problems), and no better on made-up models (22 problems).
  */
 const ODDS_OF_PRESENCE = 0.04;
-/** The relative error of a mean execution time that no hypothesis explains; smaller residuals are no evidence. */
+/**
+ * The relative error of a mean execution time that no hypothesis explains; smaller residuals are no
+ * evidence.
+ */
 const USUAL_MISS = 0.05;
 /** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
 const MIN_POSTERIOR = 1e-3;
@@ -75,12 +91,16 @@ function logPriorOf({ perInstance, batchExponent }: Interference, cores: number)
   return ofCores - surprise ** 2 / 2 - SURPRISE_OF_A_STEP * EXPONENTS.indexOf(batchExponent);
 }
 
-/** Returns the slowdown due to the presence of instances, busy or idle: the machine is shared evenly. */
+/**
+ * Returns the slowdown due to the presence of instances, busy or idle: the machine is shared
+ * evenly.
+ */
 const presenceFactor = (cores: number, instances: number): number => Math.max(1, instances / cores);
 
 /**
- * Fits the interference of instances. Four instances may be slow because they are busy or because they exist, and the cause decides the speed of
- * two. So every hypothesis that explains the points is kept, weighted by Bayes' rule over a grid of hypotheses. Needs at least one point.
+ * Fits the interference of instances. Four instances may be slow because they are busy or because
+ * they exist, and the cause decides the speed of two. So every hypothesis that explains the points
+ * is kept, weighted by Bayes' rule over a grid of hypotheses. Needs at least one point.
  */
 export function averagedInterference(points: readonly Point[], without: WithoutParts = WHOLE): InterferenceModel {
   const fits = fittedHypotheses(points, without);
@@ -118,8 +138,9 @@ export interface OwnInterference {
 }
 
 /**
- * Fits the interference of a stage's own instances if others slow them too. `added`: for each point the slowdown by the others, in times of a lone
- * execution. A fine grid, because a coarse one leaves residuals that would be blamed on the others.
+ * Fits the interference of a stage's own instances if others slow them too. `added`: for each point
+ * the slowdown by the others, in times of a lone execution. A fine grid, because a coarse one
+ * leaves residuals that would be blamed on the others.
  */
 export function ownInterference(points: readonly Point[], added: readonly number[]): OwnInterference {
   const explain = (perInstance: number, batchExponent: number): OwnInterference => {
@@ -172,7 +193,10 @@ function fittedHypotheses(points: readonly Point[], without: WithoutParts): read
   return likely.map((fit) => ({ ...fit, chance: fit.chance / total }));
 }
 
-/** Returns an affine fit through the geometric means at batch sizes 1 and `large`, for a lone instance and one with another busy instance. */
+/**
+ * Returns an affine fit through the geometric means at batch sizes 1 and `large`, for a lone
+ * instance and one with another busy instance.
+ */
 function meanLine(geometric: (of: (fit: FittedHypothesis) => number) => number, large: number): AffineFit {
   const aloneNs = (batchSize: number): number =>
     geometric(({ fixedNs, perSampleNs }) => fixedNs + perSampleNs * batchSize);

@@ -11,25 +11,37 @@ export interface Choice {
   /** The largest batch that can form; one request's without dynamic batching. */
   readonly largestBatch: number;
   readonly delayUs: number;
-  /** Samples in one request, if the study varies them; null if all its requests have the same number. */
+  /**
+   * Samples in one request, if the study varies them; null if all its requests have the same
+   * number.
+   */
   readonly clientBatch: number | null;
-  /** The categorical settings, which the simulator does not model: as one text (`settingsKeyOf`), and by path in the config. */
+  /**
+   * The categorical settings, which the simulator does not model: as one text (`settingsKeyOf`),
+   * and by path in the config.
+   */
   readonly settingsKey: string;
   readonly settings: ReadonlyMap<string, string>;
   /** Choices with the same key are the same to the performance model. */
   readonly key: string;
   /**
-   * The choices of models that are tuned together, by name; absent for a single model. The fields above then cover all of them: the sum of the
-   * instances, the largest batch and delay of any, and settings by `MODEL/path`.
+   * The choices of models that are tuned together, by name; absent for a single model. The fields
+   * above then cover all of them: the sum of the instances, the largest batch and delay of any, and
+   * settings by `MODEL/path`.
    */
   readonly members?: ReadonlyMap<string, Choice>;
-  /** The way a language model's engine forms its steps; absent for other schedulers. Its largest batch is the most sequences at once. */
+  /**
+   * The way a language model's engine forms its steps; absent for other schedulers. Its largest
+   * batch is the most sequences at once.
+   */
   readonly continuous?: ContinuousPolicy;
 }
 
 const known = new WeakMap<Candidate, Choice>();
 
-/** Returns a candidate's choice; memoized, because a study's trials are read before every proposal. */
+/**
+ * Returns a candidate's choice; memoized, because a study's trials are read before every proposal.
+ */
 export function choiceOf(candidate: Candidate): Choice {
   const choice = known.get(candidate) ?? readChoice(candidate);
   known.set(candidate, choice);
@@ -38,7 +50,10 @@ export function choiceOf(candidate: Candidate): Choice {
 
 const byBatch = new WeakMap<Choice, Map<number, Choice>>();
 
-/** Returns the choice for requests of `batch` samples; the choice itself if the study does not vary them. Memoized. */
+/**
+ * Returns the choice for requests of `batch` samples; the choice itself if the study does not vary
+ * them. Memoized.
+ */
 export function atClientBatch(choice: Choice, batch: number | undefined): Choice {
   if (batch === undefined) return choice;
   const own = byBatch.get(choice) ?? new Map<number, Choice>();
@@ -52,7 +67,10 @@ export function atClientBatch(choice: Choice, batch: number | undefined): Choice
   return found;
 }
 
-/** Returns the largest request that the config takes, in samples: Triton refuses one with more than `max_batch_size`. */
+/**
+ * Returns the largest request that the config takes, in samples: Triton refuses one with more than
+ * `max_batch_size`.
+ */
 export const largestRequest = ({ policy }: Pick<Choice, 'policy'>): number => Math.max(1, policy.maxBatchSize);
 
 function readChoice(candidate: Candidate): Choice {
@@ -79,7 +97,10 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
   };
 }
 
-/** Returns the choices of the models that are tuned together, in their order; the choice itself for a single model. */
+/**
+ * Returns the choices of the models that are tuned together, in their order; the choice itself for
+ * a single model.
+ */
 export const partsOf = (choice: Choice): readonly Choice[] =>
   choice.members ? [...choice.members.values()] : [choice];
 
@@ -92,7 +113,10 @@ function memberChoice(candidate: Candidate, model: string, shape: CandidateShape
   return choice;
 }
 
-/** Returns one model's part of a joint candidate, as its own candidate; its assignment keeps the names of the joint space. */
+/**
+ * Returns one model's part of a joint candidate, as its own candidate; its assignment keeps the
+ * names of the joint space.
+ */
 function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
   const own = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
   return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(own), value, shape };
@@ -141,7 +165,10 @@ function engineChoice(candidate: Candidate, continuous: ContinuousPolicy, settin
   };
 }
 
-/** The last settings read, which most consecutive choices share: equal settings are mostly the same object, and compare fast. */
+/**
+ * The last settings read, which most consecutive choices share: equal settings are mostly the same
+ * object, and compare fast.
+ */
 let latest: { readonly settingsKey: string; readonly settings: Choice['settings'] } = {
   settingsKey: '',
   settings: new Map(),

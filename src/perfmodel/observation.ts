@@ -27,7 +27,10 @@ type ObservedBatch = {
   readonly meanExecutionNs: number;
 };
 
-/** A mean execution time, and the mean number of instances that were busy on its device during such an execution, including its own. */
+/**
+ * A mean execution time, and the mean number of instances that were busy on its device during such
+ * an execution, including its own.
+ */
 export type ServicePoint = {
   readonly settingsKey: string;
   readonly batchSize: number;
@@ -37,7 +40,10 @@ export type ServicePoint = {
   readonly weight: number;
 };
 
-/** The number of executions of a batch size from which on their mean counts: a single one may be the first of its instance. */
+/**
+ * The number of executions of a batch size from which on their mean counts: a single one may be the
+ * first of its instance.
+ */
 const MIN_EXECUTIONS = 2;
 const EXECUTIONS_FOR_HALF_WEIGHT = 10;
 
@@ -59,9 +65,10 @@ export function servicePoints(observation: Observation): ServicePoint[] {
 }
 
 /**
- * Returns the mean number of busy instances during an execution. Little's law gives the mean number of busy instances: the rate of samples times the
- * execution time per sample. Every other instance is assumed to be busy for that share of the time; their number is at most the number of batches of
- * the mean size in flight.
+ * Returns the mean number of busy instances during an execution. Little's law gives the mean number
+ * of busy instances: the rate of samples times the execution time per sample. Every other instance
+ * is assumed to be busy for that share of the time; their number is at most the number of batches
+ * of the mean size in flight.
  */
 function busyDuringExecution(observation: Observation): number {
   const seen = seenExecutions(observation);

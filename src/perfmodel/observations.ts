@@ -13,10 +13,16 @@ export interface MeasuredCandidate {
 
 const MAX_ERRORS = 0.01;
 
-/** True if the simulator models the config, unlike sequence batching, ensembles and decoupled models. */
+/**
+ * True if the simulator models the config, unlike sequence batching, ensembles and decoupled
+ * models.
+ */
 export const isModelled = ({ scheduling }: CandidateShape): boolean => scheduling === 'batcher';
 
-/** Returns the observations of a trial for fitting service times, without disturbed measurements and those at a request rate. */
+/**
+ * Returns the observations of a trial for fitting service times, without disturbed measurements and
+ * those at a request rate.
+ */
 export function observationsOf({ candidate, measurements }: MeasuredCandidate): Observation[] {
   const { policy } = candidate.shape;
   const settingsKey = settingsKeyOf(candidate.shape);
@@ -47,7 +53,10 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
   });
 }
 
-/** True if nothing else was served meanwhile, hardly anything failed, and the client did not limit the load. */
+/**
+ * True if nothing else was served meanwhile, hardly anything failed, and the client did not limit
+ * the load.
+ */
 export function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);

@@ -1,4 +1,7 @@
-/** The parts of the performance model that a benchmark can leave out, each with the effect of leaving it out. */
+/**
+ * The parts of the performance model that a benchmark can leave out, each with the effect of
+ * leaving it out.
+ */
 export const modelParts = {
   interference: 'the usual interference, whatever was measured',
   presence: 'idle instances slow no others',

@@ -4,7 +4,10 @@ import type { Choice } from './modelled-config.ts';
 import { differingCount, type Settings } from './setting-effects.ts';
 import type { StageLoad } from './simulated.ts';
 
-/** The coordinates of a measurement in the residual's kernel; two residuals at a distance of 1 are rather different. */
+/**
+ * The coordinates of a measurement in the residual's kernel; two residuals at a distance of 1 are
+ * rather different.
+ */
 export interface Place {
   readonly coordinates: readonly number[];
   readonly settings: Settings;
@@ -21,8 +24,9 @@ export interface NetworkUse {
 }
 
 /**
- * Returns the coordinates of a choice at a level. Instances and batch size count only up to the number that requests in flight can fill. Queue
- * delays are scaled by the longest of the space. The last coordinate is the distance of a preferred batch that is sent early from the largest one.
+ * Returns the coordinates of a choice at a level. Instances and batch size count only up to the
+ * number that requests in flight can fill. Queue delays are scaled by the longest of the space. The
+ * last coordinate is the distance of a preferred batch that is sent early from the largest one.
  */
 export function placeOf(
   choice: Choice,
@@ -36,16 +40,21 @@ export function placeOf(
     : placeOfOne(choice, level, longestDelayUs);
 }
 
-/** The least weight of a stage's coordinates, also for a stage with an unknown share of a request's time. */
+/**
+ * The least weight of a stage's coordinates, also for a stage with an unknown share of a request's
+ * time.
+ */
 const MIN_WEIGHT = 0.2;
 
 /** The least number of busy instances that distinguishes two choices. */
 const MIN_BUSY = 0.25;
 
 /**
- * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share of
- * a request's time over the largest share. Choices that differ only in a stage that hardly counts are much alike. With `loads`, busy instances and
- * mean batches replace the values that configs allow: choices with the same use have the same residuals.
+ * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each
+ * stage, scaled by the square root of its share of a request's time over the largest share. Choices
+ * that differ only in a stage that hardly counts are much alike. With `loads`, busy instances and
+ * mean batches replace the values that configs allow: choices with the same use have the same
+ * residuals.
  */
 function placeInNetwork(
   { settings, clientBatch }: Choice,
@@ -73,7 +82,10 @@ function placeInNetwork(
 /** Doublings of the tokens of a step, or of the KV cache, beyond which more make no difference. */
 const MANY_TOKENS = { step: 15, cache: 24 };
 
-/** Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and how prompts interrupt the decoding steps. */
+/**
+ * Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and
+ * how prompts interrupt the decoding steps.
+ */
 function placeOfEngine(
   { policy, settings }: Choice,
   { maxSequences, maxStepTokens, chunksPrefill, mixesPrefill = true, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
@@ -116,7 +128,10 @@ function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Plac
   };
 }
 
-/** Hypotheses of the distance for each setting that differs: for a setting that changes the simulator's error, and for one that hardly does. */
+/**
+ * Hypotheses of the distance for each setting that differs: for a setting that changes the
+ * simulator's error, and for one that hardly does.
+ */
 export const SETTING_DISTANCES = [0.7, 0.15] as const;
 
 export function distanceBetween(a: Place, b: Place, settingDistance: number): number {
@@ -127,8 +142,8 @@ export function distanceBetween(a: Place, b: Place, settingDistance: number): nu
 }
 
 /**
- * Standard deviations of the parts of the residual's kernel, as logarithms: a smooth part over the space, a constant, a local part, and a
- * part per doubling of the batch.
+ * Standard deviations of the parts of the residual's kernel, as logarithms: a smooth part over the
+ * space, a constant, a local part, and a part per doubling of the batch.
  */
 export interface Scales {
   readonly smooth: number;

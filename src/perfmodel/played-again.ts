@@ -11,8 +11,8 @@ interface Lengths {
 }
 
 /**
- * Returns the sum of the misses, each at least 0; Infinity once `isTooMuch` is true for the sum so far. Further misses cannot lower it, and each
- * takes a simulation.
+ * Returns the sum of the misses, each at least 0; Infinity once `isTooMuch` is true for the sum so
+ * far. Further misses cannot lower it, and each takes a simulation.
  */
 export function summedMisses<T>(
   all: readonly T[],
@@ -27,7 +27,10 @@ export function summedMisses<T>(
   return sum;
 }
 
-/** Returns the traffic of an observation, to simulate it again: its arrivals if known, else a closed loop. */
+/**
+ * Returns the traffic of an observation, to simulate it again: its arrivals if known, else a closed
+ * loop.
+ */
 export function playedAgain(
   { arrivalsNs, concurrency, samplesPerRequest }: Observation,
   roundTripNs: number,

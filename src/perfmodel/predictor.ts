@@ -9,7 +9,10 @@ import { executionMisses } from './service-times.ts';
 import type { PlainFigureName } from './simulated.ts';
 import { type Measured, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
 
-/** A predicted figure, and the standard deviation of a measurement's logarithm around it, according to the model. */
+/**
+ * A predicted figure, and the standard deviation of a measurement's logarithm around it, according
+ * to the model.
+ */
 export interface Estimate {
   readonly value: number;
   readonly deviation: number;
@@ -24,15 +27,18 @@ export interface Predicted {
   /** Milliseconds, computed on demand. */
   latencyMs(percentile: 50 | 90 | 95 | 99): number;
   /**
-   * Properties that no measurement behind the model had: as many instances, batches as large, or (`variant`, the word of summary.json) the same
-   * other settings. Empty for an interpolation.
+   * Properties that no measurement behind the model had: as many instances, batches as large, or
+   * (`variant`, the word of summary.json) the same other settings. Empty for an interpolation.
    */
   readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
 }
 
 /** The default sampler's performance model, fitted to measurements. */
 export interface Predictor {
-  /** Returns null at a request rate, for models that the simulator does not model, and for requests that the config cannot serve. */
+  /**
+   * Returns null at a request rate, for models that the simulator does not model, and for requests
+   * that the config cannot serve.
+   */
   predict(candidate: Candidate, level: LoadLevel): Predicted | null;
   /** The number of measurements that it was fitted to. */
   readonly from: number;
@@ -54,8 +60,9 @@ export interface Draw {
 }
 
 /**
- * Fits the performance model to measured candidates and corrects it by their residuals. `asked`: the configs to predict later, in case one has a
- * longer queue delay than the measured ones. null when no measurement has statistics by batch size.
+ * Fits the performance model to measured candidates and corrects it by their residuals. `asked`:
+ * the configs to predict later, in case one has a longer queue delay than the measured ones. null
+ * when no measurement has statistics by batch size.
  */
 export function predictorOf(
   candidates: readonly MeasuredCandidate[],

@@ -2,14 +2,17 @@ import { type AffineFit, affineNs } from './affine-line.ts';
 import { averagedInterference, type InterferenceModel, isAmongSingles, type Point } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/** The service law of one combination of settings with one number of instances: an affine fit, and its residual correction. */
+/**
+ * The service law of one combination of settings with one number of instances: an affine fit, and
+ * its residual correction.
+ */
 export interface CorrectedLine {
   readonly line: AffineFit;
   /** The whole correction, as a logarithm. */
   correctionAt(batchSize: number): number;
   /**
-   * The smooth part of the correction, without cliffs and steps, as a logarithm. Where settings were measured at one batch size only, a
-   * step there would explain anything.
+   * The smooth part of the correction, without cliffs and steps, as a logarithm. Where settings
+   * were measured at one batch size only, a step there would explain anything.
    */
   shapeAt(batchSize: number): number;
   /** The standard deviation of the interference's logarithm, with this many busy instances. */
@@ -38,9 +41,10 @@ interface Doublings {
 }
 
 /**
- * Bandwidths of the kernel smoothers in doublings, in the order in which they are applied, each to what the one before has left: the shape
- * that all numbers of instances share (less the farther apart they are, because interference may grow with the batch), its cliffs and
- * steps, and both again for nearly equal numbers of instances.
+ * Bandwidths of the kernel smoothers in doublings, in the order in which they are applied, each to
+ * what the one before has left: the shape that all numbers of instances share (less the farther
+ * apart they are, because interference may grow with the batch), its cliffs and steps, and both
+ * again for nearly equal numbers of instances.
  */
 const SHAPE: Doublings = { batch: 0.5, instances: 1.5 };
 const STEPS: Doublings = { batch: 0.06, instances: 1.5 };
@@ -48,7 +52,9 @@ const BANDWIDTHS = [SHAPE, STEPS, { ...SHAPE, instances: 0.6 }, { ...STEPS, inst
 /** The number of these bandwidths, from the first on, that all numbers of instances share. */
 const SHARED = 2;
 
-/** The residual of a point, as a logarithm, with its distance from the law's number of instances. */
+/**
+ * The residual of a point, as a logarithm, with its distance from the law's number of instances.
+ */
 interface Residual {
   readonly log: number;
   readonly at: Doublings;
@@ -56,9 +62,10 @@ interface Residual {
 }
 
 /**
- * Fits execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of the log residuals.
- * Residuals use each point's own number of instances, so that interference is not attributed to batch size. Without batching, the fit relies on
- * executions with no batches around them.
+ * Fits execution times for one number of instances: an affine fit under interference, then four
+ * kernel-smoothed corrections of the log residuals. Residuals use each point's own number of
+ * instances, so that interference is not attributed to batch size. Without batching, the fit relies
+ * on executions with no batches around them.
  */
 export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
   const { instances } = like;
@@ -94,8 +101,8 @@ function interferenceFor(points: readonly Point[], like: Like, without: WithoutP
 }
 
 /**
- * Fits the interference to points without the steps between batch sizes that all numbers of instances share, which would be attributed to
- * interference.
+ * Fits the interference to points without the steps between batch sizes that all numbers of
+ * instances share, which would be attributed to interference.
  */
 function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
@@ -153,7 +160,10 @@ function oncePerPlace(compute: (place: Doublings) => number): (place: Doublings)
   };
 }
 
-/** Returns the kernel-weighted mean of the residuals near a place (Nadaraya and Watson), shrunk towards 0. */
+/**
+ * Returns the kernel-weighted mean of the residuals near a place (Nadaraya and Watson), shrunk
+ * towards 0.
+ */
 function smoothed(residuals: readonly Residual[], place: Doublings, bandwidths: Doublings): number {
   let [sum, total] = [0, SHRINKAGE];
   for (const { log, at, weight } of residuals) {

@@ -19,8 +19,8 @@ export interface ServiceTimes {
 const USUAL_CV = 0.05;
 
 /**
- * Fits service laws to the server's statistics by batch size and the clients' figures: execution times (`executionLawsOf`), the front end, and the
- * spread. null without statistics by batch size.
+ * Fits service laws to the server's statistics by batch size and the clients' figures: execution
+ * times (`executionLawsOf`), the front end, and the spread. null without statistics by batch size.
  */
 export function serviceTimesOf(
   observed: readonly Observed[],
@@ -33,7 +33,8 @@ export function serviceTimesOf(
   const telling = observed.flatMap(({ choice, observations }) =>
     observations.filter(hasServicePoints).map((observation) => ({ observation, law: laws.of(choice) })),
   );
-  // Under load the round trip includes the front end's time for other requests, which is fitted separately.
+  // Under load the round trip includes the front end's time for other requests, which is fitted
+  // separately.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
   const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs, without);
   const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };

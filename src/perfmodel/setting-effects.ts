@@ -3,15 +3,21 @@ import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading
 /** The categorical settings of a model, which the simulator does not model, by path. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** The prior standard deviation of the log factor between combinations of settings: half or twice as fast. */
+/**
+ * The prior standard deviation of the log factor between combinations of settings: half or twice as
+ * fast.
+ */
 const USUAL_FACTOR = 0.45;
-/** The share of that variance that belongs to the combination and not to its individual settings. */
+/**
+ * The share of that variance that belongs to the combination and not to its individual settings.
+ */
 const OWN_SHARE = 0.2;
 
 /**
- * Returns the posterior of the execution time with given settings relative to the reference's, as a logarithm. Each setting has an effect
- * of its own, which other measured combinations share, and each combination a small one besides, so that one measurement of a setting
- * informs all its combinations.
+ * Returns the posterior of the execution time with given settings relative to the reference's, as a
+ * logarithm. Each setting has an effect of its own, which other measured combinations share, and
+ * each combination a small one besides, so that one measurement of a setting informs all its
+ * combinations.
  */
 export function settingFactors(reference: Settings, known: readonly Reading<Settings>[]): Posterior<Settings> {
   const kernel = (a: Settings, b: Settings): number => covariance(reference, a, b);
@@ -22,7 +28,8 @@ export function settingFactors(reference: Settings, known: readonly Reading<Sett
 }
 
 /**
- * Returns the prior covariance of the effects of two combinations, by the settings in which both differ from the reference in the same way.
+ * Returns the prior covariance of the effects of two combinations, by the settings in which both
+ * differ from the reference in the same way.
  */
 function covariance(reference: Settings, a: Settings, b: Settings): number {
   const [ofA, ofB] = [differing(reference, a), differing(reference, b)];

@@ -2,8 +2,9 @@ import { canonicalJson } from '../base/json.ts';
 import type { CandidateShape, InstanceGroupShape } from '../space/types.ts';
 
 /**
- * Returns a candidate's content except the number of instances, their GPUs, and the batcher, as text: candidates with the same key have the same
- * categorical settings, and so the same service law.
+ * Returns a candidate's content except the number of instances, their GPUs, and the batcher, as
+ * text: candidates with the same key have the same categorical settings, and so the same service
+ * law.
  */
 export function settingsKeyOf({ rest, groups }: CandidateShape): string {
   return `${rest} ${[...new Set(groups.map(placeOnAnyGpu))].sort().join(' ')}`;

@@ -58,8 +58,8 @@ export const isTokenFigure = (figure: PlainFigureName): figure is TokenFigureNam
   (tokenFigureNames as readonly string[]).includes(figure);
 
 /**
- * Returns a simulated figure; undefined if the simulation lacks it, and for a model without requests of its own. In a network with one front, all
- * requests are that front's.
+ * Returns a simulated figure; undefined if the simulation lacks it, and for a model without
+ * requests of its own. In a network with one front, all requests are that front's.
  */
 export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
   const named = figureNamed(name);
@@ -94,7 +94,8 @@ interface RunFigures {
 }
 
 /**
- * Returns `run` with its results memoized by choice and level, and the figures that are read from it. `run` returns null if the choice cannot serve.
+ * Returns `run` with its results memoized by choice and level, and the figures that are read from
+ * it. `run` returns null if the choice cannot serve.
  */
 export function memoizedRuns<R extends SimulatedRun>(
   run: (choice: Choice, level: number) => R | null,
@@ -124,7 +125,10 @@ export interface FigureOptions {
   readonly limits?: RequestLimits | undefined;
 }
 
-/** Returns the figures of a simulation in the units of metrics. `limits`: the limits of good requests. */
+/**
+ * Returns the figures of a simulation in the units of metrics. `limits`: the limits of good
+ * requests.
+ */
 export function figuresOf(
   { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
   samplesPerRequest: number,
@@ -150,7 +154,9 @@ function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eN
   return Math.max(leastGoodput(requestsPerSecond), requestsPerSecond * good);
 }
 
-/** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */
+/**
+ * Returns the mean uncertainty over batch sizes, weighted by the time that their executions take.
+ */
 export function meanUncertainty(
   { executions }: Pick<ModelFigures, 'executions'>,
   law: ServiceLaw,

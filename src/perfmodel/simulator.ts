@@ -48,34 +48,48 @@ export interface Simulator {
   meanBatch(choice: Choice, level: number): number;
   /** The largest batch that forms. */
   largestBatch(choice: Choice, level: number): number;
-  /** The standard deviation of the execution times' logarithm at that level; if `front` is given, only of executions that its requests wait for. */
+  /**
+   * The standard deviation of the execution times' logarithm at that level; if `front` is given,
+   * only of executions that its requests wait for.
+   */
   uncertainty(choice: Choice, level: number, front?: string | null): number;
   /**
-   * An upper bound on throughput in samples per second, at one standard deviation of execution times: every request in flight is served at once
-   * by a lone instance. Infinity for a request rate.
+   * An upper bound on throughput in samples per second, at one standard deviation of execution
+   * times: every request in flight is served at once by a lone instance. Infinity for a request
+   * rate.
    */
   mostThroughput(choice: Choice, level: number): number;
   /**
-   * A rough upper bound on throughput at any level, in samples per nanosecond: all instances busy, execution times one standard deviation below
-   * their mean, and the best batch size at which a request takes at most `limitNs`. For ranking choices before they are simulated.
+   * A rough upper bound on throughput at any level, in samples per nanosecond: all instances busy,
+   * execution times one standard deviation below their mean, and the best batch size at which a
+   * request takes at most `limitNs`. For ranking choices before they are simulated.
    */
   bound(choice: Choice, limits: BoundLimits): number;
   /** The share of each model in a request's time, 0 to 1; null for a single model. */
   readonly stageShares: ReadonlyMap<string, number> | null;
-  /** Returns the use of each model of a network at that level; null if the choice cannot serve such requests. Absent for a single model. */
+  /**
+   * Returns the use of each model of a network at that level; null if the choice cannot serve such
+   * requests. Absent for a single model.
+   */
   stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
   /** True if it simulates the requests that keep their limits (`Simulated.goodput`). */
   readonly goodput?: true;
   /** True if it simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
-  /** Returns the bottleneck of a network, and the effect of one more instance; null for a single model. */
+  /**
+   * Returns the bottleneck of a network, and the effect of one more instance; null for a single
+   * model.
+   */
   bottleneck?(choice: Choice, level: number): StageBottleneck | null;
 }
 
 /** The limits of a study that bounds respect. */
 export interface BoundLimits {
   readonly limitNs: number;
-  /** The largest request of the study, in samples, and the most of them in flight; null if all requests have the same size. */
+  /**
+   * The largest request of the study, in samples, and the most of them in flight; null if all
+   * requests have the same size.
+   */
   readonly requests: { readonly largest: number; readonly inFlight: number } | null;
 }
 
@@ -85,7 +99,10 @@ export interface StageBottleneck {
   readonly stage: string;
   /** Utilisation of its instances, 0 to 1. */
   readonly utilization: number;
-  /** Ratio of the mean latency now to that with one more instance, at the same level; in a closed loop also the ratio of throughputs. */
+  /**
+   * Ratio of the mean latency now to that with one more instance, at the same level; in a closed
+   * loop also the ratio of throughputs.
+   */
   readonly gain: number;
   /** The device that is used up, if no instance helps. */
   readonly device?: string;
@@ -103,14 +120,20 @@ export interface SimulatorOptions {
   /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
-  /** The limits of a good request; absent: no goodput is simulated, except for an engine, where every request is good. */
+  /**
+   * The limits of a good request; absent: no goodput is simulated, except for an engine, where
+   * every request is good.
+   */
   readonly limits?: RequestLimits | undefined;
   /** Requests of one simulation; fewer make the tail less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
   /** The arrivals at a level, if not evenly spaced. */
   readonly workloads?: StudyWorkloads | undefined;
-  /** Prior execution time of a candidate relative to others; with `model`, that of one of several models. Default 1. */
+  /**
+   * Prior execution time of a candidate relative to others; with `model`, that of one of several
+   * models. Default 1.
+   */
   readonly expectedTime?: ((candidate: Candidate, model?: string) => number) | undefined;
 }
 
@@ -120,7 +143,10 @@ const MAX_ARRIVALS = 1600;
 /** The most requests of a warm-up. */
 const MAX_WARM_UP = 400;
 
-/** Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a usual law to the first measurement. */
+/**
+ * Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a
+ * usual law to the first measurement.
+ */
 export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
@@ -136,7 +162,10 @@ function slowed(law: ServiceLaw, factor: number): ServiceLaw {
   return { ...law, points: law.points.map((point) => ({ ...point, executionNs: point.executionNs * factor })) };
 }
 
-/** Builds the simulator without statistics: a usual law, scaled to the first measurement's mean latency. */
+/**
+ * Builds the simulator without statistics: a usual law, scaled to the first measurement's mean
+ * latency.
+ */
 function guessed(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
   const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
   const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
@@ -232,7 +261,8 @@ function simulated(
     },
     bound(choice, { limitNs, requests }) {
       const { policy } = choice;
-      // A request of several samples is its own batch, and there are never more busy instances than requests.
+      // A request of several samples is its own batch, and there are never more busy instances than
+      // requests.
       const whole = requests ? Math.min(requests.largest, largestRequest(choice)) : 1;
       const instances = requests ? Math.min(policy.instances, requests.inFlight) : policy.instances;
       let best = 0;

@@ -10,15 +10,24 @@ export interface Work {
   readonly busyInstances: number;
 }
 
-/** The standard deviation between two measured batch sizes, and beyond the largest, as a share of the log ratio of their times. */
+/**
+ * The standard deviation between two measured batch sizes, and beyond the largest, as a share of
+ * the log ratio of their times.
+ */
 const SHARE_BETWEEN = 0.1;
 const SHARE_BEYOND = 0.15;
 /** The factor on those shares if the times cannot lie on one line. */
 const WITH_STEPS = 5;
-/** Exponents of the growth of times with the batch: up to the first, one line can explain it; from the second on, there must be steps. */
+/**
+ * Exponents of the growth of times with the batch: up to the first, one line can explain it; from
+ * the second on, there must be steps.
+ */
 const ON_A_LINE = 0.7;
 const NOT_ON_A_LINE = 1.2;
-/** The fall of that exponent over batch sizes that noise explains, and the fall from which on there must be steps. */
+/**
+ * The fall of that exponent over batch sizes that noise explains, and the fall from which on there
+ * must be steps.
+ */
 const FALL_ON_A_LINE = 0.15;
 const FALL_NOT_ON_A_LINE = 0.45;
 /** Batch sizes with a lower ratio say nothing about the growth between them, … */
@@ -35,8 +44,9 @@ const SHARE_OF_COMPANY = 0.8;
 const MIN_WEIGHT = 0.2;
 
 /**
- * Returns the standard deviation of an execution time's logarithm that is due to unmeasured batch sizes and to unmeasured single executions
- * among themselves. The uncertainty of interference is separate (interference.ts). `points` have all settings.
+ * Returns the standard deviation of an execution time's logarithm that is due to unmeasured batch
+ * sizes and to unmeasured single executions among themselves. The uncertainty of interference is
+ * separate (interference.ts). `points` have all settings.
  */
 export const uncertaintyOf = (
   work: Work,
@@ -50,9 +60,11 @@ export const uncertaintyOf = (
   );
 
 /**
- * Returns the uncertainty of single executions that were measured only among batches. The batches may slow them: gathering inputs takes memory
- * bandwidth and caches. Without batching this cost is gone, which may outweigh the benefit of batches if these save little per sample. On a real
- * Triton (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without batching, 1,247 µs among batches of 4.
+ * Returns the uncertainty of single executions that were measured only among batches. The batches
+ * may slow them: gathering inputs takes memory bandwidth and caches. Without batching this cost is
+ * gone, which may outweigh the benefit of batches if these save little per sample. On a real Triton
+ * (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without
+ * batching, 1,247 µs among batches of 4.
  */
 function companyUncertainty(
   { largestBatch, batchSize, busyInstances }: Work,
@@ -74,9 +86,10 @@ function companyUncertainty(
 }
 
 /**
- * Returns the uncertainty of an unmeasured batch size. Its time lies between those of its neighbours, and the uncertainty grows with their distance.
- * It is larger still if no line can explain the times, because they grow faster than batches, or grow first and then stop: then there is a step
- * (padding, a cliff), and there may be others.
+ * Returns the uncertainty of an unmeasured batch size. Its time lies between those of its
+ * neighbours, and the uncertainty grows with their distance. It is larger still if no line can
+ * explain the times, because they grow faster than batches, or grow first and then stop: then there
+ * is a step (padding, a cliff), and there may be others.
  */
 function batchSizeUncertainty(
   { batchSize }: Work,
@@ -98,8 +111,8 @@ function batchSizeUncertainty(
 }
 
 /**
- * Returns the chance of steps by the exponents with which times grow: those of a line are at most 1, and never fall from one size to a
- * larger.
+ * Returns the chance of steps by the exponents with which times grow: those of a line are at most
+ * 1, and never fall from one size to a larger.
  */
 function chanceOfSteps(sizes: readonly number[], growth: (from: number, to: number) => number): number {
   const powers = sizes.flatMap((size) => {

@@ -1,7 +1,8 @@
 import type { ServerBreakdown } from './measurement.ts';
 
 /**
- * Returns one breakdown for all servers: sums of the counts, and means over their requests. Leaves out batches, which may be of different models.
+ * Returns one breakdown for all servers: sums of the counts, and means over their requests. Leaves
+ * out batches, which may be of different models.
  */
 export function addedBreakdowns(servers: readonly ServerBreakdown[]): ServerBreakdown {
   const sum = (of: (server: ServerBreakdown) => number): number => servers.reduce((total, each) => total + of(each), 0);

@@ -6,9 +6,11 @@ const SLACK = 1.2;
 const COLD_EXECUTIONS = 3;
 
 /**
- * Returns the batch sizes that the server executed for the first time since the model's load between two readings, with a cold execution among them
- * (lazy allocation, an engine or a graph made for the size): they took clearly longer than the known sizes suggest. A batch should take at most as
- * long as the next larger one, and at most as long per sample as the next smaller one. Empty if no known size allows a comparison.
+ * Returns the batch sizes that the server executed for the first time since the model's load
+ * between two readings, with a cold execution among them (lazy allocation, an engine or a graph
+ * made for the size): they took clearly longer than the known sizes suggest. A batch should take at
+ * most as long as the next larger one, and at most as long per sample as the next smaller one.
+ * Empty if no known size allows a comparison.
  */
 export function coldSizes(before: readonly ModelStatistics[], after: readonly ModelStatistics[]): readonly number[] {
   return after.flatMap(({ version, batchStats }) => {

@@ -4,7 +4,9 @@ import type { Measurement } from './measurement.ts';
 /** A message of a server is cut to this many letters. */
 const MAX_MESSAGE = 80;
 
-/** The share of failed requests, 0 to 1, and the message of the first one; null if there is none. */
+/**
+ * The share of failed requests, 0 to 1, and the message of the first one; null if there is none.
+ */
 export interface FailedRequests {
   readonly errorRate: number | null;
   readonly failure?: string | null | undefined;
@@ -19,7 +21,10 @@ export const failedRequestsOf = ({ errorRate, failures }: Measurement): FailedRe
   failure: failures[0]?.firstMessage,
 });
 
-/** Returns the failed requests among those that were sent: what an open loop had to leave out is no failure of the server. */
+/**
+ * Returns the failed requests among those that were sent: what an open loop had to leave out is no
+ * failure of the server.
+ */
 export function failedRequestsOfSent({ errorRate, failures, requests, openLoop }: Measurement): FailedRequests {
   const dropped = openLoop?.droppedSends ?? 0;
   const failed = Math.round(errorRate * (requests + dropped)) - dropped;
@@ -29,7 +34,10 @@ export function failedRequestsOfSent({ errorRate, failures, requests, openLoop }
   };
 }
 
-/** Returns how many requests failed and why, with a backquoted message: `2.5 % of requests failed (…)`; '' if none did. */
+/**
+ * Returns how many requests failed and why, with a backquoted message:
+ * `2.5 % of requests failed (…)`; '' if none did.
+ */
 export function describeFailed({ errorRate, failure }: FailedRequests): string {
   if (errorRate === null || !(errorRate > 0)) return '';
   const share = errorRate >= 1 ? 'all requests failed' : `${formatFigure(100 * errorRate)} % of requests failed`;

@@ -2,7 +2,10 @@ import type { Measurement } from './measurement.ts';
 import { requestsServed } from './server-breakdown.ts';
 import type { Reading } from './server-side.ts';
 
-/** A model between two readings, both taken while none of our requests were in flight, and our requests in between. */
+/**
+ * A model between two readings, both taken while none of our requests were in flight, and our
+ * requests in between.
+ */
 export interface AtRest {
   readonly model: string;
   /** Model version of the requests; '' for any. */
@@ -15,8 +18,9 @@ export interface AtRest {
 }
 
 /**
- * Returns the requests of other clients for each model. The server may count the last requests of an earlier level only after it has answered them,
- * so an excess that they could explain is ignored. A model that several fronts send to has one entry per front.
+ * Returns the requests of other clients for each model. The server may count the last requests of
+ * an earlier level only after it has answered them, so an excess that they could explain is
+ * ignored. A model that several fronts send to has one entry per front.
  */
 export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'foreignRequests' | 'foreignByModel'> {
   const found = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {

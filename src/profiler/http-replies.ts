@@ -3,8 +3,8 @@ import type { ReplyTally, Spread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 
 /**
- * The plain HTTP replies in the counted windows, in seconds and bytes. Response times count from the due time of a request if it had one, else from
- * its sending.
+ * The plain HTTP replies in the counted windows, in seconds and bytes. Response times count from
+ * the due time of a request if it had one, else from its sending.
  */
 export interface HttpReplies {
   readonly count: number;
@@ -12,7 +12,10 @@ export interface HttpReplies {
   readonly batch?: number;
   readonly totalBytes: number;
   readonly latencySeconds: { readonly average: number; readonly fastest: number; readonly slowest: number };
-  /** Eleven buckets, evenly spaced from the fastest to the slowest reply. Each counts the replies up to its bound that no earlier bucket holds. */
+  /**
+   * Eleven buckets, evenly spaced from the fastest to the slowest reply. Each counts the replies up
+   * to its bound that no earlier bucket holds.
+   */
   readonly histogram: readonly { readonly uptoSeconds: number; readonly count: number }[];
   readonly percentiles: readonly { readonly percentile: number; readonly seconds: number }[];
   readonly phases: readonly HttpPhase[];

@@ -25,6 +25,9 @@ export function latencyPercentiles(
   return Object.fromEntries(percentiles.map((p) => [`${p}`, nsToMs(latencies.quantileNs(p / 100))]));
 }
 
-/** Returns latencies as a user of the model sees them: in an open loop they count from the due time of a request. */
+/**
+ * Returns latencies as a user of the model sees them: in an open loop they count from the due time
+ * of a request.
+ */
 export const latenciesOf = (measurement: Pick<Measurement, 'openLoop' | 'latencyMs'>): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

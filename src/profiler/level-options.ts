@@ -13,7 +13,10 @@ import type { DeviceProbe } from './devices/device-probe.ts';
 import type { EngineProbe } from './devices/engine-metrics.ts';
 import type { ProfileProgress } from './measurement.ts';
 
-/** Lengths of the windows and of the measurement. Windows get longer for slow models, within these bounds. */
+/**
+ * Lengths of the windows and of the measurement. Windows get longer for slow models, within these
+ * bounds.
+ */
 export interface WindowRule {
   readonly minWindowMs: number;
   readonly maxWindowMs: number;
@@ -23,10 +26,16 @@ export interface WindowRule {
   readonly maxWindows: number;
   /** Requests that a window should hold, within the bounds of its length. */
   readonly minRequests: number;
-  /** Mean latencies that a window should last, within the bounds of its length. Shorter neighbouring windows share their requests. */
+  /**
+   * Mean latencies that a window should last, within the bounds of its length. Shorter neighbouring
+   * windows share their requests.
+   */
   readonly minLatencies: number;
   readonly maxWarmUpMs: number;
-  /** The maximum number of windows to measure again because a delay of the load generator may have moved the percentile. */
+  /**
+   * The maximum number of windows to measure again because a delay of the load generator may have
+   * moved the percentile.
+   */
   readonly maxVoidWindows: number;
 }
 
@@ -47,14 +56,17 @@ export const defaultPrecision = 0.03;
 /** Decides when there are enough windows, and which of them form the measurement. */
 export type StabilityRule = IntervalRule | PassesRule | PerfAnalyzerRule | RequestCountRule;
 
-/** Stops when the confidence intervals are within `precision`, or when the verdict on the budget is clear. All windows count. */
+/**
+ * Stops when the confidence intervals are within `precision`, or when the verdict on the budget is
+ * clear. All windows count.
+ */
 export interface IntervalRule {
   readonly kind: 'interval';
 }
 
 /**
- * Plays whole passes of a plan of arrivals, so that each phase counts for as long as it lasts. This is the default rule for plans; only the
- * interval rule can replace it.
+ * Plays whole passes of a plan of arrivals, so that each phase counts for as long as it lasts. This
+ * is the default rule for plans; only the interval rule can replace it.
  */
 export interface PassesRule {
   readonly kind: 'passes';
@@ -63,8 +75,9 @@ export interface PassesRule {
 }
 
 /**
- * perf_analyzer's rule: the last three windows lie within a percentage of each other in throughput and in latency, and form the measurement.
- * Results that are unstable or over the threshold are reported and marked.
+ * perf_analyzer's rule: the last three windows lie within a percentage of each other in throughput
+ * and in latency, and form the measurement. Results that are unstable or over the threshold are
+ * reported and marked.
  */
 export interface PerfAnalyzerRule {
   readonly kind: 'perf-analyzer';
@@ -79,7 +92,10 @@ export interface PerfAnalyzerRule {
   readonly maxTrials: number;
   /** The latency percentile that must be stable; the average if absent. */
   readonly percentile?: number | undefined;
-  /** Limit in milliseconds: measuring stops once one of the last three latencies reaches it. 0 or absent: no limit. */
+  /**
+   * Limit in milliseconds: measuring stops once one of the last three latencies reaches it. 0 or
+   * absent: no limit.
+   */
   readonly latencyThresholdMs?: number | undefined;
 }
 
@@ -92,7 +108,10 @@ export const defaultPerfAnalyzerRule: PerfAnalyzerRule = {
   maxTrials: 10,
 };
 
-/** A single window of exactly this number of requests, from the first one's sending to the last one's reply. */
+/**
+ * A single window of exactly this number of requests, from the first one's sending to the last
+ * one's reply.
+ */
 export interface RequestCountRule {
   readonly kind: 'request-count';
   readonly requests: number;
@@ -100,7 +119,10 @@ export interface RequestCountRule {
 
 export interface LevelOptions {
   readonly transport: Transport;
-  /** Sends from other threads, with their own transports. If absent, this thread sends over `transport`. */
+  /**
+   * Sends from other threads, with their own transports. If absent, this thread sends over
+   * `transport`.
+   */
   readonly openFlow?: ((order: SendOrder) => Flow) | undefined;
   readonly requests: RequestSet;
   /** For models that keep state between requests; if absent, requests are independent. */
@@ -110,29 +132,41 @@ export interface LevelOptions {
   readonly stats: ServerStats | null;
   /** Models whose statistics are also read: those that the model consists of or calls. */
   readonly composing?: readonly string[];
-  /** Requests that each of those models gets per request, if certain; any more come from other clients. null if the number is uncertain. */
+  /**
+   * Requests that each of those models gets per request, if certain; any more come from other
+   * clients. null if the number is uncertain.
+   */
   readonly timesPerRequest?: ReadonlyMap<string, number | null>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The percentile of the budget, such as 99. */
   readonly percentile: number;
-  /** Stop when the 95 % intervals of throughput, and of the percentile if it has a budget, are within ± this share. */
+  /**
+   * Stop when the 95 % intervals of throughput, and of the percentile if it has a budget, are
+   * within ± this share.
+   */
   readonly precision?: number;
   /**
-   * Latency budget in milliseconds. If set, the measurement ends early once the percentile is clearly above it, or clearly below it with the
-   * throughput precise.
+   * Latency budget in milliseconds. If set, the measurement ends early once the percentile is
+   * clearly above it, or clearly below it with the throughput precise.
    */
   readonly budgetMs?: number;
   readonly windows?: Partial<WindowRule>;
   /** Confidence intervals if absent. */
   readonly stability?: StabilityRule;
-  /** The exact number of warm-up requests; if absent, warm-up lasts until latency has stopped falling. */
+  /**
+   * The exact number of warm-up requests; if absent, warm-up lasts until latency has stopped
+   * falling.
+   */
   readonly warmUpRequests?: number | undefined;
   /** Further percentiles to report in `latencyPercentilesMs`, such as 99.9. */
   readonly percentiles?: readonly number[];
   /** Instances of the model. Each must have served a request before counting begins. */
   readonly instances?: number;
-  /** True if the model was loaded since the last measurement: every instance must execute before counting begins. */
+  /**
+   * True if the model was loaded since the last measurement: every instance must execute before
+   * counting begins.
+   */
   readonly isFresh?: boolean;
   /** The maximum number of requests in one execution, used to wake the instances; 1 if absent. */
   readonly requestsPerExecution?: number;
@@ -144,15 +178,24 @@ export interface LevelOptions {
   readonly engineProbe?: EngineProbe | undefined;
   /** For request rates: when requests are due; evenly spaced if absent. */
   readonly scheduleAt?: (perSecond: number) => Schedule;
-  /** For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond or two in real time. */
+  /**
+   * For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond
+   * or two in real time.
+   */
   readonly alarm?: Alarm;
   /** For request rates: the cap on requests in flight, and the definition of a late request. */
   readonly openLoop?: Partial<OpenLoopRule>;
-  /** Does a fixed piece of work on the host and returns the time it took, in microseconds; for a server on this host. */
+  /**
+   * Does a fixed piece of work on the host and returns the time it took, in microseconds; for a
+   * server on this host.
+   */
   readonly hostWorkUs?: (() => number) | undefined;
   /** Watches the load generator; if absent, this process is watched. */
   readonly watchClient?: () => ClientWatch;
-  /** Requests per second that the client reaches against a server that does nothing; only called when it matters. */
+  /**
+   * Requests per second that the client reaches against a server that does nothing; only called
+   * when it matters.
+   */
   readonly clientCeiling?: () => Promise<number | null>;
   /** Limits of a good reply of a language model. */
   readonly limits?: RequestLimits | undefined;
@@ -161,8 +204,8 @@ export interface LevelOptions {
   /** Milliseconds to wait at the end for requests in flight. */
   readonly drainMs?: number;
   /**
-   * The time of `clock`, in nanoseconds, at which measuring ends. The figures are then those so far, and there may be none. Without it a measurement
-   * lasts as long as its rule says.
+   * The time of `clock`, in nanoseconds, at which measuring ends. The figures are then those so
+   * far, and there may be none. Without it a measurement lasts as long as its rule says.
    */
   readonly untilNs?: number | undefined;
   /** Milliseconds after which the server counts as gone if every connection is refused or cut. */

@@ -8,7 +8,9 @@ export interface LevelReport {
   /** Samples per second: request rate × client batch. */
   readonly inferPerSecond: number;
   readonly requestCount: number;
-  /** Requests sent per second, and the share in per cent of those sent late; null in a closed loop. */
+  /**
+   * Requests sent per second, and the share in per cent of those sent late; null in a closed loop.
+   */
   readonly sends: { readonly perSecond: number; readonly latePercent: number } | null;
   /** null for models without sequences. */
   readonly sequences: { readonly count: number; readonly perSecond: number } | null;
@@ -62,7 +64,10 @@ const NONE: ClientPartsUs = { sendUs: 0, receiveUs: 0 };
 /** Returns the client's own parts as perf_analyzer's tables show them: 0 if unknown. */
 export const shownClientParts = ({ measurement }: LevelReport): ClientPartsUs => clientPartsOf(measurement) ?? NONE;
 
-/** Returns the latency that neither the client's own parts nor the server's queue, compute and cache times explain, as perf_analyzer counts it. */
+/**
+ * Returns the latency that neither the client's own parts nor the server's queue, compute and cache
+ * times explain, as perf_analyzer counts it.
+ */
 export function networkUs(report: LevelReport): number {
   const { averageUs, server } = report;
   if (server === null) return 0;

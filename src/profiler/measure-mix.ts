@@ -14,13 +14,17 @@ import type { FrontMeasurement, Measurement } from './measurement.ts';
 type Common = WatchOptions &
   Pick<LevelOptions, 'level' | 'signal' | 'percentile' | 'percentiles' | 'precision' | 'budgetMs'>;
 
-/** Each front's own options: its part of the level, its requests, and its senders. Its own budget replaces the overall one. */
+/**
+ * Each front's own options: its part of the level, its requests, and its senders. Its own budget
+ * replaces the overall one.
+ */
 export type FrontOptions = Omit<LevelOptions, Exclude<keyof Common, 'level' | 'budgetMs'>>;
 
 /**
- * Measures several models at the same time, each at its part of the level. Counting begins once all are warm, and all requests continue until every
- * model has been counted enough. The figures cover all requests together; `fronts` has those of each model. The budget of the options applies to
- * the whole. An error in one front ends all of them. Errors: as `measureLevel`.
+ * Measures several models at the same time, each at its part of the level. Counting begins once all
+ * are warm, and all requests continue until every model has been counted enough. The figures cover
+ * all requests together; `fronts` has those of each model. The budget of the options applies to the
+ * whole. An error in one front ends all of them. Errors: as `measureLevel`.
  */
 export function measureMix(options: Common, fronts: readonly FrontOptions[]): Promise<Measurement> {
   const { precision = defaultPrecision, budgetMs } = options;

@@ -31,7 +31,10 @@ export interface ServerBreakdown {
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
 }
 
-/** Means over the windows of figures from the metrics endpoint; a field is absent if the server does not report it. */
+/**
+ * Means over the windows of figures from the metrics endpoint; a field is absent if the server does
+ * not report it.
+ */
 export interface DeviceMetrics {
   readonly gpuUtilizationPercent?: number;
   readonly gpuMemoryMiB?: number;
@@ -62,7 +65,10 @@ export interface FailureCount {
 export interface OpenLoopFigures {
   /** From when each request was due to its reply; `latencyMs` counts from its sending. */
   readonly scheduledLatencyMs: LatencySummary;
-  /** Requests sent more than a millisecond late, and requests not sent because too many were in flight. */
+  /**
+   * Requests sent more than a millisecond late, and requests not sent because too many were in
+   * flight.
+   */
   readonly lateSends: number;
   readonly droppedSends: number;
   /** Upper bound of the median lateness of sends, in microseconds. */
@@ -73,7 +79,10 @@ export interface OpenLoopFigures {
   readonly countedMs?: readonly CountedTimeMs[];
 }
 
-/** A time in which completed requests were counted, from (exclusive) and to (inclusive) a completion. */
+/**
+ * A time in which completed requests were counted, from (exclusive) and to (inclusive) a
+ * completion.
+ */
 export interface CountedTimeMs {
   readonly from: number;
   readonly to: number;
@@ -100,29 +109,42 @@ export interface ClassFigures {
 
 /** Resources that the load generator used. */
 export interface ClientFigures {
-  /** CPU microseconds per request, of the sending threads; of the whole process before Node 23.9. */
+  /**
+   * CPU microseconds per request, of the sending threads; of the whole process before Node 23.9.
+   */
   readonly cpuUsPerRequest: number;
-  /** CPU of the process except the sending threads, over the windows: 1 is one core. Absent if unknown. */
+  /**
+   * CPU of the process except the sending threads, over the windows: 1 is one core. Absent if
+   * unknown.
+   */
   readonly besideCpuShare?: number;
-  /** Garbage collection in the sending threads, in the counted windows. Absent if that was not watched. */
+  /**
+   * Garbage collection in the sending threads, in the counted windows. Absent if that was not
+   * watched.
+   */
   readonly gcMs?: number;
   /**
-   * Upper bound, in milliseconds, of how far pauses of the sending threads moved the budgeted percentile up. Absent if that was not
-   * watched.
+   * Upper bound, in milliseconds, of how far pauses of the sending threads moved the budgeted
+   * percentile up. Absent if that was not watched.
    */
   readonly tailShiftMs?: number;
   /** The same for a language model's inter-token latency. */
   readonly itlShiftMs?: number;
   /** The longest delay of a due timer by the event loop, in milliseconds. */
   readonly eventLoopDelayMs: number;
-  /** True if the client was the limit, for `reason`. The figures then do not describe the server. */
+  /**
+   * True if the client was the limit, for `reason`. The figures then do not describe the server.
+   */
   readonly bound: boolean;
   readonly reason?: string;
   /** True if other processes had the CPU that the client lacked, which may be temporary. */
   readonly starved?: boolean;
   /** Who kept an open loop from its rate, and why; absent if the rate was held. */
   readonly unheldRate?: UnheldRate;
-  /** Figures of each agent, if agents on other machines sent. `bound` is true if one of them was the limit. */
+  /**
+   * Figures of each agent, if agents on other machines sent. `bound` is true if one of them was the
+   * limit.
+   */
   readonly agents?: readonly AgentFigures[];
 }
 
@@ -142,7 +164,8 @@ export interface AgentFigures {
   readonly cores: number;
   readonly threads: number;
   /**
-   * Its clock offset relative to this machine at the start of the windows, the drift until their end, and the uncertainty of either.
+   * Its clock offset relative to this machine at the start of the windows, the drift until their
+   * end, and the uncertainty of either.
    */
   readonly clock: {
     readonly offsetMs: number;
@@ -166,8 +189,8 @@ export interface AgentFigures {
 }
 
 /**
- * The consecutive parts of a request's time on the client's side: means over a sample of the successful requests, in microseconds, as
- * defined by `ClientTimes` of the load generator.
+ * The consecutive parts of a request's time on the client's side: means over a sample of the
+ * successful requests, in microseconds, as defined by `ClientTimes` of the load generator.
  */
 export interface ClientTimesUs {
   /** Requests in the sample. */
@@ -180,19 +203,22 @@ export interface ClientTimesUs {
 }
 
 /**
- * The figures of one candidate at one load level. Immutable. `stable` is false if the maximum number of windows was reached; the figures
- * are still as measured.
+ * The figures of one candidate at one load level. Immutable. `stable` is false if the maximum
+ * number of windows was reached; the figures are still as measured.
  */
 export interface Measurement {
   readonly level: LoadLevel;
   /**
-   * infer/s of successful requests (request rate × client batch). In an open loop it is the served share of the due requests times the
-   * requested rate, so that random arrivals add no variation.
+   * infer/s of successful requests (request rate × client batch). In an open loop it is the served
+   * share of the due requests times the requested rate, so that random arrivals add no variation.
    */
   readonly throughput: Interval;
   /** Requests per second that met all limits of their class; absent without limits. */
   readonly goodput?: Interval;
-  /** Share of the answered requests that failed or missed a limit of their class; absent without limits. */
+  /**
+   * Share of the answered requests that failed or missed a limit of their class; absent without
+   * limits.
+   */
   readonly badShare?: Interval;
   /** Figures of each request class; absent without classes. */
   readonly classes?: readonly ClassFigures[];
@@ -200,12 +226,13 @@ export interface Measurement {
   /** Further requested percentiles, by number, from the sending. */
   readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
   /**
-   * The budgeted percentile with its interval, in milliseconds. In an open loop latency counts from the due time: a stall counts for every
-   * request that was due in it.
+   * The budgeted percentile with its interval, in milliseconds. In an open loop latency counts from
+   * the due time: a stall counts for every request that was due in it.
    */
   readonly budgetLatencyMs: Interval & { readonly percentile: number };
   /**
-   * The lowest and highest of the same percentile over the counted windows, in milliseconds. Absent if no request succeeded.
+   * The lowest and highest of the same percentile over the counted windows, in milliseconds. Absent
+   * if no request succeeded.
    */
   readonly windowPercentilesMs?: Pick<Interval, 'low' | 'high'>;
   readonly stable: boolean;
@@ -227,37 +254,46 @@ export interface Measurement {
   /** null without usable statistics of the server; `serverNote` says why. */
   readonly server: ServerBreakdown | null;
   readonly serverNote?: string;
-  /** Statistics of the models that this one consists of or calls, if they were requested and served anything. */
+  /**
+   * Statistics of the models that this one consists of or calls, if they were requested and served
+   * anything.
+   */
   readonly composing?: readonly (ServerBreakdown & { readonly model: string; readonly version: string })[];
   /**
-   * Figures of each front, if a mix is sent to several models; absent for one front. The figures of the whole measurement then cover all
-   * requests, and its error rate is the highest of the fronts'.
+   * Figures of each front, if a mix is sent to several models; absent for one front. The figures of
+   * the whole measurement then cover all requests, and its error rate is the highest of the
+   * fronts'.
    */
   readonly fronts?: readonly FrontMeasurement[];
-  /** Requests that the server counted and this client did not send: another client uses the model. Absent if none. */
+  /**
+   * Requests that the server counted and this client did not send: another client uses the model.
+   * Absent if none.
+   */
   readonly foreignRequests?: number;
   /** The same by model, if several were checked. */
   readonly foreignByModel?: Readonly<Record<string, number>>;
   /** Set if the measurement ended early because the latency budget was clearly met or missed. */
   readonly budgetVerdict?: 'met' | 'missed';
   /**
-   * Windows that were not counted because the server executed a batch size for the first time, slowly (it built an engine or a graph).
-   * Absent if none.
+   * Windows that were not counted because the server executed a batch size for the first time,
+   * slowly (it built an engine or a graph). Absent if none.
    */
   readonly coldWindows?: number;
   /**
-   * Windows that were not counted because pauses of the load generator may have moved the budgeted percentile by more than 5 %. Absent if
-   * none.
+   * Windows that were not counted because pauses of the load generator may have moved the budgeted
+   * percentile by more than 5 %. Absent if none.
    */
   readonly voidWindows?: number;
   readonly device: DeviceMetrics;
   /**
-   * Time of a fixed piece of work on this host beside the windows, in microseconds, which shows its speed. Absent if the server is on
-   * another machine.
+   * Time of a fixed piece of work on this host beside the windows, in microseconds, which shows its
+   * speed. Absent if the server is on another machine.
    */
   readonly hostWorkUs?: number;
   readonly client: ClientFigures;
-  /** Absent if the transport does not time requests, because it reads replies to check or keep them. */
+  /**
+   * Absent if the transport does not time requests, because it reads replies to check or keep them.
+   */
   readonly clientTimes?: ClientTimesUs;
   /** Present for request rates. */
   readonly openLoop?: OpenLoopFigures;
@@ -268,8 +304,8 @@ export interface Measurement {
   /** Present if the metrics page of a language model's engine was read. */
   readonly engine?: EngineFigures;
   /**
-   * The figures under each workload, in the study's order, if it has several. The figures above are combined from these by its rule
-   * (`workloads/robust-measurement.ts`).
+   * The figures under each workload, in the study's order, if it has several. The figures above are
+   * combined from these by its rule (`workloads/robust-measurement.ts`).
    */
   readonly workloads?: readonly WorkloadMeasurement[];
 }
@@ -311,7 +347,10 @@ export type ProfileProgress = ({ readonly phase: 'warm-up' } | WindowProgress | 
   readonly workload?: string;
 };
 
-/** A window was dropped because of a pause of the load generator; `voidWindows` counts the dropped ones so far. */
+/**
+ * A window was dropped because of a pause of the load generator; `voidWindows` counts the dropped
+ * ones so far.
+ */
 export interface VoidProgress {
   readonly phase: 'void';
   readonly voidWindows: number;

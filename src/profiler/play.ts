@@ -13,12 +13,21 @@ export type Sending = Pick<
   'transport' | 'openFlow' | 'watchClient' | 'sequences' | 'alarm' | 'clientCeiling'
 >;
 
-/** A model that gets requests: its sender, its requests, and the rest that differs between models that are measured together. */
+/**
+ * A model that gets requests: its sender, its requests, and the rest that differs between models
+ * that are measured together.
+ */
 export type PlayedFront = Omit<FrontOptions, 'level'> &
   Pick<LevelOptions, 'watchClient'> & {
-    /** Returns its level when all fronts together are measured at `level`; without it, the level is its own. */
+    /**
+     * Returns its level when all fronts together are measured at `level`; without it, the level is
+     * its own.
+     */
     readonly levelIn?: ((level: LoadLevel) => LoadLevel) | undefined;
-    /** The indexes of its classes in the workload that is played; without them, all requests of the schedule are its own. */
+    /**
+     * The indexes of its classes in the workload that is played; without them, all requests of the
+     * schedule are its own.
+     */
     readonly classes?: readonly number[] | undefined;
   };
 
@@ -26,8 +35,9 @@ export type PlayedFront = Omit<FrontOptions, 'level'> &
 export type PlayOptions = Omit<LevelOptions, keyof Sending | 'requests' | 'stats'>;
 
 /**
- * Measures one model at a level, or several at the same time, each at its part of the level. Where a front has classes, its part is cut from the
- * schedule of the options; a front without any request in it is left out. Errors: as `measureLevel`.
+ * Measures one model at a level, or several at the same time, each at its part of the level. Where
+ * a front has classes, its part is cut from the schedule of the options; a front without any
+ * request in it is left out. Errors: as `measureLevel`.
  */
 export function play(options: PlayOptions, fronts: readonly PlayedFront[]): Promise<Measurement> {
   const { level, scheduleAt } = options;
@@ -44,7 +54,10 @@ export function play(options: PlayOptions, fronts: readonly PlayedFront[]): Prom
   return measureMix({ ...options, ...watchClient }, played);
 }
 
-/** Returns the part of a level that some classes of a workload make up; null if the rate is too low for any of their requests to be due. */
+/**
+ * Returns the part of a level that some classes of a workload make up; null if the rate is too low
+ * for any of their requests to be due.
+ */
 function partOf(
   schedule: Schedule,
   classes: readonly number[],

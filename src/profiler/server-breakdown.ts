@@ -7,9 +7,10 @@ export type BreakdownOutcome =
   | { readonly usable: false; readonly note: string };
 
 /**
- * Returns the breakdown of the server's time between two readings of a model's statistics. These hold one entry per version, the highest last.
- * Without a `version`, the highest version that served is used. Unusable if a counter went backwards (Triton restarts at 0 when it reloads a model)
- * or if nothing was served.
+ * Returns the breakdown of the server's time between two readings of a model's statistics. These
+ * hold one entry per version, the highest last. Without a `version`, the highest version that
+ * served is used. Unusable if a counter went backwards (Triton restarts at 0 when it reloads a
+ * model) or if nothing was served.
  */
 export function serverBreakdown(
   before: readonly ModelStatistics[],
@@ -56,8 +57,8 @@ export function serverBreakdown(
 }
 
 /**
- * Returns the breakdown of this share of the same requests: times per request and execution stay, and every count is scaled and rounded to a whole
- * number.
+ * Returns the breakdown of this share of the same requests: times per request and execution stay,
+ * and every count is scaled and rounded to a whole number.
  */
 export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share: number): B {
   if (share === 1) return breakdown;
@@ -76,7 +77,10 @@ export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share:
   };
 }
 
-/** Returns the number of requests that the server finished between two readings, over all requested versions; null after a reset. */
+/**
+ * Returns the number of requests that the server finished between two readings, over all requested
+ * versions; null after a reset.
+ */
 export function requestsServed(
   before: readonly ModelStatistics[],
   after: readonly ModelStatistics[],
@@ -110,7 +114,10 @@ function wentBackwards(first: ModelStatistics, second: ModelStatistics): boolean
   return counts(second).some((count, index) => count < (earlier[index] as number));
 }
 
-/** Returns the mean of one duration per request over the duration's own count: cache hits and failures have no compute time. */
+/**
+ * Returns the mean of one duration per request over the duration's own count: cache hits and
+ * failures have no compute time.
+ */
 function meanDurationUs(first: StatisticDuration | undefined, second: StatisticDuration): number {
   const count = second.count - (first?.count ?? 0);
   return count > 0 ? (second.ns - (first?.ns ?? 0)) / count / NS_PER_US : 0;

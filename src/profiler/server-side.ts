@@ -7,7 +7,10 @@ import type { Measurement } from './measurement.ts';
 import { requestsServed, serverBreakdown, shareOfBreakdown } from './server-breakdown.ts';
 
 const STATISTICS_TIMEOUT_MS = 2000;
-/** Statistics that hold less than this share of the answered requests do not describe the same requests. */
+/**
+ * Statistics that hold less than this share of the answered requests do not describe the same
+ * requests.
+ */
 const MIN_COUNTED = 0.9;
 
 /** `unread`: why there is no reading; null if none was expected. */

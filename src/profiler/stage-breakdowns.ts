@@ -3,8 +3,9 @@ import type { Topology } from '../space/topology.ts';
 import type { Measurement, ServerBreakdown } from './measurement.ts';
 
 /**
- * Returns the server's figures of each stage, by model name, in the order of the topology. Leaves out stages without server statistics. A model
- * that several fronts call has one breakdown for all its requests.
+ * Returns the server's figures of each stage, by model name, in the order of the topology. Leaves
+ * out stages without server statistics. A model that several fronts call has one breakdown for all
+ * its requests.
  */
 export function stageBreakdowns(
   { server, composing = [], fronts = [] }: Measurement,
@@ -28,7 +29,10 @@ export function stageBreakdowns(
   );
 }
 
-/** Returns how long the requests in a stage's figures were counted, in milliseconds: as long as those of the front that they belong to. */
+/**
+ * Returns how long the requests in a stage's figures were counted, in milliseconds: as long as
+ * those of the front that they belong to.
+ */
 export function countedMs({ durationMs, fronts = [] }: Measurement, stage: string): number {
   const front = fronts.findLast((each) => each.composing?.some(({ model }) => model === stage));
   return (front ?? fronts.find(({ model }) => model === stage))?.durationMs ?? durationMs;

@@ -1,11 +1,17 @@
-/** Load levels from `start` to `end` inclusive, in steps of `step`. With an `end` of 0 the sweep continues until the latency limit is reached. */
+/**
+ * Load levels from `start` to `end` inclusive, in steps of `step`. With an `end` of 0 the sweep
+ * continues until the latency limit is reached.
+ */
 export interface SweepRange {
   readonly start: number;
   readonly end: number;
   readonly step: number;
 }
 
-/** `binary`: search for the highest level within the latency limit. `wholeLevels`: use only whole numbers as levels. */
+/**
+ * `binary`: search for the highest level within the latency limit. `wholeLevels`: use only whole
+ * numbers as levels.
+ */
 export interface SweepPlan {
   readonly range: SweepRange;
   readonly order: 'linear' | 'binary';
@@ -16,8 +22,9 @@ export interface SweepPlan {
 export type MeasureLevel = (value: number) => Promise<boolean>;
 
 /**
- * Measures one level after another. A linear sweep goes up to the first level that is over the limit. A binary search needs a first level within
- * the limit and a last level over it; it then halves the range until it is no wider than the step.
+ * Measures one level after another. A linear sweep goes up to the first level that is over the
+ * limit. A binary search needs a first level within the limit and a last level over it; it then
+ * halves the range until it is no wider than the step.
  */
 export async function sweep({ range, order, wholeLevels }: SweepPlan, measure: MeasureLevel): Promise<void> {
   if (order === 'linear') return sweepUp(range, measure);

@@ -13,8 +13,9 @@ import type { WindowsOutcome } from './windows/outcome.ts';
 type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
 
 /**
- * Returns the figures of a language model from the counted batches; undefined if it sent no replies. `goodput` must be of the same
- * requests. In an open loop tokens per second are the requests per second times their mean tokens, so that random arrivals affect neither.
+ * Returns the figures of a language model from the counted batches; undefined if it sent no
+ * replies. `goodput` must be of the same requests. In an open loop tokens per second are the
+ * requests per second times their mean tokens, so that random arrivals affect neither.
  */
 export function tokensOf(
   { batches, failures, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'failures' | 'rate'>,

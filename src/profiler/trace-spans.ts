@@ -2,8 +2,9 @@ import { NS_PER_US } from '../base/units.ts';
 import type { Trace } from '../triton/control/trace-file.ts';
 
 /**
- * The parts of a request's time, each between two moments. `total` is the server's view of the call, from its last byte read to its reply sent; a
- * gRPC call waits for its bytes before that. `compute` is input, infer and output together.
+ * The parts of a request's time, each between two moments. `total` is the server's view of the
+ * call, from its last byte read to its reply sent; a gRPC call waits for its bytes before that.
+ * `compute` is input, infer and output together.
  */
 const spans = {
   total: [
@@ -24,8 +25,9 @@ const spans = {
 } as const;
 
 /**
- * The time within a part that none of its inner parts covers: `overhead` of the whole call (protocol and hand-over), `requestOverhead` of the
- * request inside the server. A gRPC reply is sent while its request is still ending, so parts may overlap.
+ * The time within a part that none of its inner parts covers: `overhead` of the whole call
+ * (protocol and hand-over), `requestOverhead` of the request inside the server. A gRPC reply is
+ * sent while its request is still ending, so parts may overlap.
  */
 const rests = {
   requestOverhead: { of: 'request', besides: ['queue', 'compute'] },
@@ -44,7 +46,10 @@ interface Rest {
 export type SpanName = MeasuredName | keyof typeof rests;
 export const spanNames = [...Object.keys(spans), ...Object.keys(rests)] as readonly SpanName[];
 
-/** Microseconds of each part; absent if the request lacks the part, or if the part ends before it begins. */
+/**
+ * Microseconds of each part; absent if the request lacks the part, or if the part ends before it
+ * begins.
+ */
 export type SpansUs = { readonly [name in SpanName]?: number };
 
 interface SpanNs {

@@ -15,7 +15,10 @@ export interface SpanFigures {
   readonly maxUs: number;
 }
 
-/** The origin of a request: a protocol, the server itself, or a parent request that the files do not contain. */
+/**
+ * The origin of a request: a protocol, the server itself, or a parent request that the files do not
+ * contain.
+ */
 export type RequestKind = 'grpc' | 'http' | 'in-process' | 'part of another';
 
 /** Requests of one kind to one model, or the work of one model for such requests to an ensemble. */
@@ -48,7 +51,10 @@ export interface TracedRequest {
   /** Microseconds since the first event of all traces. */
   readonly startUs: number;
   readonly spansUs: SpansUs;
-  /** Moments in chronological order, in microseconds since the request's first one; absent unless requested. */
+  /**
+   * Moments in chronological order, in microseconds since the request's first one; absent unless
+   * requested.
+   */
   readonly moments?: readonly TracedMoment[];
 }
 
@@ -70,8 +76,8 @@ export interface TraceSummary {
 }
 
 /**
- * Summarises the times of traced requests, and includes their moments if `withMoments` is set. Errors: INPUT_INVALID for a request that is its own
- * ancestor.
+ * Summarises the times of traced requests, and includes their moments if `withMoments` is set.
+ * Errors: INPUT_INVALID for a request that is its own ancestor.
  */
 export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
   const requests = requestsOf(traces, withMoments);

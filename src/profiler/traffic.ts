@@ -12,7 +12,10 @@ import type { LevelOptions } from './level-options.ts';
 /** Interval at which to check for errors and refusals. Batches are handled as they arrive. */
 const LOOK_MS = 20;
 const DEFAULT_DRAIN_MS = 5000;
-/** An open loop that the server could not keep up with leaves a queue, which may last as long as the measurement did. */
+/**
+ * An open loop that the server could not keep up with leaves a queue, which may last as long as the
+ * measurement did.
+ */
 const DEFAULT_OPEN_DRAIN_MS = 20_000;
 /** After an interruption a model must be restored, and a person is waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
@@ -20,7 +23,10 @@ const INTERRUPTED_DRAIN_MS = 500;
 const LATE_DRAIN_MS = 2000;
 const DEFAULT_UNREACHABLE_MS = 3000;
 
-/** The requests of one measurement: sends them at its level, records them in batches, and notices a server that is gone. */
+/**
+ * The requests of one measurement: sends them at its level, records them in batches, and notices a
+ * server that is gone.
+ */
 export class Traffic {
   readonly #flow: Flow;
   readonly #clock: Clock;
@@ -88,7 +94,10 @@ export class Traffic {
     return this.#flow.failedSoFar > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Records completed requests in consecutive batches of this rule, from the next completion or from `startNs`. */
+  /**
+   * Records completed requests in consecutive batches of this rule, from the next completion or
+   * from `startNs`.
+   */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     const take = (batch: Batch): void => {
       if (batch.failures) this.#failures = batch.failures;
@@ -104,8 +113,9 @@ export class Traffic {
   }
 
   /**
-   * Waits until `reached` holds, `limitNs` have passed, the options' time is up, or too many requests have failed. Unless `reached` holds, ends the
-   * open batch if it has anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
+   * Waits until `reached` holds, `limitNs` have passed, the options' time is up, or too many
+   * requests have failed. Unless `reached` holds, ends the open batch if it has anything. Errors:
+   * INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
    */
   async waitUntil(reached: () => boolean, limitNs: number): Promise<void> {
     const endNs = Math.min(this.#clock.nowNs() + limitNs, this.#untilNs);
@@ -118,7 +128,10 @@ export class Traffic {
     }
   }
 
-  /** If connections are being refused, waits until it is clear whether the server is gone. Errors: as `waitUntil`. */
+  /**
+   * If connections are being refused, waits until it is clear whether the server is gone. Errors:
+   * as `waitUntil`.
+   */
   async confirmReachable(): Promise<void> {
     while (this.#flow.unserved !== null) {
       await this.#pause();
@@ -127,7 +140,9 @@ export class Traffic {
     }
   }
 
-  /** Stops sending and waits, for a limited time, for requests in flight. Further calls do nothing. */
+  /**
+   * Stops sending and waits, for a limited time, for requests in flight. Further calls do nothing.
+   */
   async drain(): Promise<void> {
     if (this.#isDrained) return;
     const { drainMs, level } = this.#options;

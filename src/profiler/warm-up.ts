@@ -5,12 +5,18 @@ import { Traffic } from './traffic.ts';
 
 const ROUND_MS = 20;
 const MIN_REQUESTS_PER_ROUND = 4;
-/** Requests per instance: the scheduler distributes them unevenly, so one each would leave some instances cold. */
+/**
+ * Requests per instance: the scheduler distributes them unevenly, so one each would leave some
+ * instances cold.
+ */
 const REQUESTS_PER_INSTANCE = 4;
 const MIN_ROUNDS = 3;
 /** The maximum number of simultaneous requests to make every instance execute. */
 const MAX_TO_WAKE = 256;
-/** Latency counts as still falling if the mean of the last round is below this share of the mean half-way back. */
+/**
+ * Latency counts as still falling if the mean of the last round is below this share of the mean
+ * half-way back.
+ */
 const FALLING = 0.95;
 
 /** Figures of the last warm-up round; zeros if no request succeeded. */
@@ -31,7 +37,10 @@ const NO_WARMTH: Warmth = { meanLatencyNs: 0, requestsPerSecond: 0 };
 
 const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 'request-count';
 
-/** Sends the requests that precede the traffic: the exact number asked for, or those that wake all instances after a load. */
+/**
+ * Sends the requests that precede the traffic: the exact number asked for, or those that wake all
+ * instances after a load.
+ */
 export async function warmApart(options: LevelOptions, rule: WindowRule): Promise<Apart> {
   const count = options.warmUpRequests ?? (isCounted(options) ? 0 : undefined);
   if (count === undefined) return { sent: options.isFresh ? await wakeInstances(options, rule) : 0, warmth: null };
@@ -52,8 +61,9 @@ export async function startWarm(
 }
 
 /**
- * Sends at the level without counting until every instance has had requests and the mean latency has stopped falling: the first executions after a
- * load are slow (lazy allocation, graph capture, autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later, and by the
+ * Sends at the level without counting until every instance has had requests and the mean latency
+ * has stopped falling: the first executions after a load are slow (lazy allocation, graph capture,
+ * autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later, and by the
  * time of the measurement.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
@@ -64,13 +74,17 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
   const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
   await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
-  // The latency determines a window's length, so at least one completion is needed; the transport's timeout bounds this wait.
+  // The latency determines a window's length, so at least one completion is needed; the transport's
+  // timeout bounds this wait.
   while (rounds.length === 0 && !traffic.isTimeUp) await traffic.waitUntil(isWarm, 0);
   const last = rounds.at(-1);
   return last ? warmthOf(last) : NO_WARMTH;
 }
 
-/** Sends exactly this many requests as separate traffic and leaves none in flight. The transport's timeout bounds each request. */
+/**
+ * Sends exactly this many requests as separate traffic and leaves none in flight. The transport's
+ * timeout bounds each request.
+ */
 async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
   if (requests === 0) return { ...NO_WARMTH, sent: 0 };
   const traffic = new Traffic(options, requests);
@@ -88,9 +102,10 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
 }
 
 /**
- * Sends twice as many requests at once as all instances together can hold, so that each instance must execute; light traffic leaves that to chance.
- * This also executes the largest batch. Ends with nothing in flight. Returns the number of requests sent. Does nothing for sequences, which are
- * bound to an instance.
+ * Sends twice as many requests at once as all instances together can hold, so that each instance
+ * must execute; light traffic leaves that to chance. This also executes the largest batch. Ends
+ * with nothing in flight. Returns the number of requests sent. Does nothing for sequences, which
+ * are bound to an instance.
  */
 async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
   const { instances = 1, requestsPerExecution = 1, maxInFlight = MAX_TO_WAKE, sequences } = options;
@@ -112,7 +127,9 @@ async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<n
 const requestsOf = (rounds: readonly Batch[]): number =>
   rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
 
-/** Compares with the round half-way back, so that it also notices a slow decline with small steps. */
+/**
+ * Compares with the round half-way back, so that it also notices a slow decline with small steps.
+ */
 function isEven(rounds: readonly Batch[]): boolean {
   if (rounds.length < MIN_ROUNDS) return false;
   const last = rounds.at(-1) as Batch;

@@ -11,11 +11,16 @@ export type BatcherPolicy = {
   readonly maxQueueDelayNs: number;
   /** Instances over all groups and devices. */
   readonly instances: number;
-  /** GPUs of the instances: only instances on one GPU slow each other. Absent: one GPU, or unknown. */
+  /**
+   * GPUs of the instances: only instances on one GPU slow each other. Absent: one GPU, or unknown.
+   */
   readonly devices?: number;
   /** False: the default scheduler, one execution per request. */
   readonly dynamicBatching: boolean;
-  /** True unless a queue policy or priority levels are set: those make Triton form a batch only for an idle instance. */
+  /**
+   * True unless a queue policy or priority levels are set: those make Triton form a batch only for
+   * an idle instance.
+   */
   readonly prefetch?: boolean;
 };
 
@@ -25,8 +30,8 @@ type Spread = Pick<BatcherPolicy, 'instances' | 'devices'>;
 export const instancesPerDevice = ({ instances, devices = 1 }: Spread): number => instances / devices;
 
 /**
- * Returns the mean number of busy instances on the device of an executing one, itself included, given the total of busy ones: each of the others is
- * on that device with the same chance.
+ * Returns the mean number of busy instances on the device of an executing one, itself included,
+ * given the total of busy ones: each of the others is on that device with the same chance.
  */
 export function busyBeside({ instances, devices = 1 }: Spread, busyInstances: number): number {
   if (devices === 1 || instances <= 1) return busyInstances;
@@ -44,7 +49,10 @@ type BatchingConfig = {
   };
 };
 
-/** Returns the batcher policy of a model with this config and number of instances. Unchecked: `createBatcher` checks it. */
+/**
+ * Returns the batcher policy of a model with this config and number of instances. Unchecked:
+ * `createBatcher` checks it.
+ */
 export function policyOf(config: BatchingConfig, instances: number): BatcherPolicy {
   const batching = config.dynamic_batching;
   return {
@@ -68,8 +76,8 @@ function hasQueuePolicy(batching: BatchingConfig['dynamic_batching']): boolean {
 }
 
 /**
- * Throws CONFIG_INVALID for numbers that Triton itself would refuse: preferred sizes outside 1…max, negative delay,
- * no instance.
+ * Throws CONFIG_INVALID for numbers that Triton itself would refuse: preferred sizes outside 1…max,
+ * negative delay, no instance.
  */
 export function checkPolicy(policy: BatcherPolicy): void {
   const { maxBatchSize, preferredBatchSizes, maxQueueDelayNs } = policy;

@@ -6,26 +6,35 @@ import { Instances } from './instances.ts';
 import { NumberRing, RequestRing } from './ring.ts';
 
 /**
- * Triton's scheduler of one model version, without a clock: its driver reports events and their times, which never decrease. After each of `arrive`,
- * `complete`, `wake` and `setInstances` the driver
+ * Triton's scheduler of one model version, without a clock: its driver reports events and their
+ * times, which never decrease. After each of `arrive`, `complete`, `wake` and `setInstances` the
+ * driver
  *
- * 1. calls `takeStarted()` until it returns undefined; each value is an execution that began at that very moment, and the driver decides when it
+ * 1. calls `takeStarted()` until it returns undefined; each value is an execution that began at
+ *    that very moment, and the driver decides when it
  * ends (then it calls `complete` with its instance);
  *
- * 2. reads `nextWakeNs` and calls `wake(now)` at that time, unless `nextWakeNs` has changed by then. A call that comes too early does nothing; a
+ * 2. reads `nextWakeNs` and calls `wake(now)` at that time, unless `nextWakeNs` has changed by
+ *    then. A call that comes too early does nothing; a
  * late one acts late, as a real server would.
  *
- * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of differing shapes, and Triton's check every 500 ms,
- * which only matters when an execution takes longer than that.
+ * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of
+ * differing shapes, and Triton's check every 500 ms, which only matters when an execution takes
+ * longer than that.
  */
 export interface Batcher {
-  /** A request joins the queue. Throws INPUT_INVALID when it has more samples than a batch may have. */
+  /**
+   * A request joins the queue. Throws INPUT_INVALID when it has more samples than a batch may have.
+   */
   arrive(nowNs: number, requestId: number, samples: number): void;
   /** The execution that ran on the instance has ended. */
   complete(nowNs: number, instance: number): void;
   /** The time in `nextWakeNs` has come. */
   wake(nowNs: number): void;
-  /** Changes the number of instances in place, as Triton does: surplus busy ones end their execution first. */
+  /**
+   * Changes the number of instances in place, as Triton does: surplus busy ones end their execution
+   * first.
+   */
   setInstances(nowNs: number, instances: number): void;
   takeStarted(): Execution | undefined;
   /** Infinity when nothing needs to be woken. */
@@ -36,9 +45,10 @@ export interface Batcher {
 }
 
 /**
- * Creates an empty batcher. Throws CONFIG_INVALID for a policy that Triton would refuse. The algorithm is that of Triton's dynamic batch scheduler
- * (releases 24.10 to 26.09, rate limiter off): a growing batch, a queue of up to two formed batches per instance, and merging of overdue batches
- * when an instance takes one.
+ * Creates an empty batcher. Throws CONFIG_INVALID for a policy that Triton would refuse. The
+ * algorithm is that of Triton's dynamic batch scheduler (releases 24.10 to 26.09, rate limiter
+ * off): a growing batch, a queue of up to two formed batches per instance, and merging of overdue
+ * batches when an instance takes one.
  */
 export function createBatcher(policy: BatcherPolicy): Batcher {
   checkPolicy(policy);
@@ -63,7 +73,10 @@ class TritonBatcher implements Batcher {
   #queuedSamples = 0;
   /** Position of the first request that is not executing. */
   #formedStart = 0;
-  /** Formed batches, oldest first: one past their last position, and their samples. The last one may be `current`. */
+  /**
+   * Formed batches, oldest first: one past their last position, and their samples. The last one may
+   * be `current`.
+   */
   readonly #formedEnds = new NumberRing();
   readonly #formedSamples = new NumberRing();
 
@@ -147,7 +160,10 @@ class TritonBatcher implements Batcher {
     this.#formBatches(nowNs);
   }
 
-  /** Triton's batcher thread: forms batches until it has to wait, for requests, for a slot, or for the delay to pass. */
+  /**
+   * Triton's batcher thread: forms batches until it has to wait, for requests, for a slot, or for
+   * the delay to pass.
+   */
   #formBatches(nowNs: number): void {
     this.nextWakeNs = Number.POSITIVE_INFINITY;
     for (;;) {
@@ -188,7 +204,10 @@ class TritonBatcher implements Batcher {
     this.#formedSamples.push(samples);
   }
 
-  /** Triton's instance threads: every idle one takes the oldest formed batch, and overdue ones that fit into it. */
+  /**
+   * Triton's instance threads: every idle one takes the oldest formed batch, and overdue ones that
+   * fit into it.
+   */
   #dispatch(nowNs: number): void {
     while (this.#instances.idle > 0 && this.#formedEnds.length > 0) {
       const instance = this.#instances.take();

@@ -1,4 +1,7 @@
-/** Future events, the earliest first; simultaneous ones in the order in which they were added. A binary heap on flat arrays. */
+/**
+ * Future events, the earliest first; simultaneous ones in the order in which they were added. A
+ * binary heap on flat arrays.
+ */
 export class EventHeap {
   #times = new Float64Array(8);
   #orders = new Float64Array(8);

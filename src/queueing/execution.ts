@@ -1,6 +1,9 @@
 import type { RequestRing } from './ring.ts';
 
-/** An execution that has just started. A view: read it before the next call of any method of its batcher. */
+/**
+ * An execution that has just started. A view: read it before the next call of any method of its
+ * batcher.
+ */
 export interface Execution {
   /** The instance that runs it, from 0. It runs nothing else until `complete` is called with it. */
   readonly instance: number;
@@ -15,7 +18,10 @@ export interface Execution {
   enqueuedNs(index: number): number;
 }
 
-/** The view that a batcher reuses for every execution. Requests run in order, so a batch is a range of positions. */
+/**
+ * The view that a batcher reuses for every execution. Requests run in order, so a batch is a range
+ * of positions.
+ */
 export class ExecutionView implements Execution {
   readonly #requests: RequestRing;
   #start = 0;

@@ -2,8 +2,9 @@ import type { BatcherPolicy } from './batcher-policy.ts';
 import type { RequestRing } from './ring.ts';
 
 /**
- * The rules by which Triton's batcher thread puts queued requests into its batch: preferred sizes, the largest batch, and the delay of the oldest
- * request. Holds the thread's state between two checks of the queue.
+ * The rules by which Triton's batcher thread puts queued requests into its batch: preferred sizes,
+ * the largest batch, and the delay of the oldest request. Holds the thread's state between two
+ * checks of the queue.
  */
 export class FormingRules {
   readonly maxSamples: number;
@@ -29,7 +30,10 @@ export class FormingRules {
     this.samplesToWake = 0;
   }
 
-  /** Returns the number of requests from `start` on to add to the batch, which holds `held` samples already; -1: none before the delay has passed. */
+  /**
+   * Returns the number of requests from `start` on to add to the batch, which holds `held` samples
+   * already; -1: none before the delay has passed.
+   */
   choose(requests: RequestRing, start: number, held: number, nowNs: number): number {
     let samples = held;
     let position = start;
@@ -65,7 +69,8 @@ export class FormingRules {
     if (late || !hasDelay) return pending;
     const goal = this.#preferred.find((size) => size > samples) ?? (this.#preferred[0] as number);
     this.samplesToWake = goal - held;
-    // A batch that was formed at an odd size is topped up at once and not held back for a better one.
+    // A batch that was formed at an odd size is topped up at once and not held back for a better
+    // one.
     if (!this.isSaturated && held > 0 && !this.#preferred.includes(held)) return pending;
     return -1;
   }

@@ -4,8 +4,8 @@ import { NumberRing } from './ring.ts';
 type State = 'absent' | 'idle' | 'busy';
 
 /**
- * The instances of a model, numbered from 0: idle ones in the order in which they became idle, and busy ones. The one that has been idle longest is
- * taken first, so that all of them get work.
+ * The instances of a model, numbered from 0: idle ones in the order in which they became idle, and
+ * busy ones. The one that has been idle longest is taken first, so that all of them get work.
  */
 export class Instances {
   readonly #idle = new NumberRing();

@@ -10,11 +10,17 @@ export function meanTimesOf(law: ServiceLaw): MeanTimes {
   return times;
 }
 
-/** Mean execution times by a law, as `executionNs` gives them; the parts that depend on the batch size are computed once. */
+/**
+ * Mean execution times by a law, as `executionNs` gives them; the parts that depend on the batch
+ * size are computed once.
+ */
 class MeanTimes {
   readonly #law: ServiceLaw;
   readonly #interferes: boolean;
-  /** By batch size, which is whole: the time alone (0 if not computed yet), and the slowdown by each additional busy instance. */
+  /**
+   * By batch size, which is whole: the time alone (0 if not computed yet), and the slowdown by each
+   * additional busy instance.
+   */
   #aloneNs = new Float64Array(64);
   #slowdowns = new Float64Array(64);
 
@@ -23,7 +29,10 @@ class MeanTimes {
     this.#interferes = law.interference.perInstance !== 0;
   }
 
-  /** Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing one. */
+  /**
+   * Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing
+   * one.
+   */
   executionNs(batchSize: number, busyInstances: number): number {
     const alone = this.#aloneNs[batchSize];
     if (!alone) return this.#firstOf(batchSize, busyInstances);

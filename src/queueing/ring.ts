@@ -1,4 +1,7 @@
-/** A queue of numbers on one flat array: adding at the end and taking from the front cost the same at any length. */
+/**
+ * A queue of numbers on one flat array: adding at the end and taking from the front cost the same
+ * at any length.
+ */
 export class NumberRing {
   #values: Float64Array;
   #head = 0;
@@ -44,8 +47,8 @@ export class NumberRing {
 }
 
 /**
- * The requests a batcher holds, in order of arrival, each under its running number (its position). A position stays
- * valid until `releaseTo` passes it.
+ * The requests a batcher holds, in order of arrival, each under its running number (its position).
+ * A position stays valid until `releaseTo` passes it.
  */
 export class RequestRing {
   #ids: Float64Array;

@@ -6,33 +6,45 @@ export type LawPoint = { readonly batchSize: number; readonly executionNs: numbe
 
 /** Time of one execution as a function of its batch size and of the number of busy instances. */
 export type ServiceLaw = {
-  /** Points by rising batch size, at least one; linear between them, and beyond the outermost two. */
+  /**
+   * Points by rising batch size, at least one; linear between them, and beyond the outermost two.
+   */
   readonly points: readonly LawPoint[];
   readonly interference: {
-    /** Relative slowdown of an execution of one sample by each additional busy instance: 0 none, 1 its whole time alone. */
+    /**
+     * Relative slowdown of an execution of one sample by each additional busy instance: 0 none, 1
+     * its whole time alone.
+     */
     readonly perInstance: number;
     /** Exponent of the batch size in that slowdown; 0 for no dependence. */
     readonly batchExponent: number;
   };
   /**
-   * Batch sizes that the model really executes, rising: a batch takes the time of the next one; beyond the last, of a multiple of it. Empty: every
-   * size as it is.
+   * Batch sizes that the model really executes, rising: a batch takes the time of the next one;
+   * beyond the last, of a multiple of it. Empty: every size as it is.
    */
   readonly paddedSizes: readonly number[];
   /**
-   * The most executions that run concurrently on one device; additional instances wait for their turn, and their requests stay queued. TensorRT's
-   * instances on one GPU, for example, share a thread. Absent: the number of instances.
+   * The most executions that run concurrently on one device; additional instances wait for their
+   * turn, and their requests stay queued. TensorRT's instances on one GPU, for example, share a
+   * thread. Absent: the number of instances.
    */
   readonly atOnce?: number;
   /** Coefficient of variation of an execution's time. */
   readonly cv: number;
   /** Time that the server's front end takes for each request, serially, before it is queued. */
   readonly frontEndNs: number;
-  /** Shares of an execution's time that are compute-input and compute-output; the rest is compute-infer. */
+  /**
+   * Shares of an execution's time that are compute-input and compute-output; the rest is
+   * compute-infer.
+   */
   readonly split: { readonly input: number; readonly output: number };
 };
 
-/** The largest slowdown per busy instance: it may exceed serial execution (caches, clocks), but rarely by more than this. */
+/**
+ * The largest slowdown per busy instance: it may exceed serial execution (caches, clocks), but
+ * rarely by more than this.
+ */
 const LARGEST_INTERFERENCE = 2.5;
 
 /** Returns an affine service law, without interference, padding, spread or front end. */
@@ -48,7 +60,9 @@ export function affineLaw(fixedNs: number, perSampleNs: number): ServiceLaw {
   };
 }
 
-/** Checks a service law. Throws INPUT_INVALID, naming the figure, for one that no server could have. */
+/**
+ * Checks a service law. Throws INPUT_INVALID, naming the figure, for one that no server could have.
+ */
 export function checkServiceLaw(law: ServiceLaw): void {
   const { points, interference, paddedSizes, cv, frontEndNs, split } = law;
   if (points.length === 0) refuse('it has no points', 'give the execution time of one batch size at least');
@@ -70,7 +84,9 @@ export function checkServiceLaw(law: ServiceLaw): void {
   if (split.input + split.output > 1) refuse('input and output are more than the whole', 'give shares of at most 1');
 }
 
-/** Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing one. */
+/**
+ * Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing one.
+ */
 export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: number): number {
   const alone = loneExecutionNs(law, batchSize);
   if (law.interference.perInstance === 0 || busyInstances <= 1) return alone;
@@ -82,13 +98,19 @@ export function loneExecutionNs({ points, paddedSizes }: ServiceLaw, batchSize: 
   return timeAlone(points, paddedSize(paddedSizes, batchSize));
 }
 
-/** Returns the slowdown of an execution by each additional busy instance, as a share of its time alone. */
+/**
+ * Returns the slowdown of an execution by each additional busy instance, as a share of its time
+ * alone.
+ */
 export function slowdownPerInstance({ interference, paddedSizes }: ServiceLaw, batchSize: number): number {
   const { perInstance, batchExponent } = interference;
   return Math.min(LARGEST_INTERFERENCE, perInstance * paddedSize(paddedSizes, batchSize) ** batchExponent);
 }
 
-/** Returns a generator of log-normal factors with mean 1 and this coefficient of variation; constantly 1, without drawing, if that is 0. */
+/**
+ * Returns a generator of log-normal factors with mean 1 and this coefficient of variation;
+ * constantly 1, without drawing, if that is 0.
+ */
 export function spreadOf(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
   const variance = Math.log1p(cv * cv);
@@ -123,7 +145,8 @@ function timeAlone(points: readonly LawPoint[], batchSize: number): number {
   if (batchSize > b.batchSize) return b.executionNs + Math.max(0, slope) * (batchSize - b.batchSize);
   const straight = a.executionNs + slope * (batchSize - a.batchSize);
   if (batchSize >= first.batchSize) return straight;
-  // Fewer samples never take longer, nor less than their share, although extrapolation through two noisy points may give either.
+  // Fewer samples never take longer, nor less than their share, although extrapolation through two
+  // noisy points may give either.
   return Math.min(first.executionNs, Math.max(straight, (first.executionNs * batchSize) / first.batchSize));
 }
 

@@ -1,7 +1,10 @@
 import { seededRandom } from '../base/random.ts';
 import { spreadOf } from './service-law.ts';
 
-/** The number of factors of a sequence that are kept; a simulation that needs more draws the rest itself. */
+/**
+ * The number of factors of a sequence that are kept; a simulation that needs more draws the rest
+ * itself.
+ */
 const MAX_KEPT = 2 ** 14;
 /** The number of sequences that are kept: those of the tried spreads, for some seeds. */
 const MAX_SEQUENCES = 32;
@@ -9,8 +12,9 @@ const MAX_SEQUENCES = 32;
 const sequences = new Map<string, Sequence>();
 
 /**
- * Returns the generator `spreadOf(cv, seededRandom(seed))`. Most simulations have the same few seeds and spreads, and share the drawn factors:
- * drawing a factor takes as long as the rest of an execution.
+ * Returns the generator `spreadOf(cv, seededRandom(seed))`. Most simulations have the same few
+ * seeds and spreads, and share the drawn factors: drawing a factor takes as long as the rest of an
+ * execution.
  */
 export function sharedSpread(cv: number, seed: number): () => number {
   if (cv === 0) return () => 1;

@@ -11,24 +11,32 @@ import { ArrivalStream, checkTraffic, isRandom, MAX_REQUESTS, type Traffic } fro
 export type SimulationOptions = {
   /** Requests to answer before counting begins. */
   readonly warmUpRequests: number;
-  /** Requests to simulate after the warm-up in a closed loop or at a rate; open traffic is served to its end. */
+  /**
+   * Requests to simulate after the warm-up in a closed loop or at a rate; open traffic is served to
+   * its end.
+   */
   readonly requests: number;
   readonly seed: number;
 };
 
-/** Rounds of all requests in flight that an estimate of a rate needs: fewer end within a few large batches, possibly in the middle of one. */
+/**
+ * Rounds of all requests in flight that an estimate of a rate needs: fewer end within a few large
+ * batches, possibly in the middle of one.
+ */
 const ROUNDS = 6;
 
-/** Returns the number of requests of a closed loop to count: `least`, or more with many in flight. */
+/**
+ * Returns the number of requests of a closed loop to count: `least`, or more with many in flight.
+ */
 export const enoughRequests = (least: number, concurrency: number): number => Math.max(least, ROUNDS * concurrency);
 
 /** Heap subject of a planned wake-up; any other subject is the instance whose execution ends. */
 const WAKE = -1;
 
 /**
- * Simulates a server with the policy and the service law under the traffic, in virtual time.
- * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for impossible ones,
- * also when nothing is left to count after the warm-up.
+ * Simulates a server with the policy and the service law under the traffic, in virtual time. The
+ * same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for
+ * impossible ones, also when nothing is left to count after the warm-up.
  */
 export function simulate(
   policy: BatcherPolicy,
@@ -69,7 +77,10 @@ class Run {
     this.#model.isCounting = this.#clients.isCounting;
   }
 
-  /** Handles the next event; returns false at the end of the simulation. Of simultaneous events, arrivals come first. */
+  /**
+   * Handles the next event; returns false at the end of the simulation. Of simultaneous events,
+   * arrivals come first.
+   */
   step(): boolean {
     const arrivalNs = Math.max(this.#arrivals.nextNs, this.#frontEndFreeNs) + this.#frontEndNs;
     const eventNs = this.#events.nextNs;
@@ -133,7 +144,9 @@ class Run {
   }
 }
 
-/** Returns the number of requests to send, and the number of counted ones that ends the simulation. */
+/**
+ * Returns the number of requests to send, and the number of counted ones that ends the simulation.
+ */
 function extent(
   traffic: Traffic,
   { warmUpRequests, requests }: SimulationOptions,
@@ -141,7 +154,8 @@ function extent(
 ): { sent: number; counted: number } {
   if (traffic.kind === 'open') return { sent: traffic.arrivalsNs.length, counted: traffic.arrivalsNs.length };
   if (traffic.kind === 'rate') return { sent: Number.POSITIVE_INFINITY, counted: requests };
-  // Clients continue while the last counted requests are in progress; warm-up and count each end with a whole batch.
+  // Clients continue while the last counted requests are in progress; warm-up and count each end
+  // with a whole batch.
   return { sent: warmUpRequests + requests + traffic.concurrency + 2 * largestBatch, counted: requests };
 }
 

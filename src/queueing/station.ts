@@ -5,10 +5,12 @@ import { grown } from './ring.ts';
 import type { ServiceLaw } from './service-law.ts';
 
 /**
- * A model's batcher and instances in virtual time, and the execution of each instance. Its driver keeps the clock: after `arrive`, `complete` and
- * `wake` it calls `takeStarted` until that returns −1, and then reads `wakeToPlan`.
+ * A model's batcher and instances in virtual time, and the execution of each instance. Its driver
+ * keeps the clock: after `arrive`, `complete` and `wake` it calls `takeStarted` until that returns
+ * −1, and then reads `wakeToPlan`.
  *
- * Requests are numbered from 0 in the order of arrival. They are executed in that order, so a batch is a range of numbers.
+ * Requests are numbered from 0 in the order of arrival. They are executed in that order, so a batch
+ * is a range of numbers.
  */
 export class Station {
   /** The most instances that execute at once. */
@@ -16,7 +18,9 @@ export class Station {
   readonly law: ServiceLaw;
   /** Read-only: only the station reports events to it. */
   readonly batcher: Batcher;
-  /** By instance: the first request of its batch, the batch's requests and samples, and its start. */
+  /**
+   * By instance: the first request of its batch, the batch's requests and samples, and its start.
+   */
   readonly first: Int32Array;
   readonly count: Int32Array;
   readonly batchSize: Int32Array;
@@ -31,8 +35,8 @@ export class Station {
   #plannedWakeNs = Number.NaN;
 
   /**
-   * `spread`: draws a factor on the time of each execution. `expected`: requests to expect; more may come. Throws CONFIG_INVALID for a policy that
-   * Triton would refuse.
+   * `spread`: draws a factor on the time of each execution. `expected`: requests to expect; more
+   * may come. Throws CONFIG_INVALID for a policy that Triton would refuse.
    */
   constructor(policy: BatcherPolicy, law: ServiceLaw, spread: () => number, expected: number) {
     const { instances, devices = 1 } = policy;
@@ -49,7 +53,10 @@ export class Station {
     this.startNs = new Float64Array(this.instances);
   }
 
-  /** Takes a request and returns its number. Throws INPUT_INVALID when it has more samples than a batch may have. */
+  /**
+   * Takes a request and returns its number. Throws INPUT_INVALID when it has more samples than a
+   * batch may have.
+   */
   arrive(nowNs: number, samples: number): number {
     const request = this.#arrived++;
     if (request === this.queuedNs.length) this.queuedNs = grown(this.queuedNs);
@@ -58,7 +65,10 @@ export class Station {
     return request;
   }
 
-  /** Returns the next instance that has started an execution at this very moment; −1 if there are no more. */
+  /**
+   * Returns the next instance that has started an execution at this very moment; −1 if there are no
+   * more.
+   */
   takeStarted(nowNs: number): number {
     const started = this.batcher.takeStarted();
     if (started === undefined) return -1;
@@ -71,7 +81,10 @@ export class Station {
     return instance;
   }
 
-  /** Draws the time of the execution that has just started on the instance, with `running` instances busy, itself included. */
+  /**
+   * Draws the time of the execution that has just started on the instance, with `running` instances
+   * busy, itself included.
+   */
   drawExecutionNs(instance: number, running: number): number {
     return this.#times.executionNs(this.batchSize[instance] as number, this.besides(running)) * this.#spread();
   }
@@ -86,7 +99,10 @@ export class Station {
     this.batcher.complete(nowNs, instance);
   }
 
-  /** Returns when to call `wake`; Infinity if it need not be called, or if the call is planned already. */
+  /**
+   * Returns when to call `wake`; Infinity if it need not be called, or if the call is planned
+   * already.
+   */
   wakeToPlan(): number {
     const wakeNs = this.batcher.nextWakeNs;
     if (wakeNs === Number.POSITIVE_INFINITY || wakeNs === this.#plannedWakeNs) return Number.POSITIVE_INFINITY;

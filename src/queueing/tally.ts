@@ -28,7 +28,10 @@ export interface ModelFigures {
   readonly computeNs: number;
   /** Executions by batch size: the index is the size. */
   readonly executions: Uint32Array;
-  /** Time of all executions by batch size, as `executions`, in nanoseconds; calls of a BLS model included. */
+  /**
+   * Time of all executions by batch size, as `executions`, in nanoseconds; calls of a BLS model
+   * included.
+   */
   readonly executionNs: Float64Array;
   /** Samples per execution. */
   readonly meanBatchSize: number;
@@ -40,8 +43,9 @@ export interface ModelFigures {
 export interface Simulation extends ClientFigures, ModelFigures {}
 
 /**
- * Counts the requests of clients that are answered after a warm-up. The counted part begins and ends with the end of an execution, and the requests
- * of an execution are counted together: a part of a large batch would bias the throughput.
+ * Counts the requests of clients that are answered after a warm-up. The counted part begins and
+ * ends with the end of an execution, and the requests of an execution are counted together: a part
+ * of a large batch would bias the throughput.
  */
 export class ClientTally {
   readonly #requests: number;
@@ -53,7 +57,10 @@ export class ClientTally {
   #beginNs = 0;
   #endNs = 0;
 
-  /** `warmUpRequests`: Infinity until `endWarmUp`. `together`: the initial capacity for requests that are answered together. */
+  /**
+   * `warmUpRequests`: Infinity until `endWarmUp`. `together`: the initial capacity for requests
+   * that are answered together.
+   */
   constructor(warmUpRequests: number, requests: number, roundTripNs: number, together: number) {
     this.#latencies = new Float64Array(requests + together);
     this.#requests = requests;
@@ -161,7 +168,10 @@ export class ModelTally {
     this.#computeNs += nowNs - startNs;
   }
 
-  /** Counts an execution that took this long and its requests, after `served` was called for each of them. */
+  /**
+   * Counts an execution that took this long and its requests, after `served` was called for each of
+   * them.
+   */
   executed(batchSize: number, requests: number, ns: number): void {
     if (!this.isCounting) return;
     this.#executionNs[batchSize] = (this.#executionNs[batchSize] as number) + ns;

@@ -31,7 +31,9 @@ export type Traffic =
     }
   | {
       readonly kind: 'rate';
-      /** Requests per second that reach the server throughout the simulation, whatever the replies. */
+      /**
+       * Requests per second that reach the server throughout the simulation, whatever the replies.
+       */
       readonly perSecond: number;
       /** Gaps between them: constant, or exponential. */
       readonly distribution: 'constant' | 'poisson';
@@ -65,7 +67,10 @@ export class ArrivalStream {
   #taken = 0;
   #sent = 0;
 
-  /** `most`: the most requests that a closed loop sends; Infinity for no end. `random`: used for a ramp, jitter and Poisson. */
+  /**
+   * `most`: the most requests that a closed loop sends; Infinity for no end. `random`: used for a
+   * ramp, jitter and Poisson.
+   */
   constructor(traffic: Traffic, most: number, random: Random) {
     this.#random = random;
     if (traffic.kind === 'open') {

@@ -5,7 +5,10 @@ import type { CandidateShape } from '../space/types.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 
-/** The names of measured configs in a row of Model Analyzer's tables. One cell holds the values of several models. */
+/**
+ * The names of measured configs in a row of Model Analyzer's tables. One cell holds the values of
+ * several models.
+ */
 export interface AnalyzerNames {
   /** `MODEL`; `a,b` for models that clients send to side by side. */
   readonly model: string;
@@ -17,8 +20,9 @@ export interface AnalyzerNames {
 }
 
 /**
- * Returns the names for a study. Trial N's candidate is `MODEL_config_N`, the original config `MODEL_config_default`. A pipeline's is
- * `MODEL_config_N: a_config_2,b_config_default`, where each part has the number of the first trial that used it.
+ * Returns the names for a study. Trial N's candidate is `MODEL_config_N`, the original config
+ * `MODEL_config_default`. A pipeline's is `MODEL_config_N: a_config_2,b_config_default`, where each
+ * part has the number of the first trial that used it.
  */
 export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 'trials'>): AnalyzerNames {
   const { topology, model } = started;
@@ -69,7 +73,10 @@ function partKey(stage: string, { shape }: Trial['candidate']): string {
   return canonicalJson([stage, rest, batching, policy.maxBatchSize, groups.map(({ place, count }) => [place, count])]);
 }
 
-/** Returns the instance groups as Model Analyzer writes them: `2:GPU`, or `2:GPU + 1:CPU` for groups of several kinds. */
+/**
+ * Returns the instance groups as Model Analyzer writes them: `2:GPU`, or `2:GPU + 1:CPU` for groups
+ * of several kinds.
+ */
 function instanceGroups({ groups, policy }: CandidateShape): string {
   const counts = new Map<string, number>();
   for (const { device, count } of groups.length > 0 ? groups : [{ device: 'auto', count: policy.instances }]) {

@@ -4,8 +4,9 @@ import type { OutputTensor } from '../loadgen/types.ts';
 const texts = new WeakMap<readonly OutputTensor[], string>();
 
 /**
- * Returns the JSON text of an object with each tensor's values: a flat list, or the value alone if there is only one. Values without a JSON form
- * (16-bit floats, NaN, strings that are not UTF-8) become null. Requests that are sent repeatedly share the same list of tensors, whose text is made
+ * Returns the JSON text of an object with each tensor's values: a flat list, or the value alone if
+ * there is only one. Values without a JSON form (16-bit floats, NaN, strings that are not UTF-8)
+ * become null. Requests that are sent repeatedly share the same list of tensors, whose text is made
  * once.
  */
 export function exportedTensors(tensors: readonly OutputTensor[]): string {

@@ -20,10 +20,12 @@ interface Row {
 const BYTES_PER_MB = 1e6;
 
 /**
- * Returns the study as the three tables of Model Analyzer 1.58, under the names of its files: the same columns in the same order, the same units,
- * and `\n` as the line end. The best config stands first, and within a config what meets the goal. `MODEL_config_N` is trial N,
- * `MODEL_config_default` the original config; several models' values stand in one cell (`analyzerNames`). Two things differ: figures have up to three decimals where Model Analyzer has one, and the cell of a
- * figure that was not measured is empty, such as those of the server alone.
+ * Returns the study as the three tables of Model Analyzer 1.58, under the names of its files: the
+ * same columns in the same order, the same units, and `\n` as the line end. The best config stands
+ * first, and within a config what meets the goal. `MODEL_config_N` is trial N,
+ * `MODEL_config_default` the original config; several models' values stand in one cell
+ * (`analyzerNames`). Two things differ: figures have up to three decimals where Model Analyzer has
+ * one, and the cell of a figure that was not measured is empty, such as those of the server alone.
  */
 export function analyzerTables(state: StudyState): readonly Table[] {
   const rows = rowsOf(state);
@@ -90,7 +92,10 @@ const worst: Assessment = {
 const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
   missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
 
-/** Returns the total, followed in brackets by the figures of models that are sent requests side by side: `421, [184.5,236.5]`. */
+/**
+ * Returns the total, followed in brackets by the figures of models that are sent requests side by
+ * side: `421, [184.5,236.5]`.
+ */
 function withFronts(measurement: Measurement, of: (figures: Figures) => number): Cell {
   const whole = rounded(of(measurement));
   if (!measurement.fronts) return whole;

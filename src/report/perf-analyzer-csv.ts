@@ -24,8 +24,9 @@ const serverUs = (report: LevelReport, of: (server: ServerReport) => number): st
   report.server === null ? '0' : whole(of(report.server));
 
 /**
- * Returns the levels in perf_analyzer's columns, the lowest throughput first, with times in whole microseconds. Like perf_analyzer, leaves out
- * columns without any values (server statistics, a response cache). The models of an ensemble, and those that a model calls, have extra columns at
+ * Returns the levels in perf_analyzer's columns, the lowest throughput first, with times in whole
+ * microseconds. Like perf_analyzer, leaves out columns without any values (server statistics, a
+ * response cache). The models of an ensemble, and those that a model calls, have extra columns at
  * the end, which perf_analyzer does not have.
  */
 export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOptions): string {
@@ -62,7 +63,10 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
   ];
 }
 
-/** Returns the figures of a language model, in the units of the other columns, without those that no level has. */
+/**
+ * Returns the figures of a language model, in the units of the other columns, without those that no
+ * level has.
+ */
 function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
   const all = reports.flatMap(({ measurement }) => measurement.tokens ?? []);
   if (all.length === 0) return [];
@@ -90,7 +94,10 @@ function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
   ];
 }
 
-/** Returns goodput, unless a token column has it, and the figures of each request class, in the units of the other columns. */
+/**
+ * Returns goodput, unless a token column has it, and the figures of each request class, in the
+ * units of the other columns.
+ */
 function classColumns(reports: readonly LevelReport[]): readonly Column[] {
   const isTold = reports.some(({ measurement }) => measurement.goodput && !measurement.tokens);
   const names = [...new Set(reports.flatMap(({ measurement }) => measurement.classes ?? []).map(({ name }) => name))];

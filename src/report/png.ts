@@ -7,7 +7,10 @@ export type PngRenderer = (svg: string) => Uint8Array;
 const ZOOM = 2;
 const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
 
-/** Errors: UNSUPPORTED if the library has no build for this machine, or if there is no font, because all text would be missing. */
+/**
+ * Errors: UNSUPPORTED if the library has no build for this machine, or if there is no font, because
+ * all text would be missing.
+ */
 export async function pngRenderer(): Promise<PngRenderer> {
   const { Resvg } = await import('@resvg/resvg-js').catch((error: unknown) => {
     throw new TrituneError('UNSUPPORTED', `cannot write PNG files: ${messageOf(error)}`, 'use the SVG files', {

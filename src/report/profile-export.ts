@@ -19,8 +19,9 @@ export interface ExportedRequest {
 const PIECE_CHARS = 64 * 1024;
 
 /**
- * The profile-export file that GenAI-Perf reads. It is written as requests end, so its size does not matter. It holds every request of a level,
- * including warm-up and unstable windows. `epochNs`: nanoseconds from 1970 to the monotonic clock's 0.
+ * The profile-export file that GenAI-Perf reads. It is written as requests end, so its size does
+ * not matter. It holds every request of a level, including warm-up and unstable windows. `epochNs`:
+ * nanoseconds from 1970 to the monotonic clock's 0.
  */
 export class ProfileExport {
   readonly #file: WriteStream;

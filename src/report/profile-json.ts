@@ -21,7 +21,10 @@ export interface ProfileHead {
   readonly commandLine: readonly string[];
 }
 
-/** Returns one level: whether it was within the limit, and the whole measurement. Latencies in milliseconds. */
+/**
+ * Returns one level: whether it was within the limit, and the whole measurement. Latencies in
+ * milliseconds.
+ */
 export function levelJson({ measurement, isWithinLimit }: LevelReport): object {
   return { withinLatencyThreshold: isWithinLimit, ...measurement };
 }

@@ -23,8 +23,9 @@ import { whatIfSection } from './page/what-if-section.ts';
 import { workloadsSection } from './page/workloads-section.ts';
 
 /**
- * Returns the study as one self-contained page, finished or not. The page loads nothing, suits light, dark and paper, and is readable without its
- * script. The same journal always gives the same page.
+ * Returns the study as one self-contained page, finished or not. The page loads nothing, suits
+ * light, dark and paper, and is readable without its script. The same journal always gives the same
+ * page.
  */
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;

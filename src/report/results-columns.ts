@@ -60,7 +60,10 @@ function meanBatch({ server }: Measurement): Cell {
   return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
 }
 
-/** Columns added after the first release, placed after the reason of a failure. `load_batch` is empty if the study does not vary it. */
+/**
+ * Columns added after the first release, placed after the reason of a failure. `load_batch` is
+ * empty if the study does not vary it.
+ */
 export const laterColumns: readonly CircumstanceColumn[] = [
   {
     name: 'client_send_us',
@@ -80,8 +83,9 @@ const stageColumns = ['requests', 'mean_batch'];
 const frontColumns = ['load_value', 'stable', ...stageColumns];
 
 /**
- * Returns the columns of models that are tuned together, after all others, as `COLUMN@MODEL`: for each of several fronts, what its clients see; for
- * every model, the server's split of its time. Empty for a single model.
+ * Returns the columns of models that are tuned together, after all others, as `COLUMN@MODEL`: for
+ * each of several fronts, what its clients see; for every model, the server's split of its time.
+ * Empty for a single model.
  */
 export function modelColumns(topology: Topology | undefined, metrics: Metrics): readonly MeasurementColumn[] {
   if (!topology) return [];
@@ -110,7 +114,10 @@ export function modelColumns(topology: Topology | undefined, metrics: Metrics): 
 /** Metrics that the server reports for a model inside a pipeline. */
 const OF_STAGES = ['queue-time', 'compute-time'];
 
-/** The order of columns, which scripts rely on. Names are never moved or removed; new ones go to `laterColumns`. */
+/**
+ * The order of columns, which scripts rely on. Names are never moved or removed; new ones go to
+ * `laterColumns`.
+ */
 const order: readonly string[] = [
   ...['load_mode', 'load_value'],
   ...['throughput_infer_per_s', 'throughput_low', 'throughput_high'],
@@ -123,6 +130,9 @@ const order: readonly string[] = [
   ...['scheduled_latency_p50_ms', 'scheduled_latency_p99_ms'],
 ];
 
-/** Returns the fixed columns in order, with the metrics among `columns`. A column without a metric stays and is empty. */
+/**
+ * Returns the fixed columns in order, with the metrics among `columns`. A column without a metric
+ * stays and is empty.
+ */
 export const fixedColumns = (columns: readonly MetricColumn[]): readonly MeasurementColumn[] =>
   order.map((name) => [...circumstances, ...columns].find((each) => each.name === name) ?? { name, read: () => null });

@@ -27,9 +27,10 @@ export const failureColumns = [
 ] as const;
 
 /**
- * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial. The
- * columns are the same in every run, except for parameters and for language models. The user's own metrics come at the end, followed by those of the
- * models that are tuned together.
+ * Returns a table with a row for every measurement of every trial, those of the final after those
+ * of the search, and for every failed trial. The columns are the same in every run, except for
+ * parameters and for language models. The user's own metrics come at the end, followed by those of
+ * the models that are tuned together.
  */
 export function resultsCsv(
   { trials, finals }: Pick<StudyState, 'trials' | 'finals'>,
@@ -65,7 +66,9 @@ export function resultsCsv(
   return csvText([header, ...rows]);
 }
 
-/** Returns the points of the Pareto front, by rising throughput, with the columns of `resultsCsv`. */
+/**
+ * Returns the points of the Pareto front, by rising throughput, with the columns of `resultsCsv`.
+ */
 export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics, topology?: Topology): string {
   const parameters = parametersOf(front.map(({ trial }) => trial));
   const all = front.map(({ measurement }) => measurement);
@@ -79,7 +82,10 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
   return csvText([header, ...rows]);
 }
 
-/** Returns the fixed columns, and those of the other metrics and of the models that are tuned together. */
+/**
+ * Returns the fixed columns, and those of the other metrics and of the models that are tuned
+ * together.
+ */
 function columnsFor(
   metrics: Metrics,
   among: readonly Measurement[],

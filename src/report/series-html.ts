@@ -6,7 +6,10 @@ import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
 import { type Cell, table } from './page/table.ts';
 
-/** Returns the models of a series on one page, ranked by throughput, each with a link to its own report. */
+/**
+ * Returns the models of a series on one page, ranked by throughput, each with a link to its own
+ * report.
+ */
 export function seriesHtml({ models, ranking }: SeriesSummary): string {
   const others = models.filter(({ model }) => !ranking.some((ranked) => ranked.model === model));
   return html`<!doctype html>

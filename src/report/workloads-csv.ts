@@ -7,8 +7,9 @@ import type { StudyState } from '../study/records/state.ts';
 import { type Cell, csvText } from './csv.ts';
 
 /**
- * Returns a table with a row for every measurement under every workload, those of the final after those of the search; null if a study does not have
- * several workloads. `level` is the study's, `load_value` the workload's own rate.
+ * Returns a table with a row for every measurement under every workload, those of the final after
+ * those of the search; null if a study does not have several workloads. `level` is the study's,
+ * `load_value` the workload's own rate.
  */
 export function workloadsCsv(state: StudyState): string | null {
   const { trials, finals, goal, started } = state;

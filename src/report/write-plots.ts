@@ -9,8 +9,9 @@ import { chartTitle } from './page/titles.ts';
 import { pngRenderer } from './png.ts';
 
 /**
- * Writes the study's charts with their titles into `plots/` of its directory, as SVG first and then as PNG. Resolves to their paths; empty if nothing was measured.
- * Errors: OUTPUT_UNWRITABLE, UNSUPPORTED if PNGs cannot be made.
+ * Writes the study's charts with their titles into `plots/` of its directory, as SVG first and then
+ * as PNG. Resolves to their paths; empty if nothing was measured. Errors: OUTPUT_UNWRITABLE,
+ * UNSUPPORTED if PNGs cannot be made.
  */
 export async function writePlots(state: StudyState, directory: string): Promise<readonly string[]> {
   const explanation = explainBest(state);

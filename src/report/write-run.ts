@@ -18,7 +18,10 @@ export interface WrittenRun {
   readonly started: StudyStarted;
   /** The files of the best candidate, relative to the directory `best`. */
   readonly emitted: readonly string[];
-  /** Paths of the written files. `config`, the first file of the best candidate, is null if there is none. */
+  /**
+   * Paths of the written files. `config`, the first file of the best candidate, is null if there is
+   * none.
+   */
   readonly files: {
     readonly summary: string;
     readonly results: string;
@@ -31,9 +34,10 @@ export interface WrittenRun {
 }
 
 /**
- * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv, report.html, best/ with the
- * files to serve the best candidate unless that is the original config, and results/ with Model Analyzer's tables. `documentsOf`: returns a candidate's files, from its adapter.
- * Errors: OUTPUT_UNWRITABLE.
+ * Writes the study's documents into its directory, each whole or not at all: summary.json,
+ * results.csv, pareto.csv, report.html, best/ with the files to serve the best candidate unless
+ * that is the original config, and results/ with Model Analyzer's tables. `documentsOf`: returns a
+ * candidate's files, from its adapter. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
@@ -65,7 +69,10 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
   return { summary, started: state.started, emitted, files };
 }
 
-/** Removes what an earlier best left in its folder, because that is copied as a whole, and the folder if nothing stays. */
+/**
+ * Removes what an earlier best left in its folder, because that is copied as a whole, and the
+ * folder if nothing stays.
+ */
 async function removeOthers(directory: string, emitted: readonly string[]): Promise<void> {
   if (emitted.length === 0) return removeIn(directory, ['best']);
   const entries = await listIn(directory, ['best']);
@@ -85,7 +92,10 @@ type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
 /** Lists the files that a config needs but that are on another machine, or gone. */
 const MISSING_FILE = 'missing-files.txt';
 
-/** Writes a candidate's files into a folder of the run's directory. Returns the path of the first; null if there are none. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Writes a candidate's files into a folder of the run's directory. Returns the path of the first;
+ * null if there are none. Errors: OUTPUT_UNWRITABLE.
+ */
 export async function writeEmitted(
   directory: string,
   folder: string,
@@ -113,7 +123,10 @@ export async function writeEmitted(
 const NOT_THERE = 'is not there';
 const NOT_READ = 'only the journal names: copy it yourself if you trust it';
 
-/** Copies the file, or finds an earlier copy; one of another content is of another candidate, and is removed. */
+/**
+ * Copies the file, or finds an earlier copy; one of another content is of another candidate, and is
+ * removed.
+ */
 async function isThere(
   directory: string,
   names: readonly string[],

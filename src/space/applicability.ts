@@ -4,9 +4,10 @@ import { deviceOf } from './subject.ts';
 import type { ConfigPath } from './types.ts';
 
 /**
- * Returns why the field must not be set on a model with this base config; undefined if it may be. The server would refuse it (two schedulers, GPUs
- * for CPU instances), or the model would lose its batch dimension or gain an impossible one (docs/search-spaces.md). `choosesKind`: the space itself
- * sets where instances run, so the base config does not decide.
+ * Returns why the field must not be set on a model with this base config; undefined if it may be.
+ * The server would refuse it (two schedulers, GPUs for CPU instances), or the model would lose its
+ * batch dimension or gain an impossible one (docs/search-spaces.md). `choosesKind`: the space
+ * itself sets where instances run, so the base config does not decide.
  */
 export function inapplicable(path: ConfigPath, base: ModelConfig, choosesKind: boolean): string | undefined {
   const text = formatPath(path);

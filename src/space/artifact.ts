@@ -7,7 +7,10 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 export interface Artifact {
   /** The variant's name in the search space. */
   readonly variant: string;
-  /** The SHA-256 of everything that its files depend on, in hexadecimal: equal for equal content in any folder. */
+  /**
+   * The SHA-256 of everything that its files depend on, in hexadecimal: equal for equal content in
+   * any folder.
+   */
   readonly digest: string;
   /** Local files by their place in the model's directory, such as `1/model.onnx`. */
   readonly files: { readonly [place: string]: LocalFile };
@@ -36,13 +39,17 @@ export interface BuildRecipe {
   readonly timeoutSeconds: number;
   /** The expected duration; 0 if its outcome is in the cache. */
   readonly seconds: number;
-  /** Places in the model's directory, each with its file in the output directory; null to keep all as they lie. */
+  /**
+   * Places in the model's directory, each with its file in the output directory; null to keep all
+   * as they lie.
+   */
   readonly outputs: Readonly<Record<string, string>> | null;
 }
 
 /**
- * The config's parameter that names the uploaded files. Triton (2.51) treats an upload with its current config as a change in place and drops the
- * files. With this parameter other files have another config, and a config read back shows which files are served.
+ * The config's parameter that names the uploaded files. Triton (2.51) treats an upload with its
+ * current config as a change in place and drops the files. With this parameter other files have
+ * another config, and a config read back shows which files are served.
  */
 export const MARK = 'tritune_variant';
 
@@ -65,7 +72,9 @@ const artifactForm = z.object({
     .optional(),
 });
 
-/** Does the same for a candidate of a journal. Errors: JOURNAL_INVALID for files in another form. */
+/**
+ * Does the same for a candidate of a journal. Errors: JOURNAL_INVALID for files in another form.
+ */
 export function checkedArtifactOf(candidate: { readonly value: JsonObject }): Artifact | undefined {
   const artifact = artifactOf(candidate);
   if (artifact === undefined) return undefined;

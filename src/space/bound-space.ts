@@ -37,12 +37,16 @@ export interface Setting {
   readonly obstacle: string;
 }
 
-/** Samplers build thousands of candidates of one space and one base; neither ever changes. By space, config, and other configs. */
+/**
+ * Samplers build thousands of candidates of one space and one base; neither ever changes. By space,
+ * config, and other configs.
+ */
 const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>>();
 
 /**
- * Leaves out of the space what must not be set on this base, an original candidate: on its config, and on those of its other models if a parameter
- * chooses one. Errors: CONFIG_INVALID for a wrong base config.
+ * Leaves out of the space what must not be set on this base, an original candidate: on its config,
+ * and on those of its other models if a parameter chooses one. Errors: CONFIG_INVALID for a wrong
+ * base config.
  */
 export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): BoundSpace {
   const others = otherConfigsOf(base);
@@ -93,7 +97,10 @@ function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs)
 const choosesModel = ({ parameter: { cases } }: Pick<Setting, 'parameter'>): boolean =>
   cases.some(({ options }) => options.some(({ model }) => model !== undefined));
 
-/** Returns the binding to the model that the assignment chooses, or to the base's own model if it chooses none. */
+/**
+ * Returns the binding to the model that the assignment chooses, or to the base's own model if it
+ * chooses none.
+ */
 export function boundTo(bound: BoundSpace, assignment: Assignment): BoundSpace {
   for (const [name, byValue] of bound.others) {
     const chosen = Object.hasOwn(assignment, name) ? byValue.get(assignment[name] as ParameterValue) : undefined;

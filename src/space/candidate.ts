@@ -15,8 +15,9 @@ import { optionsIn, sceneOf } from './options.ts';
 import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 
 /**
- * Returns the base config with the assignment's values, or why that is no legal config. A parameter without a value keeps the base config's own; the
- * empty assignment is the base config and always legal. The base config is not changed.
+ * Returns the base config with the assignment's values, or why that is no legal config. A parameter
+ * without a value keeps the base config's own; the empty assignment is the base config and always
+ * legal. The base config is not changed.
  */
 export function buildCandidate(space: SearchSpace, base: Candidate, assignment: Assignment): CandidateOutcome {
   return buildBound(bindSpace(space, base), assignment);
@@ -55,7 +56,10 @@ export function configOf(space: BoundSpace, assignment: Assignment): Built {
   return { ...written, ...(artifact && { artifact }) };
 }
 
-/** Returns the option of each assigned parameter in the space's order, or why the assignment does not fit the space. */
+/**
+ * Returns the option of each assigned parameter in the space's order, or why the assignment does
+ * not fit the space.
+ */
 function chosenOptions(bound: BoundSpace, assignment: Assignment): ParameterOption[] | string {
   const stranger = Object.keys(assignment).find((name) => !bound.byName.has(name));
   if (stranger !== undefined) {
@@ -89,7 +93,10 @@ function whyNot(setting: BoundSpace['settings'][number]): string {
   return `it needs that ${setting.cases.map(({ when }) => describeCondition(when)).join(' or ')}`;
 }
 
-/** Returns the config with the values, normalised so that equal configs are equal; or why there is none. */
+/**
+ * Returns the config with the values, normalised so that equal configs are equal; or why there is
+ * none.
+ */
 function writtenInto(base: ModelConfig, writes: readonly FieldWrite[]): Built {
   const written = applyWrites(base, writes);
   if ('reason' in written) return written;
@@ -101,7 +108,10 @@ function writtenInto(base: ModelConfig, writes: readonly FieldWrite[]): Built {
   }
 }
 
-/** Returns a fault by Triton's rules that the base config, which the server has accepted, does not have. */
+/**
+ * Returns a fault by Triton's rules that the base config, which the server has accepted, does not
+ * have.
+ */
 function newFault(bound: BoundSpace, config: ModelConfig): string | undefined {
   const fault = tritonFaults(config).find((text) => !bound.baseFaults.has(text));
   return fault === undefined ? undefined : `Triton would refuse it: ${fault}`;

@@ -4,7 +4,10 @@ import { assignments } from './enumerate.ts';
 import { VARIANT } from './source/variants.ts';
 import type { Candidate, SearchSpace } from './types.ts';
 
-/** Errors: SPACE_INVALID for a variant without a legal candidate on this base config: it would never be tried. */
+/**
+ * Errors: SPACE_INVALID for a variant without a legal candidate on this base config: it would never
+ * be tried.
+ */
 export function checkVariants(space: SearchSpace, base: Candidate): void {
   const variants = space.parameters.find(({ name }) => name === VARIANT)?.cases[0]?.options ?? [];
   for (const { value } of variants) {

@@ -6,8 +6,9 @@ import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /**
- * Returns the wanted values if their parameter applies and may have them; every other parameter that applies gets a random one of its values. null
- * if the narrowing leaves a parameter no value. The space's rules may still forbid the result: `buildCandidate` checks them.
+ * Returns the wanted values if their parameter applies and may have them; every other parameter
+ * that applies gets a random one of its values. null if the narrowing leaves a parameter no value.
+ * The space's rules may still forbid the result: `buildCandidate` checks them.
  */
 export function completeAssignment(
   space: SearchSpace,

@@ -5,7 +5,10 @@ import { always, describeCondition } from './expressions/condition.ts';
 import { modelConfigOf } from './model-configs.ts';
 import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.ts';
 
-/** Returns the space in lines for a terminal; with a base config also how many assignments are legal on it. */
+/**
+ * Returns the space in lines for a terminal; with a base config also how many assignments are legal
+ * on it.
+ */
 export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
@@ -27,7 +30,10 @@ export function describeRules(title: string, { rules, limits }: Pick<SearchSpace
   ];
 }
 
-/** Returns the names of the parameters with values for this model whose change takes a long load, such as an engine build. */
+/**
+ * Returns the names of the parameters with values for this model whose change takes a long load,
+ * such as an engine build.
+ */
 export function expensiveParameters(space: SearchSpace, base: Candidate): string[] {
   return bindSpace(space, base)
     .settings.filter(({ parameter, cases }) => {

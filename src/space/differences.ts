@@ -15,8 +15,9 @@ export type Difference = ConfigDifference;
 const MADE_UP = /^instance_group\[\d+\]\.name$/;
 
 /**
- * Returns the differences between two candidates in readable form, field by field in alphabetical order; with the models' names if there are
- * several. If only one candidate sets a model, all of its fields are differences.
+ * Returns the differences between two candidates in readable form, field by field in alphabetical
+ * order; with the models' names if there are several. If only one candidate sets a model, all of
+ * its fields are differences.
  */
 export function differencesOf(
   before: Pick<Candidate, 'value'>,
@@ -36,7 +37,8 @@ export function differencesOf(
       lookUp(a, model) ?? lookUp(otherConfigsOf(before), model),
       lookUp(b, model) ?? lookUp(otherConfigsOf(after), model),
     ];
-    // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is unchanged.
+    // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is
+    // unchanged.
     if (!(own && other) && composingModels(own ?? other ?? {}).length > 0) return [];
     const found = differencesOfModel(own ?? {}, other ?? {});
     return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
@@ -47,14 +49,20 @@ export function differencesOf(
 const differencesOfModel = (before: ModelConfig, after: ModelConfig): readonly Difference[] =>
   compareConfigs(withoutMark(before), withoutMark(after)).filter(({ path }) => !MADE_UP.test(path));
 
-/** Returns the difference if the two are served from different files: `variant`, with a description of each. */
+/**
+ * Returns the difference if the two are served from different files: `variant`, with a description
+ * of each.
+ */
 function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate, 'value'>): Difference[] {
   const [a, b] = [artifactOf(before), artifactOf(after)];
   if (a?.digest === b?.digest) return [];
   return [{ path: 'variant', ...(a && { before: describeArtifact(a) }), ...(b && { after: describeArtifact(b) }) }];
 }
 
-/** Returns the differences of an engine's settings by name; undefined for candidates of servers without such settings. */
+/**
+ * Returns the differences of an engine's settings by name; undefined for candidates of servers
+ * without such settings.
+ */
 function settingsDifferences(
   before: Pick<Candidate, 'value'>,
   after: Pick<Candidate, 'value'>,

@@ -9,20 +9,27 @@ import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types
 /** The most combinations up to which a space is counted. */
 export const countLimit = 50_000;
 const drawLimit = 20_000;
-/** Samplers list a space, then draw from it again and again; checking whether an assignment is legal requires building its config. */
+/**
+ * Samplers list a space, then draw from it again and again; checking whether an assignment is legal
+ * requires building its config.
+ */
 const MAX_KNOWN = 10_000;
 const legality = new WeakMap<BoundSpace, Map<string, boolean>>();
 
 /**
- * Yields every legal assignment that gives each parameter that applies a value, in a fixed order: the last parameter of the space varies fastest, so
- * that changes that the server makes in place are consecutive. Leaves out those that the narrowing rules out.
+ * Yields every legal assignment that gives each parameter that applies a value, in a fixed order:
+ * the last parameter of the space varies fastest, so that changes that the server makes in place
+ * are consecutive. Leaves out those that the narrowing rules out.
  */
 export function* assignments(space: SearchSpace, base: Candidate, narrowing: Narrowing = {}): Generator<Assignment> {
   const bound = bindSpace(space, base);
   for (const assignment of combinations(bound, narrowing)) if (isLegal(bound, assignment)) yield assignment;
 }
 
-/** Returns the number of assignments that are legal and not ruled out; Infinity if there are more than `limit` combinations to check. */
+/**
+ * Returns the number of assignments that are legal and not ruled out; Infinity if there are more
+ * than `limit` combinations to check.
+ */
 export function spaceSize(
   space: SearchSpace,
   base: Candidate,
@@ -41,9 +48,10 @@ export function spaceSize(
 }
 
 /**
- * Returns one legal assignment, each with the same chance. Parameters are drawn one by one. Assignments with fewer parameters would be too frequent
- * that way, so they are redrawn in proportion (rejection sampling). Leaves out those that the narrowing rules out. Errors: SPACE_INVALID when none
- * is found.
+ * Returns one legal assignment, each with the same chance. Parameters are drawn one by one.
+ * Assignments with fewer parameters would be too frequent that way, so they are redrawn in
+ * proportion (rejection sampling). Leaves out those that the narrowing rules out. Errors:
+ * SPACE_INVALID when none is found.
  */
 export function sampleAssignment(
   space: SearchSpace,
@@ -85,13 +93,17 @@ function* combinations(
     yield* combinations(bound, narrowing, from + 1, chosen);
     return;
   }
-  // A parameter that applies but has no value left is a dead end: it must not fall back to the base config's own.
+  // A parameter that applies but has no value left is a dead end: it must not fall back to the base
+  // config's own.
   for (const { value } of allowedOptions(narrowing, name, options)) {
     yield* combinations(bound, narrowing, from + 1, { ...chosen, [name]: value });
   }
 }
 
-/** Returns a draw in which each combination has the same chance, or undefined for a draw that does not count. */
+/**
+ * Returns a draw in which each combination has the same chance, or undefined for a draw that does
+ * not count.
+ */
 function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment | undefined {
   const chosen: Record<string, ParameterValue> = {};
   let keep = 1;
@@ -109,7 +121,10 @@ function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assig
   return keep === 1 || random.float() < keep ? chosen : undefined;
 }
 
-/** For spaces in which nearly every draw fails: one pass over all combinations, each legal one with the same chance. */
+/**
+ * For spaces in which nearly every draw fails: one pass over all combinations, each legal one with
+ * the same chance.
+ */
 function reservoirOf(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment {
   let kept: Assignment | undefined;
   let seen = 0;

@@ -4,8 +4,9 @@ import { configOf } from './candidate.ts';
 import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';
 
 /**
- * Returns the expected execution time of the candidate relative to one without any expectations in the space: the product of the expectations of its
- * values, or of the base config's own values if the candidate sets none. 1 without expectations.
+ * Returns the expected execution time of the candidate relative to one without any expectations in
+ * the space: the product of the expectations of its values, or of the base config's own values if
+ * the candidate sets none. 1 without expectations.
  */
 export function expectedTime(space: SearchSpace, base: Candidate, { assignment }: Candidate): number {
   const bound = boundTo(bindSpace(space, base), assignment);

@@ -1,8 +1,9 @@
 import type { CandidateShape } from './types.ts';
 
 /**
- * Returns the number of GPUs, or MIG slices, that a candidate uses: those that its instance groups name, each once; for a language model's engine
- * the number by its parallel sizes. A group that names none uses all visible ones (`visible`), and one on the CPU none. For models that are tuned
+ * Returns the number of GPUs, or MIG slices, that a candidate uses: those that its instance groups
+ * name, each once; for a language model's engine the number by its parallel sizes. A group that
+ * names none uses all visible ones (`visible`), and one on the CPU none. For models that are tuned
  * together: the GPUs of all. undefined if a group uses all GPUs and their number is unknown.
  */
 export function gpusOf(shape: CandidateShape, visible: number | undefined): number | undefined {

@@ -16,7 +16,10 @@ export const TRITON = 'triton';
 /** The value of a candidate for Triton: a set of model configs by the models' names. */
 export type ModelConfigs = { readonly [model: string]: ModelConfig };
 
-/** Returns the candidate of this one model config, served from these files; by default from the server's own. */
+/**
+ * Returns the candidate of this one model config, served from these files; by default from the
+ * server's own.
+ */
 export function candidateOf(config: ModelConfig, assignment: Assignment = {}, artifact?: Artifact): Candidate {
   return {
     fingerprint: fingerprintOf(config),
@@ -30,8 +33,9 @@ export function candidateOf(config: ModelConfig, assignment: Assignment = {}, ar
 }
 
 /**
- * Returns the server's candidate before the first change. Its value is the exact config, so that applying it needs no load; its fingerprint and
- * shape are those of the same config as a search builds it. `others`: the configs of other models of the study at that time; applying the original
+ * Returns the server's candidate before the first change. Its value is the exact config, so that
+ * applying it needs no load; its fingerprint and shape are those of the same config as a search
+ * builds it. `others`: the configs of other models of the study at that time; applying the original
  * leaves them as they are. Errors: CONFIG_INVALID for a wrong config.
  */
 export function originalOf(config: ModelConfig, others: ModelConfigs = {}): Candidate {
@@ -53,23 +57,32 @@ function fingerprintOf(config: ModelConfig): string {
     .slice(0, 12);
 }
 
-/** Returns a candidate's configs, model by model; none for a candidate of a server other than Triton. */
+/**
+ * Returns a candidate's configs, model by model; none for a candidate of a server other than
+ * Triton.
+ */
 export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.models) ? (value.models as ModelConfigs) : {};
 }
 
-/** Returns the configs of the models that a study may serve besides its original; none for a study of a single model. */
+/**
+ * Returns the configs of the models that a study may serve besides its original; none for a study
+ * of a single model.
+ */
 export function otherConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.others) ? (value.others as ModelConfigs) : NO_CONFIGS;
 }
 
-/** Returns the config of a candidate's only model, or of its first; the empty one if it has none. */
+/**
+ * Returns the config of a candidate's only model, or of its first; the empty one if it has none.
+ */
 export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
   Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
 
 /**
- * Returns the config of this model under a candidate, for clients' requests. For models that are tuned together: `otherwise` if the candidate leaves
- * it alone. For a single model: the config of the model that serves in its place.
+ * Returns the config of this model under a candidate, for clients' requests. For models that are
+ * tuned together: `otherwise` if the candidate leaves it alone. For a single model: the config of
+ * the model that serves in its place.
  */
 export function configOfModel(candidate: Candidate, model: string, otherwise?: ModelConfig): ModelConfig {
   if (!candidate.shape.members) return modelConfigOf(candidate);
@@ -81,8 +94,8 @@ const NO_CONFIG: ModelConfig = {};
 const NO_CONFIGS: ModelConfigs = {};
 
 /**
- * Returns a candidate's settings as one document for people and scripts: the config of its only model, an engine's settings, or else its whole
- * value.
+ * Returns a candidate's settings as one document for people and scripts: the config of its only
+ * model, an engine's settings, or else its whole value.
  */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   const [config, ...others] = Object.values(modelConfigsOf(candidate));
@@ -91,11 +104,16 @@ export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   return isJsonObject(engineSettings) ? engineSettings : candidate.value;
 }
 
-/** Returns the candidate's value at a path of its only model's config; undefined if there is none. */
+/**
+ * Returns the candidate's value at a path of its only model's config; undefined if there is none.
+ */
 export const fieldOf = (candidate: Candidate, path: ConfigPath): Json | undefined =>
   readPath(modelConfigOf(candidate) as Json, path);
 
-/** True if every part of the value that is read as a model config is one, so that its fields have the expected types. */
+/**
+ * True if every part of the value that is read as a model config is one, so that its fields have
+ * the expected types.
+ */
 export const isSound = (value: JsonObject): boolean =>
   [value.models, value.others].every((models) => !isJsonObject(models) || Object.values(models).every(isModelConfig));
 

@@ -3,8 +3,9 @@ import { buildBound } from './candidate.ts';
 import type { Candidate, CandidateShape, SearchSpace } from './types.ts';
 
 /**
- * Returns the most samples that a candidate of the space can execute at once: the largest legal batch times the most legal instances, each
- * considered separately; for a language model's engine the most sequences that it runs.
+ * Returns the most samples that a candidate of the space can execute at once: the largest legal
+ * batch times the most legal instances, each considered separately; for a language model's engine
+ * the most sequences that it runs.
  */
 export function mostPlaces(space: SearchSpace, base: Candidate): number {
   const shapes = allBindings(bindSpace(space, base)).flatMap((bound) =>

@@ -2,7 +2,10 @@ import { canonicalJson } from '../base/json.ts';
 import { lookUp } from '../base/look-up.ts';
 import type { Assignment, ParameterOption, ParameterValue } from './types.ts';
 
-/** The values that a person has ruled out of a search space, by parameter name; the empty one rules out nothing. */
+/**
+ * The values that a person has ruled out of a search space, by parameter name; the empty one rules
+ * out nothing.
+ */
 export type Narrowing = { readonly [parameter: string]: Restriction };
 
 /** `pinned`: whenever the parameter applies it has this value. `excluded`: it has none of these. */
@@ -30,7 +33,10 @@ export function allowedOptions(
   return options.filter(({ value }) => allows(narrowing, parameter, value));
 }
 
-/** Returns why the assignment must not be tried, or null. A parameter without a value in it rules nothing out. */
+/**
+ * Returns why the assignment must not be tried, or null. A parameter without a value in it rules
+ * nothing out.
+ */
 export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): string | null {
   const name = Object.keys(assignment).find((each) => !allows(narrowing, each, assignment[each] as ParameterValue));
   if (name === undefined) return null;
@@ -41,14 +47,20 @@ export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): strin
     : `${name}=${value} is excluded`;
 }
 
-/** Returns the narrowing with the parameter pinned to the value, or unpinned if it was pinned to exactly that. */
+/**
+ * Returns the narrowing with the parameter pinned to the value, or unpinned if it was pinned to
+ * exactly that.
+ */
 export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
   return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
 }
 
-/** Returns the narrowing with the value excluded, or allowed again if it was excluded. An exclusion replaces a pin. */
+/**
+ * Returns the narrowing with the value excluded, or allowed again if it was excluded. An exclusion
+ * replaces a pin.
+ */
 export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const before = now !== undefined && 'excluded' in now ? now.excluded : [];

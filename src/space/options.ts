@@ -8,7 +8,10 @@ import { knownKnob } from './source/known-knobs.ts';
 import { requirePath, type Scene } from './subject.ts';
 import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
 
-/** Returns the values that the parameter can take with the others as assigned; none if it does not apply. */
+/**
+ * Returns the values that the parameter can take with the others as assigned; none if it does not
+ * apply.
+ */
 export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
   const own = boundTo(bound, assignment);
   const setting = own.byName.get(name);
@@ -21,8 +24,9 @@ export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOpt
 }
 
 /**
- * Returns the scene of an assignment for conditions and rules. A parameter that applies but has no value of its own, or null, counts with the base
- * config's value; so does a short name that is no parameter of the space.
+ * Returns the scene of an assignment for conditions and rules. A parameter that applies but has no
+ * value of its own, or null, counts with the base config's value; so does a short name that is no
+ * parameter of the space.
  */
 export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
   const bound = boundTo(space, assignment);

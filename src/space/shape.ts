@@ -19,7 +19,9 @@ export function shapeOf(config: ModelConfig): CandidateShape {
   };
 }
 
-/** Returns the shape of a candidate of which only the settings are known, each of which may matter. */
+/**
+ * Returns the shape of a candidate of which only the settings are known, each of which may matter.
+ */
 export function plainShape(value: JsonObject): CandidateShape {
   const policy = {
     maxBatchSize: 0,
@@ -54,7 +56,10 @@ function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGr
   };
 }
 
-/** Returns the number of GPUs that the instances are spread over, if several are named and nothing runs elsewhere. */
+/**
+ * Returns the number of GPUs that the instances are spread over, if several are named and nothing
+ * runs elsewhere.
+ */
 function devicesOf(groups: readonly InstanceGroupShape[]): Pick<CandidateShape['policy'], 'devices'> {
   const devices = new Set(groups.flatMap(({ gpus }) => gpus ?? [])).size;
   return devices > 1 && groups.every(({ gpus }) => gpus !== undefined) ? { devices } : {};
@@ -111,10 +116,16 @@ function settingsOf(value: Json, path = '', settings: Record<string, string> = {
   return settings;
 }
 
-/** True if two candidates differ at most in the number of their instances: Triton changes that in place, without a full load. */
+/**
+ * True if two candidates differ at most in the number of their instances: Triton changes that in
+ * place, without a full load.
+ */
 export const changesInPlace = (a: CandidateShape, b: CandidateShape): boolean =>
   besideInstances(a) === besideInstances(b);
 
-/** Returns the part that a change must leave alone for Triton to make it in place; equal texts for candidates that agree in it. */
+/**
+ * Returns the part that a change must leave alone for Triton to make it in place; equal texts for
+ * candidates that agree in it.
+ */
 export const besideInstances = ({ rest, batching, policy }: CandidateShape): string =>
   `${rest} ${policy.maxBatchSize} ${batching}`;

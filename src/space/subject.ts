@@ -24,11 +24,17 @@ export interface Names {
   readonly limits: ReadonlySet<string>;
   /** True if the finished config is available. */
   readonly config: boolean;
-  /** Those of each model, for a rule over several: subjects are then `MODEL.SUBJECT`, or `members["MODEL"].SUBJECT` for any name. */
+  /**
+   * Those of each model, for a rule over several: subjects are then `MODEL.SUBJECT`, or
+   * `members["MODEL"].SUBJECT` for any name.
+   */
   readonly members?: ReadonlyMap<string, Names>;
 }
 
-/** Reads a subject such as `max_batch_size`, `base.max_batch_size`, `limits.cores`. Throws a FieldFault for an unknown one. */
+/**
+ * Reads a subject such as `max_batch_size`, `base.max_batch_size`, `limits.cores`. Throws a
+ * FieldFault for an unknown one.
+ */
 export function parseSubject(text: string, names: Names): Subject {
   if (names.members && !text.startsWith('limits.')) return memberSubject(text, names.members);
   if (names.parameters.has(text)) return { scope: 'parameter', name: text };
@@ -58,7 +64,10 @@ function limitSubject(name: string, names: Names): Subject {
   throw new FieldFault(`there is no limit '${name}'${didYouMean(name, names.limits)}; name it under limits`);
 }
 
-/** Returns the path that the text spells, if it names a field of the model config; else a FieldFault. */
+/**
+ * Returns the path that the text spells, if it names a field of the model config; else a
+ * FieldFault.
+ */
 export function requirePath(text: string): ConfigPath {
   const parsed = parseConfigPath(text);
   if (!parsed.ok) throw new FieldFault(parsed.reason);

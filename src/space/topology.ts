@@ -1,7 +1,10 @@
 import { lookUp } from '../base/look-up.ts';
 import type { Step } from '../queueing/network/types.ts';
 
-/** The models that a study tunes together: those that clients call, and those that requests pass through. The journal keeps it. */
+/**
+ * The models that a study tunes together: those that clients call, and those that requests pass
+ * through. The journal keeps it.
+ */
 export interface Topology {
   /** One for an ensemble or a BLS model; co-located models have one each. */
   readonly fronts: readonly TopologyFront[];
@@ -29,8 +32,9 @@ interface Level {
 }
 
 /**
- * Returns the level of each front, in their order, when the study measures at `level`. Fronts with a share divide it: requests in flight as whole
- * numbers, at least one each, by the largest remainder; rates exactly. Fronts with a fixed rate keep it.
+ * Returns the level of each front, in their order, when the study measures at `level`. Fronts with
+ * a share divide it: requests in flight as whole numbers, at least one each, by the largest
+ * remainder; rates exactly. Fronts with a fixed rate keep it.
  */
 export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'>, level: L): L[] {
   const shares = fronts.map(({ share = 1, requestsPerSecond }) => (requestsPerSecond === undefined ? share : 0));
@@ -45,8 +49,9 @@ export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'
 }
 
 /**
- * Returns the stages that requests of the front reach, with the number of requests that each of the front's makes there: one for each place among
- * the steps. null behind a BLS model, where only a measurement shows it.
+ * Returns the stages that requests of the front reach, with the number of requests that each of the
+ * front's makes there: one for each place among the steps. null behind a BLS model, where only a
+ * measurement shows it.
  */
 export function stagesOf(
   { steps }: Pick<TopologyFront, 'steps'>,
@@ -65,7 +70,10 @@ export function stagesOf(
   return reached;
 }
 
-/** Rounds parts of `whole` so that their sum is kept; parts above zero get at least one, even where that exceeds the sum. */
+/**
+ * Rounds parts of `whole` so that their sum is kept; parts above zero get at least one, even where
+ * that exceeds the sum.
+ */
 function wholeParts(exact: readonly number[], whole: number): number[] {
   const parts = exact.map((part) => (part > 0 ? Math.max(1, Math.floor(part)) : 0));
   const left = whole - parts.reduce((sum, part) => sum + part, 0);

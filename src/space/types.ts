@@ -6,7 +6,10 @@ import type { Artifact } from './artifact.ts';
 /** A value of a parameter: written at its path, or null to keep the base config's value. */
 export type ParameterValue = Json;
 
-/** One value for each parameter that applies, by parameter name. The empty assignment is the base config. */
+/**
+ * One value for each parameter that applies, by parameter name. The empty assignment is the base
+ * config.
+ */
 export type Assignment = { readonly [parameter: string]: ParameterValue };
 
 /** A legal state of a server to try. Two candidates with equal `fingerprint` are the same state. */
@@ -14,14 +17,18 @@ export interface Candidate {
   /** First 12 hex digits of a SHA-256 over the canonical JSON of what it sets. */
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** The value that the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
+  /**
+   * The value that the server's adapter applies; opaque to all other code. For Triton a set of
+   * model configs (`model-configs.ts`).
+   */
   readonly value: JsonObject;
   readonly shape: CandidateShape;
 }
 
 /**
- * What is known of a candidate without knowing its server: the input of the performance model, samplers, metrics and documents. The code
- * that builds the candidate computes it, and the journal keeps it.
+ * What is known of a candidate without knowing its server: the input of the performance model,
+ * samplers, metrics and documents. The code that builds the candidate computes it, and the journal
+ * keeps it.
  */
 export interface CandidateShape {
   /** Number of instances, and how they form batches. */
@@ -29,11 +36,17 @@ export interface CandidateShape {
   readonly scheduling: Scheduling;
   /** Where instances run, in the server's order; empty if the server decides. */
   readonly groups: readonly InstanceGroupShape[];
-  /** All settings of queueing and batching except the largest batch, as text; equal settings give equal texts. */
+  /**
+   * All settings of queueing and batching except the largest batch, as text; equal settings give
+   * equal texts.
+   */
   readonly batching: string;
   /** A digest of everything else. */
   readonly rest: string;
-  /** Everything except instance counts and batching, by readable path: settings that may change the execution time. */
+  /**
+   * Everything except instance counts and batching, by readable path: settings that may change the
+   * execution time.
+   */
   readonly settings: Settings;
   /** The build that it needs before it can be served for the first time. */
   readonly preparation?: Preparation;
@@ -42,13 +55,17 @@ export interface CandidateShape {
   /** GPUs that an engine uses according to its settings; absent if they do not state it. */
   readonly parallelGpus?: number;
   /**
-   * The shapes of the models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the sum of
-   * the instances, the groups of all, and settings by `MODEL/path`. The largest batch is that of the first front.
+   * The shapes of the models that are tuned together, by name; absent for one model alone. The
+   * fields above then hold for all of them: the sum of the instances, the groups of all, and
+   * settings by `MODEL/path`. The largest batch is that of the first front.
    */
   readonly members?: { readonly [model: string]: CandidateShape };
 }
 
-/** Work before a first load, such as building an engine; candidates with the same `key` share its outcome. */
+/**
+ * Work before a first load, such as building an engine; candidates with the same `key` share its
+ * outcome.
+ */
 export interface Preparation {
   readonly key: string;
   /** A readable name of the product. */
@@ -58,9 +75,11 @@ export interface Preparation {
 }
 
 /**
- * How requests reach instances. `batcher`: the dynamic batcher and the default scheduler. `network`: several models that are tuned together
- * (`CandidateShape.members`), each with its own scheduling. `continuous`: engines of language models (`CandidateShape.continuous`). The
- * performance model simulates these. For the others, and for an `unknown` scheduling, a search learns from measurements alone.
+ * How requests reach instances. `batcher`: the dynamic batcher and the default scheduler.
+ * `network`: several models that are tuned together (`CandidateShape.members`), each with its own
+ * scheduling. `continuous`: engines of language models (`CandidateShape.continuous`). The
+ * performance model simulates these. For the others, and for an `unknown` scheduling, a search
+ * learns from measurements alone.
  */
 export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'network' | 'continuous' | 'unknown';
 
@@ -80,7 +99,9 @@ export type CandidateOutcome =
   | { readonly legal: true; readonly candidate: Candidate }
   | { readonly legal: false; readonly reason: string };
 
-/** A checked search space: what can be set, to which values, when, and which combinations are legal. */
+/**
+ * A checked search space: what can be set, to which values, when, and which combinations are legal.
+ */
 export interface SearchSpace {
   readonly name: string;
   readonly description: string;
@@ -95,13 +116,18 @@ export interface SearchSpace {
   readonly engine: EngineTraits | null;
   /** How settings determine the engine's steps; null if the space does not state it. */
   readonly law: EngineLaw | null;
-  /** The whole space in the vocabulary of the file, with inherited parts resolved: for the journal. */
+  /**
+   * The whole space in the vocabulary of the file, with inherited parts resolved: for the journal.
+   */
   readonly definition: JsonObject;
 }
 
 export type Limits = { readonly [name: string]: number | null };
 
-/** The cost of a change of the parameter: instances only, a full load, or a load that takes long (an engine build). */
+/**
+ * The cost of a change of the parameter: instances only, a full load, or a load that takes long (an
+ * engine build).
+ */
 export type ChangeCost = 'in-place' | 'reload' | 'expensive';
 
 export interface Parameter {
@@ -109,10 +135,16 @@ export interface Parameter {
   readonly description: string;
   /** The one field that it sets; null when its choices set several. */
   readonly path: ConfigPath | null;
-  /** The first case whose condition holds gives the options; when none holds, the parameter does not apply. */
+  /**
+   * The first case whose condition holds gives the options; when none holds, the parameter does not
+   * apply.
+   */
   readonly cases: readonly ParameterCase[];
   readonly change: ChangeCost;
-  /** Expected execution time with a value, by its text, relative to values that are not named: a prior, not measured. */
+  /**
+   * Expected execution time with a value, by its text, relative to values that are not named: a
+   * prior, not measured.
+   */
   readonly expects: ReadonlyMap<string, number>;
 }
 
@@ -132,8 +164,8 @@ export interface ParameterOption {
 }
 
 /**
- * `set` a value, `ensure` that a message is present (as the base config has it, or empty), `remove` the field, or `fit` a value to the largest batch
- * of the resulting config.
+ * `set` a value, `ensure` that a message is present (as the base config has it, or empty), `remove`
+ * the field, or `fit` a value to the largest batch of the resulting config.
  */
 export type FieldWrite =
   | { readonly action: 'set'; readonly path: ConfigPath; readonly value: Json }
@@ -141,8 +173,9 @@ export type FieldWrite =
   | { readonly action: 'ensure' | 'remove'; readonly path: ConfigPath };
 
 /**
- * A value relative to the largest batch. `sizes`: the multiples of a number up to it, or it alone. `warm-up`: `model_warmup` with a request of the
- * largest batch, or also one of each power of two below it.
+ * A value relative to the largest batch. `sizes`: the multiples of a number up to it, or it alone.
+ * `warm-up`: `model_warmup` with a request of the largest batch, or also one of each power of two
+ * below it.
  */
 export type RelativeValue =
   | { readonly kind: 'sizes'; readonly multiplesOf: number | null }
@@ -152,7 +185,10 @@ export type RelativeValue =
 export type PathSegment = string | number | { readonly field: string; readonly value: string };
 export type ConfigPath = readonly PathSegment[];
 
-/** The value that a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the base config's first instance group. */
+/**
+ * The value that a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the
+ * base config's first instance group.
+ */
 export type Subject =
   | { readonly scope: 'parameter' | 'limits'; readonly name: string }
   | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
@@ -195,11 +231,17 @@ export interface EngineTraits {
   readonly health: string | null;
   readonly metrics: string | null;
   readonly defaults: JsonObject;
-  /** Names of defaults that differ between installations, so that setting one explicitly may have an effect. */
+  /**
+   * Names of defaults that differ between installations, so that setting one explicitly may have an
+   * effect.
+   */
   readonly varying: readonly string[];
 }
 
-/** The settings behind each field of a ContinuousPolicy, and the number of GPUs; null if the engine has no such setting. */
+/**
+ * The settings behind each field of a ContinuousPolicy, and the number of GPUs; null if the engine
+ * has no such setting.
+ */
 export type EngineLaw = {
   readonly [field in
     | 'maxSequences'

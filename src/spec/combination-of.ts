@@ -18,7 +18,8 @@ function subjectOf(spec: StudySpec): Subject {
   const kind = requestKindOf(spec);
   if (kind === 'http') return 'plain HTTP';
   if (kind === 'prompts') return promptSubject(spec.server.endpoint);
-  // Whether a model is an ensemble, or calls others, is known once the server was asked; both are refused what one model is.
+  // Whether a model is an ensemble, or calls others, is known once the server was asked; both are
+  // refused what one model is.
   return (spec.together?.models ?? []).length > 1 ? 'several models' : 'one model';
 }
 

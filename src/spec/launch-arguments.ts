@@ -22,7 +22,9 @@ const ofServer: Readonly<Record<string, string>> = {
   'grpc-use-ssl-mutual': 'a server that is started for the run speaks no TLS',
 };
 
-/** Options of `docker run` that a launch sets, or that would lose the container, with the reason. */
+/**
+ * Options of `docker run` that a launch sets, or that would lose the container, with the reason.
+ */
 const ofDocker: Readonly<Record<string, string>> = {
   name: 'the container is ended by its name',
   rm: 'the container goes with the run',
@@ -36,12 +38,15 @@ const ofDocker: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns why a text cannot be an additional option of tritonserver in a launch; null if it can. Triton accepts the beginning of a name as the name.
+ * Returns why a text cannot be an additional option of tritonserver in a launch; null if it can.
+ * Triton accepts the beginning of a name as the name.
  */
 export const faultOfServerArgument = (text: string): string | null =>
   faultOf(text, Object.keys(ofServer), ofServer, (reserved, name) => reserved.startsWith(name));
 
-/** Returns why a text cannot be an additional option of `docker run` in a launch; null if it can. */
+/**
+ * Returns why a text cannot be an additional option of `docker run` in a launch; null if it can.
+ */
 export const faultOfDockerArgument = (text: string): string | null =>
   faultOf(text, Object.keys(ofDocker), ofDocker, (reserved, name) => reserved === name);
 

@@ -20,14 +20,19 @@ export interface SeriesOptions
   readonly candidates?: readonly string[];
   readonly latencyBudget?: readonly Budget[];
   readonly blsComposing?: readonly BlsCalls[];
-  /** The settings of each model in a Model Analyzer file, which apply if the command line has none. */
+  /**
+   * The settings of each model in a Model Analyzer file, which apply if the command line has none.
+   */
   readonly own?: { readonly [model: string]: Partial<TuneOptions> };
 }
 
 /** Returns the models that the options name, each once, in their order. */
 export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
 
-/** Returns the model that a text belongs to: the part before its first '=' if that is one of the models; null for all of them. */
+/**
+ * Returns the model that a text belongs to: the part before its first '=' if that is one of the
+ * models; null for all of them.
+ */
 export function ownerOf(
   text: string,
   models: readonly string[],

@@ -15,7 +15,10 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
   return checkSeriesSpec({ studies, timeBudgetSeconds: timeBudget, output }, 'the command line');
 }
 
-/** Returns the study that the options describe, or the series if they name several models. Errors: USAGE, also without a model. */
+/**
+ * Returns the study that the options describe, or the series if they name several models. Errors:
+ * USAGE, also without a model.
+ */
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
   const [model = options.serviceKind === 'http' ? 'service' : undefined, ...others] = modelsIn(options);
@@ -28,7 +31,10 @@ export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
 }
 
-/** Returns the options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
+/**
+ * Returns the options of one model's study: its own values, or else those for all. Errors: USAGE
+ * for a budget of no model of the series.
+ */
 export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<TuneOptions> {
   const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...rest } = series;
   const { blsComposing, ...common } = rest;
@@ -62,7 +68,9 @@ function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): 
   return rest;
 }
 
-/** Texts such as `b=FILE` apply to model b only; the part before any other '=' belongs to the text. */
+/**
+ * Texts such as `b=FILE` apply to model b only; the part before any other '=' belongs to the text.
+ */
 function textsFor(
   texts: readonly string[] | undefined,
   model: string | undefined,

@@ -13,7 +13,10 @@ export const seriesSpec = z
   })
   .meta({ id: 'series', description: 'Several studies on one server, one after another' });
 
-/** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: the content of docs/study.schema.json. */
+/**
+ * Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: the content of
+ * docs/study.schema.json.
+ */
 export function specFileSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([studySpec, seriesSpec]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune study, or a series of studies' };
@@ -21,7 +24,10 @@ export function specFileSchema(): JsonObject {
 
 export type SeriesSpec = ReadOnly<z.infer<typeof seriesSpec>>;
 
-/** Returns the value as the spec of a series. `origin` names it in errors. Errors: USAGE with the path of the fault. */
+/**
+ * Returns the value as the spec of a series. `origin` names it in errors. Errors: USAGE with the
+ * path of the fault.
+ */
 export function checkSeriesSpec(value: unknown, origin: string): SeriesSpec {
   const outcome = seriesSpec.safeParse(value);
   if (outcome.success) return outcome.data;

@@ -15,7 +15,10 @@ export const tlsSpec = z.strictObject({
   tlsInsecure: z.boolean().optional().describe("Do not verify the server's certificate"),
 });
 
-/** Headers of every request and control call. A written spec has names, variables and files, never values. */
+/**
+ * Headers of every request and control call. A written spec has names, variables and files, never
+ * values.
+ */
 export const headerSpec = z.strictObject({
   header: z.array(text).optional().describe('NAME: VALUE; in a recorded study the name alone'),
   headerEnv: z.array(text).optional().describe('NAME:VARIABLE, with the value of an environment variable'),

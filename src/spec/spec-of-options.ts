@@ -158,11 +158,17 @@ const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
 
-/** Returns the study that the options describe. Options that are no part of a study, such as `ui`, do not count. Errors: USAGE. */
+/**
+ * Returns the study that the options describe. Options that are no part of a study, such as `ui`,
+ * do not count. Errors: USAGE.
+ */
 export const specOf = (options: Options): StudySpec =>
   checkStudySpec(withOptions({}, options, Object.keys(options)), 'the command line');
 
-/** Returns the spec with the named options replacing its values. An undefined option leaves the spec as it is. Errors: USAGE. */
+/**
+ * Returns the spec with the named options replacing its values. An undefined option leaves the spec
+ * as it is. Errors: USAGE.
+ */
 export function changedSpec(spec: StudySpec, options: Options, named: Iterable<string>): StudySpec {
   const keys = [...named];
   const base = keys.reduce<JsonObject>(

@@ -132,7 +132,9 @@ const recordingSpec = z.strictObject({
   windows: positiveWhole.optional().describe('Windows of one measurement; 3 to 6 by default, by the precision'),
 });
 
-/** The form of a study: its target, goal, space, load levels, traffic, sampler, limits and outputs. */
+/**
+ * The form of a study: its target, goal, space, load levels, traffic, sampler, limits and outputs.
+ */
 export const studySpec = z
   .strictObject({
     specVersion: z.literal(1).default(1).describe('Version of the format'),
@@ -175,7 +177,10 @@ export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
 export type StabilityName = (typeof stabilityRules)[number];
 
-/** Returns the value as a study spec, with defaults filled in. `origin` names it in errors. Errors: USAGE with the path of the fault. */
+/**
+ * Returns the value as a study spec, with defaults filled in. `origin` names it in errors. Errors:
+ * USAGE with the path of the fault.
+ */
 export function checkStudySpec(value: unknown, origin: string): StudySpec {
   const outcome = studySpec.safeParse(value);
   if (outcome.success) return outcome.data;

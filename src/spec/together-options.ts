@@ -14,8 +14,9 @@ export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [
   );
 
 /**
- * Returns the options of the single study of models that share a server: the options of one model by its name, together with those of all. Errors:
- * USAGE for an option of a model that is not among them.
+ * Returns the options of the single study of models that share a server: the options of one model
+ * by its name, together with those of all. Errors: USAGE for an option of a model that is not among
+ * them.
  */
 export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   const { model: _, own: all, space, candidates, constraint, inputData, shape, latencyBudget = [], ...rest } = series;

@@ -18,7 +18,9 @@ export const transportSpec = z.strictObject({
   outputSharedMemorySize: positiveWhole.optional().describe('Shared memory for an output of unknown size, in bytes'),
 });
 
-/** Agents on other machines that send instead of this one. Files are named, never their contents. */
+/**
+ * Agents on other machines that send instead of this one. Files are named, never their contents.
+ */
 export const agentsSpec = z.strictObject({
   agents: z
     .array(text)

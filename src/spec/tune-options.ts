@@ -37,8 +37,8 @@ export interface IgnoredKey {
 }
 
 /**
- * A study as one flat set of options, as the command line and the library's `tune()` take them. A study works from a `StudySpec`; `specOf` makes one
- * from these.
+ * A study as one flat set of options, as the command line and the library's `tune()` take them. A
+ * study works from a `StudySpec`; `specOf` makes one from these.
  */
 export interface TuneOptions
   extends Omit<AddressSpec, keyof TlsSpec | keyof HeaderSpec>,
@@ -56,7 +56,10 @@ export interface TuneOptions
   readonly model?: string;
   /** The kind of the service; by default that of the other options. */
   readonly serviceKind?: ServiceKindName;
-  /** Models that share the server, `model` first, each with its own requests: they are tuned together. */
+  /**
+   * Models that share the server, `model` first, each with its own requests: they are tuned
+   * together.
+   */
   readonly together?: readonly string[];
   /** Their shares of the level, by model. */
   readonly mix?: TogetherSpec['mix'];

@@ -19,7 +19,10 @@ export interface Readings {
   readonly after: readonly Interval[];
 }
 
-/** Tail probabilities of a bound: of a single figure's change, and of the change of all figures together. */
+/**
+ * Tail probabilities of a bound: of a single figure's change, and of the change of all figures
+ * together.
+ */
 export interface Tails {
   readonly each: number;
   readonly together: number;
@@ -32,32 +35,43 @@ export interface Changes {
   readonly together: Change | null;
 }
 
-/** Degrees of freedom behind an interval: a few windows of five batches each, not all independent. */
+/**
+ * Degrees of freedom behind an interval: a few windows of five batches each, not all independent.
+ */
 const OWN_DEGREES = 8;
 /** The least number of figures for a change of all together. */
 export const MIN_TOGETHER = 3;
 /**
- * The largest factor by which a machine's speed changes between measurements by itself; the largest seen, on shared virtual cores, is 1.6. A larger
- * disagreement of figures is due to the server: it changed more at some levels than at others.
+ * The largest factor by which a machine's speed changes between measurements by itself; the largest
+ * seen, on shared virtual cores, is 1.6. A larger disagreement of figures is due to the server: it
+ * changed more at some levels than at others.
  */
 export const MAX_DRIFT = 2;
-/** The least number of measurements, beyond one on each side, whose spread is used instead of the spread of the figures. */
+/**
+ * The least number of measurements, beyond one on each side, whose spread is used instead of the
+ * spread of the figures.
+ */
 const MIN_REPEATS = 2;
 
 /**
- * Returns the changes of like figures (throughput at several load levels), each with an interval that is exceeded on either side with probability
- * `tails` (0 to 0.5). Computed on logarithms, where a factor is a difference and errors add in quadrature.
+ * Returns the changes of like figures (throughput at several load levels), each with an interval
+ * that is exceeded on either side with probability `tails` (0 to 0.5). Computed on logarithms,
+ * where a factor is a difference and errors add in quadrature.
  *
- * A measurement does not show the differences between times: a machine has fast and slow minutes. Figures that were measured one after the other
- * then disagree on the change. So the error of each is the larger of its intervals' and of the disagreement of the *other* figures; leaving out the
- * figure itself lets a single change stand out (the externally studentised residual). The error of all together is that of a mean of correlated
- * batches: n of them count as n(1−ρ)/(1+ρ). An error that all figures of a side share shows only in repeated measurements: then their spread, which
+ * A measurement does not show the differences between times: a machine has fast and slow minutes.
+ * Figures that were measured one after the other then disagree on the change. So the error of each
+ * is the larger of its intervals' and of the disagreement of the *other* figures; leaving out the
+ * figure itself lets a single change stand out (the externally studentised residual). The error of
+ * all together is that of a mean of correlated batches: n of them count as n(1−ρ)/(1+ρ). An error
+ * that all figures of a side share shows only in repeated measurements: then their spread, which
  * contains everything, replaces the disagreement.
  *
- * `mostDrift`: the largest factor by which a figure can be off for reasons outside its interval; default no limit. A change beyond it is sure, even
- * if the levels disagree: a new config may gain much more under one load than under another.
+ * `mostDrift`: the largest factor by which a figure can be off for reasons outside its interval;
+ * default no limit. A change beyond it is sure, even if the levels disagree: a new config may gain
+ * much more under one load than under another.
  *
- * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio within its interval.
+ * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a
+ * ratio within its interval.
  */
 export function changesOf(
   figures: readonly Readings[],
@@ -96,7 +110,10 @@ const meanLog = (intervals: readonly Interval[]): LogChange => ({
   variance: sum(intervals.map((interval) => relativeError(interval) ** 2)) / intervals.length ** 2,
 });
 
-/** Returns the standard error of the logarithm from a 95 % interval, by its wider side, because intervals of percentiles are asymmetric. */
+/**
+ * Returns the standard error of the logarithm from a 95 % interval, by its wider side, because
+ * intervals of percentiles are asymmetric.
+ */
 function relativeError({ value, low, high }: Interval): number {
   const above = high > value ? Math.log(high / value) : 0;
   const below = low < value ? (low > 0 ? Math.log(value / low) : 1) : 0;
@@ -112,8 +129,8 @@ function repeatsOf(figures: readonly Readings[]): ReturnType<typeof spreadOfRepe
 }
 
 /**
- * Returns a change by the larger of two errors: the intervals' and the observed one, which counts up to `drift` (a logarithm) beyond the
- * intervals'.
+ * Returns a change by the larger of two errors: the intervals' and the observed one, which counts
+ * up to `drift` (a logarithm) beyond the intervals'.
  */
 function changeOf(
   { value: log, variance }: LogChange,
@@ -141,7 +158,9 @@ function surenessOf(size: number, { variance, degrees }: Spread): number {
   return variance > 0 ? studentTProbability(size / Math.sqrt(variance), degrees) : 1;
 }
 
-/** Adds one degree of freedom with the expected variance, because few figures may agree by chance. */
+/**
+ * Adds one degree of freedom with the expected variance, because few figures may agree by chance.
+ */
 const moderated = (expected: number, { variance, degrees }: Spread): Spread => ({
   variance: (expected + variance * degrees) / (1 + degrees),
   degrees: 1 + degrees,

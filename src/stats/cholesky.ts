@@ -1,9 +1,12 @@
-/** The least diagonal element of the factor's square; without it equal rows would make the matrix singular. */
+/**
+ * The least diagonal element of the factor's square; without it equal rows would make the matrix
+ * singular.
+ */
 const JITTER = 1e-9;
 
 /**
- * Returns the rows of the lower triangle of the Cholesky factor of a symmetric positive matrix, given in the same form. `added`: the term added to
- * the diagonal, by row.
+ * Returns the rows of the lower triangle of the Cholesky factor of a symmetric positive matrix,
+ * given in the same form. `added`: the term added to the diagonal, by row.
  */
 export function cholesky(matrix: readonly ArrayLike<number>[], added: ArrayLike<number>): Float64Array[] {
   const rows: Float64Array[] = [];

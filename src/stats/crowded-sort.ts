@@ -15,9 +15,10 @@ export interface CrowdedRank {
 }
 
 /**
- * Returns the indices of the points by front. Feasible points come first: their Pareto front, the front of the rest, and so on; then
- * infeasible ones by rising violation (constrained domination: Deb and others, "A fast and elitist multiobjective genetic algorithm:
- * NSGA-II", 2002, section VI). Points with a cost that is not a number form a front of their own.
+ * Returns the indices of the points by front. Feasible points come first: their Pareto front, the
+ * front of the rest, and so on; then infeasible ones by rising violation (constrained domination:
+ * Deb and others, "A fast and elitist multiobjective genetic algorithm: NSGA-II", 2002, section
+ * VI). Points with a cost that is not a number form a front of their own.
  */
 export function constrainedFronts(points: readonly ConstrainedPoint[]): number[][] {
   const indices = points.map((_, index) => index);
@@ -46,8 +47,9 @@ function peeled(points: readonly ConstrainedPoint[], indices: readonly number[])
 }
 
 /**
- * Returns the crowding distance of each point of a front: over the objectives, the gap between its neighbours as a share of the front's
- * extent (Deb and others, 2002, section III-B). Objectives without an extent, or with an infinite one, do not count.
+ * Returns the crowding distance of each point of a front: over the objectives, the gap between its
+ * neighbours as a share of the front's extent (Deb and others, 2002, section III-B). Objectives
+ * without an extent, or with an infinite one, do not count.
  */
 export function crowdingDistances(front: readonly Costs[]): number[] {
   const distances = front.map(() => 0);

@@ -1,12 +1,17 @@
 /** One value per objective; lower is better for each (`lowerIsBetter`). */
 export type Costs = readonly number[];
 
-/** Negates the values of objectives whose direction is 'higher', so that lower is better for each. */
+/**
+ * Negates the values of objectives whose direction is 'higher', so that lower is better for each.
+ */
 export function lowerIsBetter(values: readonly number[], directions: readonly ('lower' | 'higher')[]): Costs {
   return values.map((value, index) => (directions[index] === 'higher' ? -value : value));
 }
 
-/** True if `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each other. */
+/**
+ * True if `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each
+ * other.
+ */
 export function dominates(a: Costs, b: Costs): boolean {
   let better = false;
   for (let i = 0; i < a.length; i++) {
@@ -18,8 +23,9 @@ export function dominates(a: Costs, b: Costs): boolean {
 }
 
 /**
- * Returns the ascending indices of the points that no other point dominates. All of several equal points are kept. A point with a value
- * that is not a number is never on the front and dominates nothing.
+ * Returns the ascending indices of the points that no other point dominates. All of several equal
+ * points are kept. A point with a value that is not a number is never on the front and dominates
+ * nothing.
  */
 export function paretoFront(points: readonly Costs[]): number[] {
   const valid = points.flatMap((point, index) => (point.some(Number.isNaN) ? [] : [index]));
@@ -27,7 +33,10 @@ export function paretoFront(points: readonly Costs[]): number[] {
   return onFront.sort((a, b) => a - b);
 }
 
-/** The front of two objectives: a point stays when its second value is the lowest so far in the order of the first. O(n log n). */
+/**
+ * The front of two objectives: a point stays when its second value is the lowest so far in the
+ * order of the first. O(n log n).
+ */
 function planarFront(points: readonly Costs[], indices: readonly number[]): number[] {
   const at = (index: number, axis: 0 | 1): number => points[index]?.[axis] as number;
   const ordered = [...indices].sort((a, b) => compare(at(a, 0), at(b, 0)) || compare(at(a, 1), at(b, 1)));
@@ -42,7 +51,10 @@ function planarFront(points: readonly Costs[], indices: readonly number[]): numb
   return front;
 }
 
-/** The front of any number of objectives. In lexicographic order a point can only be dominated by an earlier one on the front. */
+/**
+ * The front of any number of objectives. In lexicographic order a point can only be dominated by an
+ * earlier one on the front.
+ */
 function generalFront(points: readonly Costs[], indices: readonly number[]): number[] {
   const point = (index: number): Costs => points[index] as Costs;
   const ordered = [...indices].sort((a, b) => lexicographic(point(a), point(b)));

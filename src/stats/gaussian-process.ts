@@ -25,9 +25,10 @@ export interface Hypothesis<Place> {
 export type Posterior<Place> = (place: Place) => Normal;
 
 /**
- * Gaussian-process regression with mean 0 (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1) under the
- * hypothesis of the highest evidence: marginal likelihood times prior. The standard deviation is that of the value, without the noise of a
- * reading. Without readings it is the first hypothesis's prior.
+ * Gaussian-process regression with mean 0 (Rasmussen and Williams, Gaussian Processes for Machine
+ * Learning, 2006, algorithm 2.1) under the hypothesis of the highest evidence: marginal likelihood
+ * times prior. The standard deviation is that of the value, without the noise of a reading. Without
+ * readings it is the first hypothesis's prior.
  */
 export function posteriorOf<Place>(
   readings: readonly Reading<Place>[],
@@ -40,8 +41,9 @@ export function posteriorOf<Place>(
 export type ReadingToCome<Place> = Omit<Reading<Place>, 'value'>;
 
 /**
- * As `posteriorOf`, given also that there will be readings at more places, which are assumed to be as expected there (the "Kriging believer" of
- * Ginsbourger, Le Riche and Carraro, 2010). The mean stays the same everywhere; the standard deviation shrinks around the places.
+ * As `posteriorOf`, given also that there will be readings at more places, which are assumed to be
+ * as expected there (the "Kriging believer" of Ginsbourger, Le Riche and Carraro, 2010). The mean
+ * stays the same everywhere; the standard deviation shrinks around the places.
  */
 export function believingPosterior<Place>(
   readings: readonly Reading<Place>[],
@@ -84,8 +86,8 @@ interface Prior<Place> extends Hypothesis<Place> {
 }
 
 /**
- * Drops a hypothesis whose covariance and prior equal those of the one before: the readings cannot distinguish them. A fit costs the cube of the
- * number of readings, this comparison the square.
+ * Drops a hypothesis whose covariance and prior equal those of the one before: the readings cannot
+ * distinguish them. A fit costs the cube of the number of readings, this comparison the square.
  */
 function distinct<Place>(
   readings: readonly Reading<Place>[],
@@ -146,7 +148,9 @@ function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, w
   return { mean, sd: Math.sqrt(Math.max(1e-12, kernel(place, place) - explained)) };
 }
 
-/** Returns the Matérn covariance of smoothness 5/2 at a distance in length scales; 1 at distance 0. */
+/**
+ * Returns the Matérn covariance of smoothness 5/2 at a distance in length scales; 1 at distance 0.
+ */
 export function matern52(distance: number): number {
   const scaled = Math.sqrt(5) * distance;
   return (1 + scaled + (scaled * scaled) / 3) * Math.exp(-scaled);

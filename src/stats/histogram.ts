@@ -22,9 +22,11 @@ const scale = newBuckets();
 export const BUCKETS = scale.countsArrayLength;
 
 /**
- * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles have a
- * relative error of at most 0.1 %; count, mean, minimum and maximum are exact. An unpacked histogram takes only the memory of its non-empty buckets
- * while it is only counted and merged: the memory of hundreds would keep the garbage collector busy during a measurement.
+ * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130
+ * KiB, from the first latency on). Quantiles have a relative error of at most 0.1 %; count, mean,
+ * minimum and maximum are exact. An unpacked histogram takes only the memory of its non-empty
+ * buckets while it is only counted and merged: the memory of hundreds would keep the garbage
+ * collector busy during a measurement.
  */
 export class LatencyHistogram {
   #buckets: Int32Histogram | null = null;
@@ -59,7 +61,10 @@ export class LatencyHistogram {
     return this.count === 0 ? 0 : this.#sumNs / this.count;
   }
 
-  /** Sample standard deviation (n − 1), to the resolution of the histogram; 0 for fewer than two values. */
+  /**
+   * Sample standard deviation (n − 1), to the resolution of the histogram; 0 for fewer than two
+   * values.
+   */
   get standardDeviationNs(): number {
     if (this.count < 2 || this.#minNs === this.#maxNs) return 0;
     const last = bucketOf(this.#maxNs);
@@ -82,7 +87,10 @@ export class LatencyHistogram {
     return this.#maxNs;
   }
 
-  /** Returns the smallest latency that at least the share `p` (0 to 1) of all requests did not exceed; 0 when empty. */
+  /**
+   * Returns the smallest latency that at least the share `p` (0 to 1) of all requests did not
+   * exceed; 0 when empty.
+   */
   quantileNs(p: number): number {
     const { count } = this;
     if (count === 0) return 0;
@@ -157,7 +165,10 @@ export class LatencyHistogram {
     this.#maxNs = Math.max(this.#maxNs, other.#maxNs);
   }
 
-  /** Adds the other's requests, multiplied by a factor; counts are rounded so that each of their sums is off by at most a half. */
+  /**
+   * Adds the other's requests, multiplied by a factor; counts are rounded so that each of their
+   * sums is off by at most a half.
+   */
   mergeTimes(other: LatencyHistogram, times: number): void {
     if (times === 1) {
       this.merge(other);

@@ -25,7 +25,10 @@ export const timesInterval = ({ value, low, high }: Interval, factor: number): I
   high: high * factor,
 });
 
-/** Returns the sum of independent estimates: the distances of the ends from the values add in quadrature. A single estimate is returned as it is. */
+/**
+ * Returns the sum of independent estimates: the distances of the ends from the values add in
+ * quadrature. A single estimate is returned as it is.
+ */
 export function sumOfIntervals(intervals: readonly Interval[]): Interval {
   const [only, ...others] = intervals;
   if (only && others.length === 0) return only;
@@ -41,7 +44,10 @@ export function meanOfIntervals(intervals: readonly Interval[], weights: readonl
   return sumOfIntervals(intervals.map((each, index) => timesInterval(each, (weights[index] as number) / total)));
 }
 
-/** Returns the product of independent estimates above 0: the distances of the ends from the values, as shares of these, add in quadrature. */
+/**
+ * Returns the product of independent estimates above 0: the distances of the ends from the values,
+ * as shares of these, add in quadrature.
+ */
 export function productOfIntervals(one: Interval, other: Interval): Interval {
   const value = one.value * other.value;
   if (!(value > 0)) return { value: 0, low: 0, high: 0 };

@@ -11,11 +11,17 @@ export interface Summand {
 export interface ResidualBlock {
   /** The weighted sums of parameters that they depend on. Slopes are measured once per sum. */
   readonly sums: readonly (readonly Summand[])[];
-  /** Returns the residuals over their standard deviations by the values of the sums; always the same number. */
+  /**
+   * Returns the residuals over their standard deviations by the values of the sums; always the same
+   * number.
+   */
   residuals(sums: readonly number[]): readonly number[];
 }
 
-/** The parameters of the highest posterior density, and the normal distribution around them (Laplace's approximation). */
+/**
+ * The parameters of the highest posterior density, and the normal distribution around them
+ * (Laplace's approximation).
+ */
 export interface LeastSquaresFit {
   readonly parameters: readonly number[];
   readonly covariance: readonly (readonly number[])[];
@@ -34,11 +40,15 @@ export interface LeastSquaresOptions {
   readonly iterations: number;
 }
 
-/** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain must not decide. */
+/**
+ * Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model
+ * cannot explain must not decide.
+ */
 const HUBER = 2.5;
 /**
- * The damping of the first step, as a multiple of the prior's precision around the point where the step begins. A parameter that the residuals say
- * nothing about then moves by a hundredth of the way. A failed step raises the damping by the factor, and a good one lowers it.
+ * The damping of the first step, as a multiple of the prior's precision around the point where the
+ * step begins. A parameter that the residuals say nothing about then moves by a hundredth of the
+ * way. A failed step raises the damping by the factor, and a good one lowers it.
  */
 const FIRST_DAMPING = 100;
 const DAMPING_FACTOR = 8;
@@ -48,8 +58,9 @@ const TRIES = 4;
 const HARDLY = 1e-3;
 
 /**
- * Fits parameters with normal priors to non-linear residuals: Gauss–Newton, damped along directions that the residuals hardly tell (Levenberg, 1944;
- * Nocedal and Wright, Numerical Optimization, 2006, section 10.3), slopes by differences, and Huber's weights. Pure.
+ * Fits parameters with normal priors to non-linear residuals: Gauss–Newton, damped along directions
+ * that the residuals hardly tell (Levenberg, 1944; Nocedal and Wright, Numerical Optimization,
+ * 2006, section 10.3), slopes by differences, and Huber's weights. Pure.
  */
 export function leastSquares(blocks: readonly ResidualBlock[], options: LeastSquaresOptions): LeastSquaresFit {
   const { priors, iterations, mostChange } = options;

@@ -14,8 +14,9 @@ const FAR = 2;
 const TERMS = 60;
 
 /**
- * Returns the hazard function of the standard normal distribution, density over upper tail probability; far out by Laplace's continued
- * fraction (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.14).
+ * Returns the hazard function of the standard normal distribution, density over upper tail
+ * probability; far out by Laplace's continued fraction (Abramowitz and Stegun, Handbook of
+ * Mathematical Functions, 26.2.14).
  */
 function densityByChance(deviations: number): number {
   if (deviations < FAR) return density(deviations) / (1 - chanceBelow(deviations));
@@ -24,7 +25,9 @@ function densityByChance(deviations: number): number {
   return ratio;
 }
 
-/** Returns mean and standard deviation of a normal distribution truncated to values above `least`. */
+/**
+ * Returns mean and standard deviation of a normal distribution truncated to values above `least`.
+ */
 export function normalAbove(
   { mean, sd }: { readonly mean: number; readonly sd: number },
   least: number,
@@ -35,7 +38,10 @@ export function normalAbove(
   return { mean: mean + sd * ratio, sd: sd * Math.sqrt(Math.max(variance, 1e-9)) };
 }
 
-/** Returns the expected improvement E[max(0, best − X)] of a normal X (Jones, Schonlau and Welch, 1998). */
+/**
+ * Returns the expected improvement E[max(0, best − X)] of a normal X (Jones, Schonlau and Welch,
+ * 1998).
+ */
 export function expectedImprovement(
   { mean, sd }: { readonly mean: number; readonly sd: number },
   best: number,

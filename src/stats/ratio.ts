@@ -6,15 +6,19 @@ import type { Interval } from './interval.ts';
 export interface Pair {
   readonly numerator: number;
   readonly denominator: number;
-  /** Half the 95 % interval of the ratio as a share of it, by the measurements' own intervals; 0 if absent. */
+  /**
+   * Half the 95 % interval of the ratio as a share of it, by the measurements' own intervals; 0 if
+   * absent.
+   */
   readonly relativeHalfWidth?: number;
 }
 
 /**
- * Returns the mean ratio of numerators to denominators with its 95 % interval: Student's t on the log ratios of the pairs, so that what
- * both share (a slow minute of the machine) cancels out. A few pairs may agree by chance, so the interval is never narrower than by the
- * pairs' own intervals. A single pair has no known error: 0 to Infinity. Throws RangeError without pairs and for a value that is not
- * positive.
+ * Returns the mean ratio of numerators to denominators with its 95 % interval: Student's t on the
+ * log ratios of the pairs, so that what both share (a slow minute of the machine) cancels out. A
+ * few pairs may agree by chance, so the interval is never narrower than by the pairs' own
+ * intervals. A single pair has no known error: 0 to Infinity. Throws RangeError without pairs and
+ * for a value that is not positive.
  */
 export function ratioInterval(pairs: readonly Pair[]): Interval {
   if (pairs.length === 0) throw new RangeError('a ratio needs at least one pair');

@@ -14,8 +14,9 @@ export interface ReplicaRule {
 const ROUNDING = 1e-9;
 
 /**
- * Returns the rate that counts for a server: its least throughput at the rule's chance, less the headroom. `capacity`: its throughput within the
- * budget, with its 95 % interval, which is assumed to be that of a normal distribution. All replicas share one estimate, so more of them add no
+ * Returns the rate that counts for a server: its least throughput at the rule's chance, less the
+ * headroom. `capacity`: its throughput within the budget, with its 95 % interval, which is assumed
+ * to be that of a normal distribution. All replicas share one estimate, so more of them add no
  * certainty. 0 if the interval leaves no rate.
  */
 export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule): number {
@@ -23,11 +24,16 @@ export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule
   return least > 0 ? least * (1 - headroom) : 0;
 }
 
-/** Returns the replicas, a whole number of 1 or more, that a rate needs; Infinity for a usable rate of 0. */
+/**
+ * Returns the replicas, a whole number of 1 or more, that a rate needs; Infinity for a usable rate
+ * of 0.
+ */
 export const replicasFor = (rate: number, usable: number): number =>
   Math.max(1, Math.ceil(rate / Math.max(usable, 0) - ROUNDING));
 
-/** Returns the chance, 0 to 1, that this many replicas serve the rate with the headroom kept free. */
+/**
+ * Returns the chance, 0 to 1, that this many replicas serve the rate with the headroom kept free.
+ */
 export function chanceToHold(replicas: number, rate: number, capacity: Interval, headroom: number): number {
   const needed = rate / (replicas * (1 - headroom));
   const sd = sdOf(capacity);
@@ -45,7 +51,9 @@ export interface ReplicasRule extends ReplicaRule {
   readonly spread: number;
 }
 
-/** A number of replicas, and the chance that each of them keeps the budget at its share of the rate. */
+/**
+ * A number of replicas, and the chance that each of them keeps the budget at its share of the rate.
+ */
 export interface ReplicasRow {
   readonly replicas: number;
   readonly perReplica: number;
@@ -75,9 +83,10 @@ const BEFORE = 3;
 const AFTER = 2;
 
 /**
- * Returns the fewest replicas that hold the rate with the requested chance. A Poisson stream that is split at random is a Poisson stream of a share
- * of the rate for each replica, so the measurements of one hold for each; a balancer that looks at queues does better. `capacity`: that of one
- * replica. All replicas share its uncertainty; their differences are independent.
+ * Returns the fewest replicas that hold the rate with the requested chance. A Poisson stream that
+ * is split at random is a Poisson stream of a share of the rate for each replica, so the
+ * measurements of one hold for each; a balancer that looks at queues does better. `capacity`: that
+ * of one replica. All replicas share its uncertainty; their differences are independent.
  */
 export function replicasNeeded(capacity: CapacityChances, rule: ReplicasRule): ReplicasNeeded {
   const rate = rule.perSecond / (1 - rule.headroom);
@@ -106,7 +115,9 @@ function chanceAllHold(
   return all.reduce((sum, each) => sum + each, 0) / points.length;
 }
 
-/** Returns the smallest number that passes the test, by doubling and then halving; null for none. */
+/**
+ * Returns the smallest number that passes the test, by doubling and then halving; null for none.
+ */
 function fewest(isEnough: (count: number) => boolean): number | null {
   let high = 1;
   while (!isEnough(high)) {

@@ -7,11 +7,17 @@ export interface Spread {
   readonly degrees: number;
 }
 
-/** Returns the variance of a value by the disagreement of others of its kind; null for fewer than two. */
+/**
+ * Returns the variance of a value by the disagreement of others of its kind; null for fewer than
+ * two.
+ */
 export const spreadOf = (others: readonly number[]): Spread | null =>
   others.length < 2 ? null : { variance: sampleVariance([...others]), degrees: others.length - 1 };
 
-/** Returns the variance of the mean of at least two values in the order of time; neighbours may be correlated. */
+/**
+ * Returns the variance of the mean of at least two values in the order of time; neighbours may be
+ * correlated.
+ */
 export const spreadOfMean = (values: readonly number[]): Spread => ({
   variance: ratioOfBatches(values, Array(values.length).fill(1)).standardError ** 2,
   degrees: values.length - 1,
@@ -24,8 +30,9 @@ export interface Repeats {
 }
 
 /**
- * Returns the variance of the difference between the means before and after, by the spread of repeated measurements: of one figure, pooled
- * over all, and of the mean over the figures. All figures have the same measurements, two or more on one side.
+ * Returns the variance of the difference between the means before and after, by the spread of
+ * repeated measurements: of one figure, pooled over all, and of the mean over the figures. All
+ * figures have the same measurements, two or more on one side.
  */
 export function spreadOfRepeats(figures: readonly Repeats[]): { readonly each: Spread; readonly together: Spread } {
   const [first] = figures as [Repeats];

@@ -1,8 +1,9 @@
 import { bisect, gammaln } from 'simple-statistics';
 
 /**
- * Returns the quantile of Student's t with `degrees` (> 0, need not be whole) of freedom, 0.5 ≤ p < 1. Inverts the distribution function by
- * bisection; relative error below 1e-9. Throws RangeError outside these ranges.
+ * Returns the quantile of Student's t with `degrees` (> 0, need not be whole) of freedom, 0.5 ≤ p <
+ * 1. Inverts the distribution function by bisection; relative error below 1e-9. Throws RangeError
+ * outside these ranges.
  */
 export function studentTQuantile(p: number, degrees: number): number {
   if (!(p >= 0.5 && p < 1) || !(degrees > 0)) throw new RangeError(`no t quantile for p=${p}, degrees=${degrees}`);
@@ -14,14 +15,18 @@ export function studentTQuantile(p: number, degrees: number): number {
 }
 
 /**
- * Returns the distribution function of Student's t with `degrees` (> 0) of freedom at `t` (≥ 0). Throws RangeError outside these ranges.
+ * Returns the distribution function of Student's t with `degrees` (> 0) of freedom at `t` (≥ 0).
+ * Throws RangeError outside these ranges.
  */
 export function studentTProbability(t: number, degrees: number): number {
   if (!(t >= 0) || !(degrees > 0)) throw new RangeError(`no t probability for t=${t}, degrees=${degrees}`);
   return 1 - incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
 }
 
-/** Returns the regularised incomplete beta function I_x(a, b) by its continued fraction (NIST DLMF 8.17.22) and Lentz's method. */
+/**
+ * Returns the regularised incomplete beta function I_x(a, b) by its continued fraction (NIST DLMF
+ * 8.17.22) and Lentz's method.
+ */
 function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;

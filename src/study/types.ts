@@ -12,7 +12,10 @@ export interface LatencyBudget {
   readonly latencyMs: number;
 }
 
-/** `METRIC<=VALUE` or `METRIC>=VALUE`; the metric is one of the goal's registry, and the value is in its unit. */
+/**
+ * `METRIC<=VALUE` or `METRIC>=VALUE`; the metric is one of the goal's registry, and the value is in
+ * its unit.
+ */
 export interface Constraint {
   readonly metric: string;
   readonly relation: '<=' | '>=';
@@ -33,7 +36,10 @@ export interface Goal {
   readonly goodput?: RequestLimits;
   /** Prices and rate for the cost metrics; absent without prices. */
   readonly cost?: CostTerms;
-  /** The registry of metrics; default `builtInMetrics`. It is not in the journal: a reader of a journal supplies it again. */
+  /**
+   * The registry of metrics; default `builtInMetrics`. It is not in the journal: a reader of a
+   * journal supplies it again.
+   */
   readonly metrics?: Metrics;
 }
 
@@ -42,7 +48,9 @@ export interface LevelRange {
   readonly mode: LoadLevel['mode'];
   readonly low: number;
   readonly high: number;
-  /** Samples per request to consider, in a closed loop; absent: every request has the same number. */
+  /**
+   * Samples per request to consider, in a closed loop; absent: every request has the same number.
+   */
   readonly batch?: { readonly low: number; readonly high: number };
 }
 
@@ -50,8 +58,8 @@ export interface LevelRange {
 export type LevelPoint = Omit<LoadLevel, 'mode'>;
 
 /**
- * `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure exactly these. `batch`: the samples per
- * request of these levels, where the study varies them.
+ * `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure
+ * exactly these. `batch`: the samples per request of these levels, where the study varies them.
  */
 export type LevelPlan =
   | { readonly kind: 'search'; readonly start?: number; readonly batch?: number }
@@ -85,8 +93,9 @@ export interface TrialFailure {
 export type TrialRole = 'baseline' | 'search';
 
 /**
- * A finished trial: one candidate at the load levels of one plan. `chosen` is the index in `measurements` of the level that represents it:
- * the best feasible one, or the least infeasible one if none is feasible; null if nothing was measured.
+ * A finished trial: one candidate at the load levels of one plan. `chosen` is the index in
+ * `measurements` of the level that represents it: the best feasible one, or the least infeasible
+ * one if none is feasible; null if nothing was measured.
  */
 export interface Trial {
   readonly number: number;
@@ -115,21 +124,29 @@ export interface PendingTrial {
   readonly level: LevelPoint | null;
 }
 
-/** What a sampler sees: finished trials in the order of their numbers, the baseline first if it was measured. */
+/**
+ * What a sampler sees: finished trials in the order of their numbers, the baseline first if it was
+ * measured.
+ */
 export interface History {
   readonly trials: readonly Trial[];
   /** Trials in progress on other servers; absent with a single server. */
   readonly pending?: readonly PendingTrial[];
 }
 
-/** `early`: the search could end and still has expected time left. `late`: it has used more time than expected. */
+/**
+ * `early`: the search could end and still has expected time left. `late`: it has used more time
+ * than expected.
+ */
 export type Pace = 'early' | 'late';
 
 /** Remaining trials and seconds; Infinity without a limit. */
 export interface Remaining {
   readonly trials: number;
   readonly seconds: number;
-  /** Relative to the expected duration; absent if the search is within it, or nothing is expected. */
+  /**
+   * Relative to the expected duration; absent if the search is within it, or nothing is expected.
+   */
   readonly pace?: Pace;
 }
 
@@ -139,18 +156,27 @@ export interface PredictedPoint {
   readonly throughput: number;
   /** Milliseconds, at the goal's percentile. */
   readonly latencyMs: number;
-  /** Only for a language model: output tokens per second, in total and per user. The front then shows these two. */
+  /**
+   * Only for a language model: output tokens per second, in total and per user. The front then
+   * shows these two.
+   */
   readonly tokens?: { readonly perSecond: number; readonly perUser: number };
 }
 
-/** The bottleneck of the best trial so far, for models that are tuned together, according to the performance model. */
+/**
+ * The bottleneck of the best trial so far, for models that are tuned together, according to the
+ * performance model.
+ */
 export interface Bottleneck {
   readonly trial: number;
   /** The model that gains most from one more instance. */
   readonly stage: string;
   /** Utilisation of its instances, 0 to 1. */
   readonly utilization: number;
-  /** Ratio of the throughput with one more instance, at the same concurrency; at a request rate the inverse ratio of mean latencies. */
+  /**
+   * Ratio of the throughput with one more instance, at the same concurrency; at a request rate the
+   * inverse ratio of mean latencies.
+   */
   readonly gain: number;
   /** The device that is used up, if no further instance helps: `gpu` or `cpu`. */
   readonly device?: string;
@@ -162,9 +188,14 @@ export type Proposal = {
   readonly levels: LevelPlan;
   /** Expected relative improvement of the best by this trial, if the sampler predicts it. */
   readonly expectedGain?: number;
-  /** Predicted chance that its first measurement meets the goal, 0 to 1, if the sampler predicts it. */
+  /**
+   * Predicted chance that its first measurement meets the goal, 0 to 1, if the sampler predicts it.
+   */
   readonly chance?: number;
-  /** Predicted throughput/latency front of unmeasured candidates (of tokens for a language model), by rising throughput, if the sampler predicts it. */
+  /**
+   * Predicted throughput/latency front of unmeasured candidates (of tokens for a language model),
+   * by rising throughput, if the sampler predicts it.
+   */
   readonly foreseen?: readonly PredictedPoint[];
   /** Values of settings that no trial has had yet, as `name=value`, if the sampler tracks them. */
   readonly unseen?: readonly string[];
@@ -185,22 +216,33 @@ export interface RunningTrial {
   readonly measurements: readonly Measurement[];
 }
 
-/** Chooses trials. Pure: the same seed and history give the same answer, so that a resumed study continues as it would have. */
+/**
+ * Chooses trials. Pure: the same seed and history give the same answer, so that a resumed study
+ * continues as it would have.
+ */
 export interface Sampler {
-  /** Returns the next trial, or a stop. A stop while trials are pending means: wait until one of them has finished. */
+  /**
+   * Returns the next trial, or a stop. A stop while trials are pending means: wait until one of
+   * them has finished.
+   */
   ask(history: History, remaining: Remaining): Proposal | Stop;
   /**
-   * Returns the next level of the running trial if its plan is a search; null: no further level, another candidate promises more. Samplers
-   * without this method leave the levels to `nextLevel`. After the search it is called for the baseline: it then returns the level from
-   * which the gain is counted, if that was not measured yet.
+   * Returns the next level of the running trial if its plan is a search; null: no further level,
+   * another candidate promises more. Samplers without this method leave the levels to `nextLevel`.
+   * After the search it is called for the baseline: it then returns the level from which the gain
+   * is counted, if that was not measured yet.
    */
   level?(history: History, running: RunningTrial): number | LevelPoint | null;
   /**
-   * Returns the suspected false-feasible readings: those that met the goal although the sampler considers that unlikely. The best is chosen
-   * among the others if one of them met the goal too. Samplers without this method trust every reading.
+   * Returns the suspected false-feasible readings: those that met the goal although the sampler
+   * considers that unlikely. The best is chosen among the others if one of them met the goal too.
+   * Samplers without this method trust every reading.
    */
   doubted?(history: History): readonly Doubted[];
-  /** True if it may propose a candidate again at another level, so that a trial needs only one measurement. */
+  /**
+   * True if it may propose a candidate again at another level, so that a trial needs only one
+   * measurement.
+   */
   readonly comesBack?: boolean;
 }
 

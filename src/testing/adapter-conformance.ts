@@ -28,7 +28,10 @@ export interface AdapterUnderTest {
   close(): Promise<void>;
 }
 
-/** Returns the checks that every adapter must pass, for any test framework: `for (const { name, run } of adapterConformance(…)) it(name, run)`. */
+/**
+ * Returns the checks that every adapter must pass, for any test framework:
+ * `for (const { name, run } of adapterConformance(…)) it(name, run)`.
+ */
 export function adapterConformance(subject: AdapterSubject): readonly ConformanceCheck[] {
   const { illegal, refused } = subject;
   const checks: Readonly<Record<string, Check>> = {

@@ -13,7 +13,9 @@ import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.t
 import type { Goal, LevelPlan, Proposal, Remaining, Sampler, Trial } from '../study/types.ts';
 import type { ConformanceCheck } from './check.ts';
 
-/** What a sampler is run on: a space, the first measurements, and what a person rules out in turn. */
+/**
+ * What a sampler is run on: a space, the first measurements, and what a person rules out in turn.
+ */
 interface Subject {
   readonly original: Candidate;
   readonly topology?: Topology;
@@ -21,7 +23,10 @@ interface Subject {
   view(narrowing: Narrowing): SpaceView;
 }
 
-/** A small space of 15 candidates. One setting applies only to some of them, and one combination is illegal. */
+/**
+ * A small space of 15 candidates. One setting applies only to some of them, and one combination is
+ * illegal.
+ */
 const space = spaceFromJson({
   name: 'small',
   parameters: {
@@ -90,8 +95,10 @@ const unlimited: Remaining = { trials: Number.POSITIVE_INFINITY, seconds: Number
 const MAX_TRIALS = 500;
 
 /**
- * Returns the checks that every sampler must pass, for any test framework: `for (const { name, run } of samplerConformance(sampler)) it(name, run)`.
- * The checks run the sampler on small spaces with made-up measurements: of one model, and of two that are tuned together.
+ * Returns the checks that every sampler must pass, for any test framework:
+ * `for (const { name, run } of samplerConformance(sampler)) it(name, run)`. The checks run the
+ * sampler on small spaces with made-up measurements: of one model, and of two that are tuned
+ * together.
  */
 export function samplerConformance(definition: SamplerDefinition): readonly ConformanceCheck[] {
   return [

@@ -1,7 +1,10 @@
 import type { ModelConfig } from './config/model-config.ts';
 import type { RunMark } from './config/run-mark.ts';
 
-/** The interfaces of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
+/**
+ * The interfaces of the wire. Each has a gRPC and an HTTP implementation that pass one conformance
+ * suite.
+ */
 
 export interface CallOptions {
   /** Deadline of this call; each implementation has its own default. */
@@ -51,7 +54,10 @@ export interface BatchStatistics {
   readonly computeOutput: StatisticDuration;
 }
 
-/** Cumulative since the last full load of the model version. The wire's uint64 counters, exact up to 2^53. */
+/**
+ * Cumulative since the last full load of the model version. The wire's uint64 counters, exact up to
+ * 2^53.
+ */
 export interface ModelStatistics {
   readonly name: string;
   readonly version: string;
@@ -84,8 +90,9 @@ export type ModelFiles = ReadonlyMap<string, Uint8Array>;
 
 export interface LoadCall extends CallOptions {
   /**
-   * Uploaded with a config. The server then serves only these files, whatever the model's directory holds, until a load without files, which serves
-   * the directory's again (verified on Triton 2.51).
+   * Uploaded with a config. The server then serves only these files, whatever the model's directory
+   * holds, until a load without files, which serves the directory's again (verified on Triton
+   * 2.51).
    */
   readonly files?: ModelFiles;
 }
@@ -93,13 +100,15 @@ export interface LoadCall extends CallOptions {
 export interface ModelControl {
   index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
   /**
-   * Returns the effective config, including auto-completed fields, in normal form, without the mark of a run. Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository
-   * but not loaded; UNSUPPORTED if a newer server sent fields that would be lost (gRPC only).
+   * Returns the effective config, including auto-completed fields, in normal form, without the mark
+   * of a run. Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository but not loaded;
+   * UNSUPPORTED if a newer server sent fields that would be lost (gRPC only).
    */
   modelConfig(model: string, call?: CallOptions): Promise<ModelConfig>;
   /**
-   * Loads the model: with `config` as a whole-config override, otherwise from the repository. Resolves when the server reports it as loaded.
-   * Errors: LOAD_REFUSED (a LoadRefusedError with the server's own words and a class), CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load
+   * Loads the model: with `config` as a whole-config override, otherwise from the repository.
+   * Resolves when the server reports it as loaded. Errors: LOAD_REFUSED (a LoadRefusedError with
+   * the server's own words and a class), CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load
    * may continue inside the server).
    */
   load(model: string, config?: ModelConfig, call?: LoadCall): Promise<void>;
@@ -108,7 +117,10 @@ export interface ModelControl {
 }
 
 export interface RunMarks {
-  /** Returns the mark that a run of tritune put into the config of a loaded model; null if there is none. Errors: as `modelConfig`. */
+  /**
+   * Returns the mark that a run of tritune put into the config of a loaded model; null if there is
+   * none. Errors: as `modelConfig`.
+   */
   runMark(model: string, call?: CallOptions): Promise<RunMark | null>;
 }
 
@@ -128,7 +140,10 @@ export interface SharedMemoryRegion {
   readonly byteSize: number;
 }
 
-/** A block of a CUDA device's memory that another process on the server's machine shares with the server. */
+/**
+ * A block of a CUDA device's memory that another process on the server's machine shares with the
+ * server.
+ */
 export interface CudaMemoryRegion {
   readonly name: string;
   /** The server's number of the device. */
@@ -140,27 +155,45 @@ export interface CudaMemoryRegion {
 export interface SharedMemory {
   /** Returns all registered regions, of any client. */
   sharedMemoryRegions(call?: CallOptions): Promise<readonly SharedMemoryRegion[]>;
-  /** Errors: SERVER_FAILED with the server's words if it cannot map the object, or already has a region of that name. */
+  /**
+   * Errors: SERVER_FAILED with the server's words if it cannot map the object, or already has a
+   * region of that name.
+   */
   registerSharedMemory(region: SharedMemoryRegion, call?: CallOptions): Promise<void>;
-  /** False if a request still uses the region, which then stays. A name that is not registered is no error. */
+  /**
+   * False if a request still uses the region, which then stays. A name that is not registered is no
+   * error.
+   */
   unregisterSharedMemory(name: string, call?: CallOptions): Promise<boolean>;
   /** The same for memory of CUDA devices. */
   cudaMemoryRegions(call?: CallOptions): Promise<readonly CudaMemoryRegion[]>;
-  /** `handle`: the 64 bytes of a cudaIpcMemHandle_t. Errors: SERVER_FAILED with the server's words if it cannot open it. */
+  /**
+   * `handle`: the 64 bytes of a cudaIpcMemHandle_t. Errors: SERVER_FAILED with the server's words
+   * if it cannot open it.
+   */
   registerCudaMemory(region: CudaMemoryRegion, handle: Uint8Array, call?: CallOptions): Promise<void>;
   unregisterCudaMemory(name: string, call?: CallOptions): Promise<boolean>;
 }
 
-/** Trace and log settings by name (`trace_level`, `trace_rate`, `trace_count`, `log_frequency` and others), each with its values. */
+/**
+ * Trace and log settings by name (`trace_level`, `trace_rate`, `trace_count`, `log_frequency` and
+ * others), each with its values.
+ */
 export type TraceSettings = Readonly<Record<string, readonly string[]>>;
 
 export interface TraceControl {
   traceSettings(call?: CallOptions): Promise<TraceSettings>;
-  /** Changes these settings for every model and every client; the others stay. Returns all settings after the change. */
+  /**
+   * Changes these settings for every model and every client; the others stay. Returns all settings
+   * after the change.
+   */
   changeTraceSettings(change: TraceSettings, call?: CallOptions): Promise<TraceSettings>;
 }
 
-/** One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED. */
+/**
+ * One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE,
+ * SERVER_TIMEOUT, SERVER_FAILED.
+ */
 export interface TritonClient extends ServerHealth, ModelControl, RunMarks, ServerStats, SharedMemory, TraceControl {
   readonly protocol: 'grpc' | 'http';
   /** HOST:PORT */

@@ -16,7 +16,10 @@ export interface HandChoice extends ShownParameter {
   readonly applies: boolean;
 }
 
-/** Returns the possible choices, given those made so far, for the same parameters as `parametersOf`, in the same order. */
+/**
+ * Returns the possible choices, given those made so far, for the same parameters as `parametersOf`,
+ * in the same order.
+ */
 export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
   const shown = new Map(parametersOf(study).map((each) => [each.parameter.name, each]));
   return spacesOf(study).flatMap((part) => {
@@ -41,7 +44,10 @@ function choiceOf(
     : { parameter, values: all, chosen: -1, applies: false };
 }
 
-/** Returns the choices after moving the parameter of that row to its next or previous value, within its ends. */
+/**
+ * Returns the choices after moving the parameter of that row to its next or previous value, within
+ * its ends.
+ */
 export function withNextValue(study: StudyState, assignment: Assignment, row: number, by: number): Assignment {
   const choice = handChoices(study, assignment)[row];
   if (!choice?.applies) return assignment;
@@ -52,7 +58,10 @@ export function withNextValue(study: StudyState, assignment: Assignment, row: nu
   return next < 0 ? rest : { ...rest, [parameter.name]: values[next] as ParameterValue };
 }
 
-/** Returns the choices that count: of parameters that apply, with a possible value, in the space's order. */
+/**
+ * Returns the choices that count: of parameters that apply, with a possible value, in the space's
+ * order.
+ */
 export function assignmentOf(study: StudyState, chosen: Assignment): Assignment {
   const set = handChoices(study, chosen).filter((choice) => choice.applies && choice.chosen >= 0);
   return Object.fromEntries(

@@ -1,6 +1,8 @@
 import type { Row, Span, Tone } from './rows.ts';
 
-/** Dots in cells of two by four (Unicode's braille patterns), and characters that take a whole cell. */
+/**
+ * Dots in cells of two by four (Unicode's braille patterns), and characters that take a whole cell.
+ */
 export class Canvas {
   readonly columns: number;
   readonly rows: number;
@@ -17,7 +19,10 @@ export class Canvas {
     this.#glyphs = new Array<string | undefined>(cells);
   }
 
-  /** Draws a dot. Positions are shares of the area from the lower left corner, 0 to 1. Moves positions outside to the edge. */
+  /**
+   * Draws a dot. Positions are shares of the area from the lower left corner, 0 to 1. Moves
+   * positions outside to the edge.
+   */
   dot(x: number, y: number, tone?: Tone): void {
     const [dotX, dotY] = this.#place(x, y);
     const cell = (dotY >> 2) * this.columns + (dotX >> 1);

@@ -46,7 +46,10 @@ export type Command =
         | 'interrupt';
     };
 
-/** The screen's relation to the run: `live` while it can be steered, `stopping` after it was told to end, else `over`. */
+/**
+ * The screen's relation to the run: `live` while it can be steered, `stopping` after it was told to
+ * end, else `over`.
+ */
 export type Phase = 'live' | 'stopping' | 'over';
 
 export type Elsewhere = 'ends' | 'goes-on';

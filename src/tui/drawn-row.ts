@@ -5,8 +5,8 @@ import { lookOf } from './colours.ts';
 import type { Row } from './rows.ts';
 
 /**
- * Returns a row as Ink draws it. The panels have already cleaned foreign text. Cleans it again, so that text that one of them missed cannot move the
- * terminal's cursor.
+ * Returns a row as Ink draws it. The panels have already cleaned foreign text. Cleans it again, so
+ * that text that one of them missed cannot move the terminal's cursor.
  */
 export function drawnRow(line: Row, hasColours: boolean, key?: number): ReactElement {
   const spans = line.map(({ text, tone }, index) =>

@@ -7,7 +7,10 @@ import type { Trial } from '../study/types.ts';
 export const frontTrials = (study: StudyState): ReadonlySet<number> =>
   new Set(study.front.map(({ trial }) => trial.number));
 
-/** Returns the figures that decide on a trial: of the measurement that represents it, at the usual speed. */
+/**
+ * Returns the figures that decide on a trial: of the measurement that represents it, at the usual
+ * speed.
+ */
 export const decidingFiguresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.compared ?? null;
 

@@ -28,7 +28,10 @@ export interface Scene {
 const SMALLEST: Size = { columns: 60, rows: 16 };
 /** From this width on, the selected trial is next to the table and the chart. */
 const WIDE = 110;
-/** Below this height, a list of keys or parameters, or a trial, replaces the rows about the state of the search. */
+/**
+ * Below this height, a list of keys or parameters, or a trial, replaces the rows about the state of
+ * the search.
+ */
 const TALL = 32;
 /** From this height of the body on, a wide screen has room for both charts. */
 const BOTH_CHARTS = 44;

@@ -32,7 +32,10 @@ export interface HandQuestion {
   readonly from: number;
 }
 
-/** What the person has done with the screen: the selection, the order of the table, and the open question. */
+/**
+ * What the person has done with the screen: the selection, the order of the table, and the open
+ * question.
+ */
 export interface Interaction extends RowChoice {
   /** Number of the selected trial; null follows the best so far. */
   readonly selected: number | null;
@@ -57,7 +60,10 @@ export const initialInteraction: Interaction = {
   wantsPause: false,
 };
 
-/** Returns the screen's own state after a key's command. Pure. `request.ts` handles what the command asks of the run. */
+/**
+ * Returns the screen's own state after a key's command. Pure. `request.ts` handles what the command
+ * asks of the run.
+ */
 export function interact(now: Interaction, command: Command, view: ViewState): Interaction {
   switch (command.name) {
     case 'move':

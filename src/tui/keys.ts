@@ -31,7 +31,10 @@ export function pressesOf(input: string, key: Key): readonly { readonly input: s
   });
 }
 
-/** Returns the command of a key press; `not-now` for a key that works at other times, null for one that never does anything. */
+/**
+ * Returns the command of a key press; `not-now` for a key that works at other times, null for one
+ * that never does anything.
+ */
 export function commandOf(
   input: string,
   key: Key,

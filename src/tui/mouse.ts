@@ -8,7 +8,9 @@ export type MouseAction =
   | { readonly kind: 'click'; readonly column: number; readonly row: number }
   | { readonly kind: 'wheel'; readonly by: 1 | -1 };
 
-/** Buttons are reported (mode 1000), in decimal figures without an upper limit (mode 1006, "SGR"). */
+/**
+ * Buttons are reported (mode 1000), in decimal figures without an upper limit (mode 1006, "SGR").
+ */
 const ON = '\u001b[?1000h\u001b[?1006h';
 const OFF = '\u001b[?1006l\u001b[?1000l';
 
@@ -20,7 +22,10 @@ const BEGUN = /\u001b(?:\[(?:<[\d;]*)?)?$/;
 
 const [LEFT_BUTTON, WHEEL_UP, WHEEL_DOWN] = [0, 64, 65];
 
-/** Returns the actions that a terminal's input reports, and the beginning of a report at its end. Ignores everything else. */
+/**
+ * Returns the actions that a terminal's input reports, and the beginning of a report at its end.
+ * Ignores everything else.
+ */
 export function mouseActionsIn(input: string): { readonly actions: readonly MouseAction[]; readonly rest: string } {
   const actions = [...input.matchAll(REPORT)].flatMap(([, button, column, row, end]): MouseAction[] => {
     if (end !== 'M') return [];
@@ -42,8 +47,8 @@ export function commandAt(frame: readonly Row[], column: number, row: number): C
 }
 
 /**
- * Has the terminal report the mouse while the component is shown. Ink drops such reports. It turns them off in a layout effect, which
- * Ink runs whenever it releases the terminal, also at a signal.
+ * Has the terminal report the mouse while the component is shown. Ink drops such reports. It turns
+ * them off in a layout effect, which Ink runs whenever it releases the terminal, also at a signal.
  */
 export function useMouse(onAction: (action: MouseAction) => void): void {
   const { stdin } = useStdin();

@@ -32,7 +32,9 @@ export interface SpacePart {
 
 const known = new WeakMap<StudyStarted, readonly SpacePart[]>();
 
-/** Returns the search space of the journal, model by model; empty if this version cannot read it. */
+/**
+ * Returns the search space of the journal, model by model; empty if this version cannot read it.
+ */
 export function spacesOf({ started }: StudyState): readonly SpacePart[] {
   const parts = known.get(started) ?? readSpaces(started);
   known.set(started, parts);
@@ -72,7 +74,10 @@ export function parametersOf(study: StudyState): readonly ShownParameter[] {
   );
 }
 
-/** Returns the cases of a parameter that are possible on this model. Conditions on the original config alone are already decided. */
+/**
+ * Returns the cases of a parameter that are possible on this model. Conditions on the original
+ * config alone are already decided.
+ */
 function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): readonly ParameterOption[] {
   const original = sceneOf(space, {});
   const options: ParameterOption[] = [];
@@ -105,7 +110,10 @@ function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
 
 export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };
 
-/** Returns the narrowing after a person pins, excludes or frees values; refuses it if no candidate would be left. */
+/**
+ * Returns the narrowing after a person pins, excludes or frees values; refuses it if no candidate
+ * would be left.
+ */
 export function narrowBy(
   study: StudyState,
   now: Narrowing,

@@ -7,7 +7,10 @@ import { type Interaction, type Question, selectedTrial, wantsPause } from './in
 import { narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
-/** Passes a command to the run. Returns the message for the person, if any. `interaction`: the one before the command. */
+/**
+ * Passes a command to the run. Returns the message for the person, if any. `interaction`: the one
+ * before the command.
+ */
 export function request(
   command: Command,
   view: ViewState,

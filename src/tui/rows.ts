@@ -26,7 +26,9 @@ export interface Span {
   readonly click?: Command;
 }
 
-/** One line of the screen. Every character is one cell wide; foreign text must go through `foreign`. */
+/**
+ * One line of the screen. Every character is one cell wide; foreign text must go through `foreign`.
+ */
 export type Row = readonly Span[];
 
 export interface Size {
@@ -40,7 +42,10 @@ export const row = (text: string, tone?: Tone): Row => [span(text, tone)];
 /** Characters beyond these may be two cells wide, or none; all of our own glyphs are within. */
 const NARROW = /[^\u0020-\u2e7f]|\p{M}/gu;
 
-/** Returns text from a server or a file, fit for the screen: one line, and one cell for every character. */
+/**
+ * Returns text from a server or a file, fit for the screen: one line, and one cell for every
+ * character.
+ */
 export const foreign = (text: string, maxLength = 300): string => plainLine(text, maxLength).replace(NARROW, '?');
 
 export const widthOf = (line: Row): number => line.reduce((sum, { text }) => sum + text.length, 0);
@@ -94,7 +99,10 @@ export const LABEL_COLUMNS = 11;
 /** Returns the name before a row of the overview; '' for a row that continues the one above. */
 export const label = (name: string): Span => span(name.padEnd(LABEL_COLUMNS), 'muted');
 
-/** Right-aligns the text in a column of this width. Never cuts it: a figure without its last digits would be another figure. */
+/**
+ * Right-aligns the text in a column of this width. Never cuts it: a figure without its last digits
+ * would be another figure.
+ */
 export const right = (text: string, width: number): string => text.padStart(width);
 export const left = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);

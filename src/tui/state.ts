@@ -39,11 +39,20 @@ export interface ViewState {
   readonly activity: Activity;
   readonly limits: SearchLimits;
   readonly isPaused: boolean;
-  /** The sampler's expected gain from its last proposal, as a share of the best; null if it predicts none. */
+  /**
+   * The sampler's expected gain from its last proposal, as a share of the best; null if it predicts
+   * none.
+   */
   readonly expectedGain: number | null;
-  /** The front that the sampler predicted then, of points not measured yet; empty if it predicts none. */
+  /**
+   * The front that the sampler predicted then, of points not measured yet; empty if it predicts
+   * none.
+   */
   readonly predictedFront: readonly PredictedPoint[];
-  /** The queueing model's prediction for the best from the other trials alone; null if there is none. */
+  /**
+   * The queueing model's prediction for the best from the other trials alone; null if there is
+   * none.
+   */
   readonly predicted: Prediction | null;
 }
 
@@ -57,12 +66,15 @@ export function isSearching({ study, activity }: Pick<ViewState, 'study' | 'acti
 export const isOfFinal = ({ trials }: StudyState, activity: Activity): boolean =>
   'trial' in activity && trials.some(({ number }) => number === activity.trial);
 
-/** Predicts the best again when it changes, and when the number of trials has grown by this factor. */
+/**
+ * Predicts the best again when it changes, and when the number of trials has grown by this factor.
+ */
 const MORE_TRIALS = 1.25;
 
 /**
- * Takes the tuner's events one by one, each in constant time, and returns the view after the last of them. Computes the study's state only when it
- * is needed. `earlier`: records of the runs before this one.
+ * Takes the tuner's events one by one, each in constant time, and returns the view after the last
+ * of them. Computes the study's state only when it is needed. `earlier`: records of the runs before
+ * this one.
  */
 export class ViewFold {
   readonly #study = new StudyFold();
@@ -110,7 +122,10 @@ export class ViewFold {
     this.#state = null;
   }
 
-  /** A fit and a simulation take longer the more was measured, but one more trial hardly changes them. */
+  /**
+   * A fit and a simulation take longer the more was measured, but one more trial hardly changes
+   * them.
+   */
   #predict(study: StudyState): Prediction | null {
     const { best, goal, trials } = study;
     const of = JSON.stringify([best?.number, best?.chosen, goal.budget]);

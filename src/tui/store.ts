@@ -24,7 +24,10 @@ const MAX_FRAMES = 12;
 const NOTICE_MS = 8_000;
 const TICK_MS = 1_000;
 
-/** The screen's state over time. Takes events and commands, and notifies its one listener of new scenes, at a limited rate. */
+/**
+ * The screen's state over time. Takes events and commands, and notifies its one listener of new
+ * scenes, at a limited rate.
+ */
 export class Store {
   readonly #reach: Reach;
   readonly #fold: ViewFold;
@@ -114,7 +117,9 @@ export class Store {
     this.#listener();
   }
 
-  /** Does what the command asks for outside the screen. Returns the message for the person, if any. */
+  /**
+   * Does what the command asks for outside the screen. Returns the message for the person, if any.
+   */
   #answer(command: Command, view: ViewState): string | null {
     if (command.name === 'quit' || command.name === 'interrupt') this.#leave();
     if (command.name === 'export') this.#export(selectedTrial(this.#interaction, view));
@@ -138,7 +143,9 @@ export class Store {
     );
   }
 
-  /** Time alone only changes a run's clock and removes notices. If neither is due, draws nothing. */
+  /**
+   * Time alone only changes a run's clock and removes notices. If neither is due, draws nothing.
+   */
   #tick(): void {
     const nowMs = this.#nowMs();
     const isNoticeOver = this.#notice !== null && this.#notice.endMs < nowMs;

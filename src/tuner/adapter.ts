@@ -6,8 +6,8 @@ import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts'
 import type { ServerIdentity } from '../study/records/records.ts';
 
 /**
- * Everything that tritune knows about a server and its settings. Another kind of server needs its own adapter. Only the adapter reads a
- * candidate's `value`.
+ * Everything that tritune knows about a server and its settings. Another kind of server needs its
+ * own adapter. Only the adapter reads a candidate's `value`.
  */
 export interface ServerAdapter extends Control, Profile {
   /** Recorded in journals; an adapter of the same name resumes and restores the study. */
@@ -15,9 +15,15 @@ export interface ServerAdapter extends Control, Profile {
   readonly identity: ServerIdentity;
   /** The state of the server before the first change. */
   readonly original: Candidate;
-  /** Returns the candidate of an assignment, or why there is none. The empty assignment is the original. Pure. */
+  /**
+   * Returns the candidate of an assignment, or why there is none. The empty assignment is the
+   * original. Pure.
+   */
   build(assignment: Assignment): CandidateOutcome;
-  /** Returns the differences between two candidates, in readable form; empty for equal fingerprints. Pure. */
+  /**
+   * Returns the differences between two candidates, in readable form; empty for equal fingerprints.
+   * Pure.
+   */
   diff(before: Candidate, after: Candidate): readonly Difference[];
   /** Returns the files that are needed to serve the candidate; empty if there are none. Pure. */
   documents(candidate: Candidate): readonly Emitted[];
@@ -42,7 +48,10 @@ export interface EmittedCopy {
   readonly sha256?: string;
 }
 
-/** A file that only a journal names: it is not read, and an earlier copy stays if it has this content. */
+/**
+ * A file that only a journal names: it is not read, and an earlier copy stays if it has this
+ * content.
+ */
 export interface EmittedEarlier {
   /** Relative, of safe segments. */
   readonly path: string;
@@ -60,7 +69,9 @@ export interface Applied {
   readonly loadMs: number;
   /** Duration of building the candidate's files; absent if nothing had to be built. */
   readonly buildMs?: number;
-  /** Comparison of the outputs with the expected ones; absent if this candidate was not compared. */
+  /**
+   * Comparison of the outputs with the expected ones; absent if this candidate was not compared.
+   */
   readonly accuracy?: Accuracy;
 }
 
@@ -73,39 +84,55 @@ export interface Restored {
 /** Applies candidates to the server and, at the end, restores it. */
 export interface Control {
   /**
-   * Resolves when the candidate serves and the server reports what was sent. Errors: CandidateRefusedError if the server refuses it,
-   * CONFIG_MISMATCH, SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal.
+   * Resolves when the candidate serves and the server reports what was sent. Errors:
+   * CandidateRefusedError if the server refuses it, CONFIG_MISMATCH, SERVER_*; INTERRUPTED, or the
+   * signal's reason, soon after the signal.
    */
   apply(candidate: Candidate, signal: AbortSignal): Promise<Applied>;
-  /** Describes how the server differs from what `apply` left: other settings, or nothing that serves. null: no difference. Errors: SERVER_*. */
+  /**
+   * Describes how the server differs from what `apply` left: other settings, or nothing that
+   * serves. null: no difference. Errors: SERVER_*.
+   */
   changed(signal: AbortSignal): Promise<string | null>;
   /** Returns whether anything answers at the server's address. */
   isReachable(signal: AbortSignal): Promise<boolean>;
-  /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. Errors: RESTORE_FAILED. */
+  /**
+   * Safe to call at any time and more than once; never takes the run's signal, because it must
+   * finish. Errors: RESTORE_FAILED.
+   */
   restore(): Promise<Restored>;
 }
 
 export interface MeasureOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ProfileProgress) => void;
-  /** The latency budget in force, which may have changed since the profile was made; absent for none. */
+  /**
+   * The latency budget in force, which may have changed since the profile was made; absent for
+   * none.
+   */
   readonly budgetMs?: number;
   /** Budgets of the models of a mix, by name, in milliseconds. */
   readonly budgetsMs?: Readonly<Record<string, number>>;
   /** Absent for a measurement of the final, whose figures are reported. */
   readonly purpose?: MeasurePurpose;
-  /** The time of the run's clock, in nanoseconds, at which the measurement ends with what it has; absent for no such time. */
+  /**
+   * The time of the run's clock, in nanoseconds, at which the measurement ends with what it has;
+   * absent for no such time.
+   */
   readonly untilNs?: number;
 }
 
 /**
- * `search`: one of many measurements that are compared; it may be shorter, because the best are measured again. `rest`: shows the latency
- * with a few requests in flight.
+ * `search`: one of many measurements that are compared; it may be shorter, because the best are
+ * measured again. `rest`: shows the latency with a few requests in flight.
  */
 export type MeasurePurpose = 'search' | 'rest';
 
 /** Measures the served candidate. */
 export interface Profile {
-  /** Measures the applied candidate at one load level. Errors: SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal. */
+  /**
+   * Measures the applied candidate at one load level. Errors: SERVER_*; INTERRUPTED, or the
+   * signal's reason, soon after the signal.
+   */
   measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
 }

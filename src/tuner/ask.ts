@@ -28,13 +28,19 @@ export interface StopReason {
 
 /** Additional knowledge in a study over several servers. */
 interface Beside {
-  /** Trials in progress on other servers. A stop then means that nothing is worth a trial until one of these has finished. */
+  /**
+   * Trials in progress on other servers. A stop then means that nothing is worth a trial until one
+   * of these has finished.
+   */
   readonly pending?: readonly PendingTrial[];
   /** The trials that the sampler sees as finished, if they differ from the study's record. */
   readonly told?: readonly Trial[];
 }
 
-/** Returns what to try next: first the user's requests, then the sampler's proposals. Errors: those of the journal. */
+/**
+ * Returns what to try next: first the user's requests, then the sampler's proposals. Errors: those
+ * of the journal.
+ */
 export async function nextTrial(run: Planning, { pending = [], told }: Beside = {}): Promise<NextStep> {
   const { plan, recorder, time } = run;
   await recorder.settled();
@@ -59,7 +65,10 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   return assigned(run, answer, number);
 }
 
-/** True if a final would follow the search now. The same while the trials stand as they do, so that a batch of proposals needs one answer. */
+/**
+ * True if a final would follow the search now. The same while the trials stand as they do, so that
+ * a batch of proposals needs one answer.
+ */
 function isFinalAhead(state: StudyState, rounds: number): boolean {
   const { trials } = state.compared;
   const known = finalsAhead.get(trials) ?? nextFinal(state, rounds) !== null;
@@ -99,7 +108,10 @@ const promiseOf = ({ expectedGain, unseen = [] }: Proposal): readonly string[] =
   ...(unseen.length === 0 ? [] : [`never measured: ${unseen.join(', ')}`]),
 ];
 
-/** Returns the trial of a proposal. A trial that the user requests is tried even if it is known to fail. */
+/**
+ * Returns the trial of a proposal. A trial that the user requests is tried even if it is known to
+ * fail.
+ */
 function assigned(
   run: Planning,
   { assignment, levels, bottleneck }: Wish & Pick<Proposal, 'bottleneck'>,

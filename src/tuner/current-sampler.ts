@@ -7,7 +7,10 @@ import type { TuneParts } from './run.ts';
 /** The purpose of a sampler: the user may change it during the run. */
 type Aim = Pick<StudyState, 'goal' | 'narrowing'>;
 
-/** Returns the sampler for an aim; creates a new one only when the aim changes. `own`: the aim of `sampler`. */
+/**
+ * Returns the sampler for an aim; creates a new one only when the aim changes. `own`: the aim of
+ * `sampler`.
+ */
 export function currentSampler(
   { sampler, samplerFor }: Pick<TuneParts, 'sampler' | 'samplerFor'>,
   own: Goal,

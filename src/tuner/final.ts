@@ -6,7 +6,8 @@ import { applyCandidate, measureOnce } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
 /**
- * Measures the finalists and the baseline in turn and records the decision. Returns why it was cut short, or null. Errors: those that end the run.
+ * Measures the finalists and the baseline in turn and records the decision. Returns why it was cut
+ * short, or null. Errors: those that end the run.
  */
 export async function runFinal(run: Run): Promise<string | null> {
   for (;;) {
@@ -37,8 +38,8 @@ export async function runFinal(run: Run): Promise<string | null> {
 }
 
 /**
- * Returns the next step of the final; null if there is none. A visit takes one measurement if there is no time for more, so that the others of its
- * round have their turns.
+ * Returns the next step of the final; null if there is none. A visit takes one measurement if there
+ * is no time for more, so that the others of its round have their turns.
  */
 export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | null {
   const step = nextFinal(recorder.state, plan.finalRounds);

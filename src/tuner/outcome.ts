@@ -9,12 +9,16 @@ import type { Run } from './run.ts';
 const DEFAULT_OUTAGE_MS = 20_000;
 const LONGEST_LOOK_MS = 2_000;
 /**
- * The delay of the first check after each loss: a server that is going down may answer for a moment. The number of delays is the number of times
- * that one piece of work is restarted; if the server goes away each time, the work is assumed to be the cause.
+ * The delay of the first check after each loss: a server that is going down may answer for a
+ * moment. The number of delays is the number of times that one piece of work is restarted; if the
+ * server goes away each time, the work is assumed to be the cause.
  */
 const FIRST_LOOKS_MS = [250, 2_000];
 
-/** Returns the trial's failure for an error; null if the error is no verdict on the candidate and ends the run. */
+/**
+ * Returns the trial's failure for an error; null if the error is no verdict on the candidate and
+ * ends the run.
+ */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
   if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;
@@ -38,8 +42,9 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
 }
 
 /**
- * Returns the work's outcome. If the server, or a sending agent, goes away during the work, waits until it is back and restarts the work, with
- * `again`. Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
+ * Returns the work's outcome. If the server, or a sending agent, goes away during the work, waits
+ * until it is back and restarts the work, with `again`. Errors: SERVER_UNREACHABLE for a server
+ * that stays away; SERVER_FAILED for one that goes away every time; the work's own.
  */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {
   for (let returns = 0; ; returns++) {

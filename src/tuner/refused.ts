@@ -7,14 +7,20 @@ export type RefusalKind = Extract<
   'invalid-config' | 'out-of-memory' | 'no-gpu' | 'init-failed' | 'build-failed' | 'upload-refused' | 'inaccurate'
 >;
 
-/** Thrown by an adapter's `apply` if the server refuses the candidate. It ends the trial, not the study. */
+/**
+ * Thrown by an adapter's `apply` if the server refuses the candidate. It ends the trial, not the
+ * study.
+ */
 export class CandidateRefusedError extends TrituneError {
   override readonly name = 'CandidateRefusedError';
   readonly kind: RefusalKind;
   /** The server's message. */
   readonly serverMessage: string;
 
-  /** `message` and `hint` are for a user who applies a single candidate; a study reports the server's message. */
+  /**
+   * `message` and `hint` are for a user who applies a single candidate; a study reports the
+   * server's message.
+   */
   constructor(
     kind: RefusalKind,
     serverMessage: string,

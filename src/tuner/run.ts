@@ -18,13 +18,18 @@ export interface TunePlan {
   readonly maxTrials: number;
   /** Milliseconds for all runs of the study together; Infinity for no limit. */
   readonly timeBudgetMs: number;
-  /** For a sampler that decides itself when to stop: the run aims at the usual duration of such runs. Without it the run has no aim. */
+  /**
+   * For a sampler that decides itself when to stop: the run aims at the usual duration of such
+   * runs. Without it the run has no aim.
+   */
   readonly usual?: UsualTime;
   /** How many times the best and the baseline are measured in turn at the end; 0 for no final. */
   readonly finalRounds: number;
   /** The longest outage of the server before the run ends; default 20 s. */
   readonly maxOutageMs?: number;
-  /** Continue although others send requests to the model; otherwise foreign requests end the run. */
+  /**
+   * Continue although others send requests to the model; otherwise foreign requests end the run.
+   */
   readonly allowForeignTraffic: boolean;
   /** The records of the study that is resumed; empty for a new one. */
   readonly earlier: readonly StudyRecord[];
@@ -34,11 +39,17 @@ export interface TunePlan {
 export interface TuneParts {
   readonly adapter: TunedAdapter;
   readonly sampler: Sampler;
-  /** The sampler for another goal, or for a part of the space; without it `sampler` serves every goal, and the whole space. */
+  /**
+   * The sampler for another goal, or for a part of the space; without it `sampler` serves every
+   * goal, and the whole space.
+   */
   readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
-  /** Estimates the speed of the machine, to compare measurements made at different times; default `speedsOf`. */
+  /**
+   * Estimates the speed of the machine, to compare measurements made at different times; default
+   * `speedsOf`.
+   */
   readonly estimateSpeeds?: EstimateSpeeds;
   /** If present, the best is measured once more at the end, traced. */
   readonly tracing?: Tracing;
@@ -58,7 +69,10 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** The state that decides the next step of a run. It knows only which candidates a server could have. */
+/**
+ * The state that decides the next step of a run. It knows only which candidates a server could
+ * have.
+ */
 export type Planning = Pick<Run, 'plan' | 'recorder' | 'time' | 'steering' | 'sampler'> & {
   readonly parts: { readonly adapter: Pick<TunedAdapter, 'build'> };
 };

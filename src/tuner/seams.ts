@@ -8,7 +8,10 @@ import type { Bottleneck, PredictedPoint } from '../study/types.ts';
 
 /** Switches tracing of requests on the server on and off. */
 export interface Tracing {
-  /** Returns the current settings that tracing changes, and the file on the server's disk. Errors: UNSUPPORTED without a file. */
+  /**
+   * Returns the current settings that tracing changes, and the file on the server's disk. Errors:
+   * UNSUPPORTED without a file.
+   */
   look(): Promise<{ readonly earlier: TraceSettings; readonly file: string }>;
   /** Starts tracing every `rate`-th request, at most `count` of them (default: no limit). */
   start(rate: number, count?: number): Promise<void>;
@@ -46,8 +49,13 @@ export type TunerEvent =
       readonly level: LoadLevel;
       readonly progress: ProfileProgress;
     }
-  /** A measurement is repeated, because other processes had the CPU that the load generator lacked. */
+  /**
+   * A measurement is repeated, because other processes had the CPU that the load generator lacked.
+   */
   | { readonly type: 'starved'; readonly trial: number; readonly level: LoadLevel; readonly reason: string }
-  /** The machine is slower or faster than reported last. `usual`: the speed at which figures are compared. */
+  /**
+   * The machine is slower or faster than reported last. `usual`: the speed at which figures are
+   * compared.
+   */
   | ({ readonly type: 'speed-changed'; readonly usual: number } & SpeedChange)
   | { readonly type: 'restoring' };

@@ -6,9 +6,15 @@ import type { Planning, Run } from './run.ts';
 import { refuseTrial, runTrial } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
-/** The number of trials in a row that end the run if the server fails in each without a verdict on the candidate. */
+/**
+ * The number of trials in a row that end the run if the server fails in each without a verdict on
+ * the candidate.
+ */
 const MAX_SERVER_FAILURES = 3;
-/** The least change of the expected duration, because loads are faster than expected, that observers are told. */
+/**
+ * The least change of the expected duration, because loads are faster than expected, that observers
+ * are told.
+ */
 const WORTH_TELLING_SECONDS = 1;
 
 /** Reports the run's time limit and its usual duration. */
@@ -48,7 +54,9 @@ export const STOPPED = 'stopped by the user';
 /** The reason of a run that was resumed after the search. */
 export const ALREADY_SEARCHED = 'the search was already over';
 
-/** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
+/**
+ * Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates.
+ */
 export function checkServer(run: Planning): void {
   const last = run.recorder.state.trials.slice(-MAX_SERVER_FAILURES);
   const kinds = ['requests-failed', 'load-timeout'];

@@ -8,15 +8,26 @@ export interface TunerCommands {
   resume(): void;
   /** Leaves the running trial, unless it is the baseline; its measurements count. */
   skipTrial(): void;
-  /** Ends the search after the running trial; the final between the best and the baseline follows. */
+  /**
+   * Ends the search after the running trial; the final between the best and the baseline follows.
+   */
   stopSearch(): void;
   /** Searches for the best within this budget from now on, and ranks earlier measurements again. */
   changeBudget(latencyMs: number): void;
-  /** Searches only this part of the search space from the next proposal on; replaces an earlier narrowing. */
+  /**
+   * Searches only this part of the search space from the next proposal on; replaces an earlier
+   * narrowing.
+   */
   narrow(narrowing: Narrowing): void;
-  /** Adds a trial to run next, before the sampler is asked again; it runs even if a limit of trials is reached. */
+  /**
+   * Adds a trial to run next, before the sampler is asked again; it runs even if a limit of trials
+   * is reached.
+   */
   enqueue(wish: Wish): void;
-  /** Withdraws such a request, the last one if there are several; does nothing if it has begun meanwhile. */
+  /**
+   * Withdraws such a request, the last one if there are several; does nothing if it has begun
+   * meanwhile.
+   */
   withdraw(wish: Wish): void;
 }
 
@@ -29,14 +40,19 @@ export type StudyChange =
 /** Commands to a study that another process conducts. */
 export type SteeringCommand = StudyChange | { readonly kind: 'pause' | 'resume' | 'stop-search' };
 
-/** Connects the user and the loop: takes commands at any time; the loop polls it between its steps. */
+/**
+ * Connects the user and the loop: takes commands at any time; the loop polls it between its steps.
+ */
 export class Steering implements TunerCommands {
   #isPaused = false;
   #resumed: (() => void) | null = null;
   #stopsSearch = false;
   #trial: AbortController | null = null;
   #onChange: ((change: StudyChange) => void) | null = null;
-  /** Changes requested before anyone listened: a resumed study is on the screen before its server is reached. */
+  /**
+   * Changes requested before anyone listened: a resumed study is on the screen before its server is
+   * reached.
+   */
   #unheard: StudyChange[] = [];
 
   #passOn: ((command: SteeringCommand) => void) | null = null;
@@ -111,7 +127,10 @@ export class Steering implements TunerCommands {
     this.#trial = null;
   }
 
-  /** Sets the listener for changes of the study; it first gets the changes that no listener has received. null removes it. */
+  /**
+   * Sets the listener for changes of the study; it first gets the changes that no listener has
+   * received. null removes it.
+   */
   listen(onChange: ((change: StudyChange) => void) | null): void {
     this.#onChange = onChange;
     if (onChange) for (const change of this.#unheard.splice(0)) onChange(change);

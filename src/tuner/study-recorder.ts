@@ -11,7 +11,10 @@ import type { TunerEvent } from './seams.ts';
 
 type Unstamped<R extends StudyRecord> = R extends StudyRecord ? Omit<R, 'at' | 'runMs'> : never;
 
-/** The only place through which a run reports what happened: first to the journal, then to its own state, then to its observers. */
+/**
+ * The only place through which a run reports what happened: first to the journal, then to its own
+ * state, then to its observers.
+ */
 export class StudyRecorder {
   readonly #journal: Pick<Journal, 'append'>;
   readonly #clock: Clock;
@@ -57,7 +60,10 @@ export class StudyRecorder {
     return written;
   }
 
-  /** Resolves when the state includes everything recorded so far: the user's commands are recorded concurrently with the loop. */
+  /**
+   * Resolves when the state includes everything recorded so far: the user's commands are recorded
+   * concurrently with the loop.
+   */
   async settled(): Promise<void> {
     for (let seen: Promise<unknown> | null = null; seen !== this.#last; ) {
       seen = this.#last;
@@ -70,7 +76,10 @@ export class StudyRecorder {
     this.#take(record);
   }
 
-  /** As `record`, for the end of a run: observers are told even if the record cannot be written. Returns the fault of the journal, if any. */
+  /**
+   * As `record`, for the end of a run: observers are told even if the record cannot be written.
+   * Returns the fault of the journal, if any.
+   */
   async conclude(unstamped: Unstamped<StudyRecord>): Promise<TrituneError | null> {
     const record = this.#stamped(unstamped);
     const fault = await this.#journal.append(record).then(() => null, asTrituneError);

@@ -3,16 +3,26 @@ import { formatDuration } from '../base/format.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
 import type { Pace } from '../study/types.ts';
 
-/** The factor by which each step counts less than the next one: steps get longer as the search reaches higher levels. */
+/**
+ * The factor by which each step counts less than the next one: steps get longer as the search
+ * reaches higher levels.
+ */
 const REMEMBERED = 0.7;
-/** The shares of the usual duration that a run keeps within if that loses little, so that its duration is predictable. */
+/**
+ * The shares of the usual duration that a run keeps within if that loses little, so that its
+ * duration is predictable.
+ */
 const MIN_OF_USUAL = 0.85;
 const MAX_OF_USUAL = 1.1;
-/** The number of applied candidates that shows how long applying takes; the first is already on the server. */
+/**
+ * The number of applied candidates that shows how long applying takes; the first is already on the
+ * server.
+ */
 const APPLIES_TO_KNOW = 4;
 /**
- * The largest share of the budget that is reserved for the final. With a third, a search of a minute on a busy machine left time for one round, and a
- * gain without an interval: a confirmed gain is worth more than another trial.
+ * The largest share of the budget that is reserved for the final. With a third, a search of a
+ * minute on a busy machine left time for one round, and a gain without an interval: a confirmed
+ * gain is worth more than another trial.
  */
 const MAX_RESERVE = 1 / 2;
 
@@ -31,7 +41,10 @@ export interface UsualTime {
   readonly seconds: number;
   /** True if the run should take much longer only for a large benefit. */
   readonly isAim: boolean;
-  /** The number of loads in it, and the expected duration of each; if they are faster, so is the run. */
+  /**
+   * The number of loads in it, and the expected duration of each; if they are faster, so is the
+   * run.
+   */
   readonly loads: number;
   readonly loadSeconds: number;
 }
@@ -45,7 +58,10 @@ interface Allowed {
 const MIN_GRACE_MS = 5_000;
 const GRACE_SHARE = 0.25;
 
-/** Keeps a run within its time budget: estimates the duration of a step from earlier ones, and reserves time for the final. */
+/**
+ * Keeps a run within its time budget: estimates the duration of a step from earlier ones, and
+ * reserves time for the final.
+ */
 export class TimeKeeper {
   readonly #clock: Clock;
   readonly #budgetMs: number;
@@ -82,7 +98,10 @@ export class TimeKeeper {
     return this.#usual ? this.#usualMsOf(this.#usual) / MS_PER_S : null;
   }
 
-  /** Returns how the whole run would compare with the usual one if the search ended now, or after another trial. */
+  /**
+   * Returns how the whole run would compare with the usual one if the search ended now, or after
+   * another trial.
+   */
   paceOf(finalRounds: number): Pace | null {
     if (!this.#usual) return null;
     const usualMs = this.#usualMsOf(this.#usual);
@@ -111,9 +130,10 @@ export class TimeKeeper {
   }
 
   /**
-   * The time of the clock, in nanoseconds, at which a measurement must end although its rule is not met: against a server whose replies never end.
-   * Later than the time budget, because a measurement that was planned within it may take longer than expected, and the first one begins late after a
-   * slow load. undefined without a budget.
+   * The time of the clock, in nanoseconds, at which a measurement must end although its rule is not
+   * met: against a server whose replies never end. Later than the time budget, because a
+   * measurement that was planned within it may take longer than expected, and the first one begins
+   * late after a slow load. undefined without a budget.
    */
   get lastNs(): number | undefined {
     if (!Number.isFinite(this.#budgetMs)) return undefined;
@@ -125,7 +145,10 @@ export class TimeKeeper {
     return this.#measurements.value <= this.#left - this.#reserve;
   }
 
-  /** True if there is time for a round of the final with this many candidates. The time of the trace after the final stays reserved. */
+  /**
+   * True if there is time for a round of the final with this many candidates. The time of the trace
+   * after the final stays reserved.
+   */
   allowsFinalRound(candidates: number): boolean {
     return candidates * this.#turn + this.#trace <= this.#left;
   }

@@ -11,9 +11,10 @@ const TRACES_PER_SECOND = 500;
 const PUT_BACK_WAITS_MS = [500, 2_000, 5_000];
 
 /**
- * Measures the best once more at its level with the server tracing, if tracing is requested. That measurement is not part of the study's figures.
- * Traces the windows after the first, so that nothing cold is among them. Leaves the server tracing: `endTracing` restores its settings. Returns why
- * there are no traces, or null. Errors: those that end the run.
+ * Measures the best once more at its level with the server tracing, if tracing is requested. That
+ * measurement is not part of the study's figures. Traces the windows after the first, so that
+ * nothing cold is among them. Leaves the server tracing: `endTracing` restores its settings.
+ * Returns why there are no traces, or null. Errors: those that end the run.
  */
 export async function traceBest(run: Run): Promise<string | null> {
   const { parts, recorder } = run;
@@ -27,7 +28,8 @@ export async function traceBest(run: Run): Promise<string | null> {
   const started: Promise<string | null>[] = [];
   try {
     const applied = await applyCandidate(run, number, candidate);
-    // A run that was killed while it traced has left its own settings; the journal has the earlier ones.
+    // A run that was killed while it traced has left its own settings; the journal has the earlier
+    // ones.
     const { earlier, file } = before ? before.started : await tracing.look();
     await recorder.record({ type: 'tracing-started', trial: number, earlier, file });
     const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
@@ -47,7 +49,10 @@ export async function traceBest(run: Run): Promise<string | null> {
   }
 }
 
-/** Restores the server's trace settings if this study has changed them, and records the outcome. Never throws. */
+/**
+ * Restores the server's trace settings if this study has changed them, and records the outcome.
+ * Never throws.
+ */
 export async function endTracing({ parts, recorder }: Run): Promise<TrituneError | null> {
   const { tracing: state } = recorder.state;
   if (!state || state.ended?.verified || !parts.tracing) return null;

@@ -32,8 +32,9 @@ export interface Assigned {
 }
 
 /**
- * Applies the candidate and measures it at the levels of its plan; a failure of the candidate is the trial's outcome. Errors: those that end the
- * run: SERVER_UNREACHABLE, INTERRUPTED, those of the journal, and any that is no verdict on a candidate.
+ * Applies the candidate and measures it at the levels of its plan; a failure of the candidate is
+ * the trial's outcome. Errors: those that end the run: SERVER_UNREACHABLE, INTERRUPTED, those of
+ * the journal, and any that is no verdict on a candidate.
  */
 export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   const { number, role, candidate } = trial;
@@ -79,7 +80,9 @@ function recordStart(
   return run.recorder.record(requested ? { ...start, requested } : start);
 }
 
-/** Applies the candidate to the server and records the outcome. Errors: those of `Control.apply`. */
+/**
+ * Applies the candidate to the server and records the outcome. Errors: those of `Control.apply`.
+ */
 export function applyCandidate(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
   return outlasting(run, () => applyNow(run, trial, candidate));
 }
@@ -104,10 +107,11 @@ interface LookOptions extends Pick<MeasureOptions, 'purpose'> {
 const STARVED_WAIT_MS = 1_000;
 
 /**
- * Makes one measurement of a candidate that is served throughout. A server that went away and came back has forgotten the candidate, and someone may
- * have changed the model meanwhile; then the candidate is applied and measured again. A measurement is also repeated once if others had the CPU that
- * the load generator lacked. Errors: CONFIG_MISMATCH when the model is changed again; FOREIGN_TRAFFIC unless the plan allows it; those of
- * `Profile.measure`.
+ * Makes one measurement of a candidate that is served throughout. A server that went away and came
+ * back has forgotten the candidate, and someone may have changed the model meanwhile; then the
+ * candidate is applied and measured again. A measurement is also repeated once if others had the
+ * CPU that the load generator lacked. Errors: CONFIG_MISMATCH when the model is changed again;
+ * FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */
 export async function measureOnce(
   run: Run,
@@ -165,7 +169,9 @@ function changedByOthers(change: string): TrituneError {
   );
 }
 
-/** Figures that include others' requests say nothing, and the others would disturb every candidate. */
+/**
+ * Figures that include others' requests say nothing, and the others would disturb every candidate.
+ */
 function checkAlone({ foreignRequests, foreignByModel, requests }: Measurement): void {
   if (foreignRequests === undefined) return;
   const models = Object.keys(foreignByModel ?? {});
@@ -195,7 +201,10 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
   }
 }
 
-/** Returns the level at rest for the baseline, so that a run shows at its start how much latency is due to the machine; null for other trials. */
+/**
+ * Returns the level at rest for the baseline, so that a run shows at its start how much latency is
+ * due to the machine; null for other trials.
+ */
 const restLevelOf = ({ recorder }: Run, { role }: Assigned): LevelPoint | null =>
   role === 'baseline' ? restLevel(recorder.state.started.levels) : null;
 
@@ -204,7 +213,10 @@ function tellNoise({ recorder }: Run): void {
   if (floor) recorder.notify({ type: 'noise-floor', ...floor });
 }
 
-/** Returns the next level: of the list if there is one, else of the sampler if it chooses levels, else of the level search. */
+/**
+ * Returns the next level: of the list if there is one, else of the sampler if it chooses levels,
+ * else of the level search.
+ */
 function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLoad {
   const { levels: plan, candidate } = trial;
   if (plan.kind === 'fixed') return fixedLevel(plan, measured.slice(trial.earlier?.length ?? 0));
@@ -253,7 +265,10 @@ async function finishTrial(
   await run.recorder.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }
 
-/** If not even the first measured trial has a metric, the server lacks it, and no trial can do better. */
+/**
+ * If not even the first measured trial has a metric, the server lacks it, and no trial can do
+ * better.
+ */
 function endsStudy(run: Run, trial: Assigned, failure: TrialFailure): boolean {
   if (failure.kind === 'server-lost') return trial.role === 'baseline';
   const measured = run.recorder.state.trials.some((earlier) => earlier.chosen !== null);

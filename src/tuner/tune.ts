@@ -24,10 +24,11 @@ interface Ending extends StopReason {
 }
 
 /**
- * Tunes: baseline, search, final; then always restores the model. A resumed study continues after its last finished trial. An interrupted run
- * resolves with its results so far. Errors: RESTORE_FAILED when the model could not be restored; else the error that ended the run:
- * SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, … The journal holds the partial results in every
- * case.
+ * Tunes: baseline, search, final; then always restores the model. A resumed study continues after
+ * its last finished trial. An interrupted run resolves with its results so far. Errors:
+ * RESTORE_FAILED when the model could not be restored; else the error that ended the run:
+ * SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, …
+ * The journal holds the partial results in every case.
  */
 export async function tune(
   plan: TunePlan,
@@ -87,8 +88,8 @@ async function search(run: Run): Promise<Ending> {
 }
 
 /**
- * Continues after a search, or ends it. If the original config, measured again, shows another speed of the machine than estimated, the search
- * continues with the new estimate.
+ * Continues after a search, or ends it. If the original config, measured again, shows another speed
+ * of the machine than estimated, the search continues with the new estimate.
  */
 async function searchAgain(run: Run, searched: StopReason): Promise<StopReason> {
   if (await visitOriginal(run)) return runSearch(run);

@@ -2,7 +2,10 @@ import type { LatencyBudget } from '../study/types.ts';
 import type { Planning, Run } from './run.ts';
 import type { StudyChange } from './steering.ts';
 
-/** Waits while the user has paused the run. Called between two steps. Errors: the signal's reason, those of the journal. */
+/**
+ * Waits while the user has paused the run. Called between two steps. Errors: the signal's reason,
+ * those of the journal.
+ */
 export async function waitWhilePaused(run: Run): Promise<void> {
   if (!run.steering.isPaused) return;
   await run.recorder.record({ type: 'study-paused' });

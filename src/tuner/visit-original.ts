@@ -6,12 +6,16 @@ import { finalMeasured } from './final.ts';
 import type { Planning, Run } from './run.ts';
 import { type Assigned, runTrial } from './trial.ts';
 
-/** The change of an estimated speed from which on the search continues, because its comparisons were not at like speeds. */
+/**
+ * The change of an estimated speed from which on the search continues, because its comparisons were
+ * not at like speeds.
+ */
 const DRIFTED = Math.log(1.1);
 
 /**
- * Measures the original config once more after the search: at its own level from which the gain is counted, if the sampler still looks for it, else
- * at the level that the final begins with. Two readings of one config show how the speed has changed. Returns whether that changes the search's
+ * Measures the original config once more after the search: at its own level from which the gain is
+ * counted, if the sampler still looks for it, else at the level that the final begins with. Two
+ * readings of one config show how the speed has changed. Returns whether that changes the search's
  * comparisons.
  */
 export async function visitOriginal(run: Run): Promise<boolean> {
@@ -37,7 +41,9 @@ export function plannedVisit(run: Planning): Assigned | null {
   return { number, role, candidate, levels, earlier };
 }
 
-/** True if the estimate of a speed has changed so much that the comparisons were not at like speeds. */
+/**
+ * True if the estimate of a speed has changed so much that the comparisons were not at like speeds.
+ */
 export function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
   const factor = (by: StudyState['speeds'], measurement: Trial['measurements'][number]): number =>
     Math.log(by.of(measurement).value / by.usual);
@@ -46,8 +52,8 @@ export function hasDrifted({ trials, speeds }: StudyState, before: StudyState['s
 }
 
 /**
- * The final would measure the original config at once. If its last reading is at the level that the final begins with, that reading is the final's
- * first.
+ * The final would measure the original config at once. If its last reading is at the level that the
+ * final begins with, that reading is the final's first.
  */
 export async function openFinal({ recorder, plan, time }: Planning): Promise<void> {
   const { baseline, finals } = recorder.state;

@@ -25,7 +25,10 @@ export type BoardMessage =
 /** The name of the list of studies among the changed parts; no study has this name. */
 export const THE_BOARD = '';
 
-/** Holds what all viewers see: the studies of a source, folded. Tells its listeners which part has changed. */
+/**
+ * Holds what all viewers see: the studies of a source, folded. Tells its listeners which part has
+ * changed.
+ */
 export class Board {
   readonly #nowMs: () => number;
   readonly #canSteer: boolean;

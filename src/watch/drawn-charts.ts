@@ -12,7 +12,10 @@ export interface DrawnChart {
   readonly records: number;
 }
 
-/** The minimum time between drawings of a chart, as a multiple of its drawing time: one of thousands of trials takes a second. */
+/**
+ * The minimum time between drawings of a chart, as a multiple of its drawing time: one of thousands
+ * of trials takes a second.
+ */
 const PAUSES = 10;
 
 /** Draws the fronts of studies: once for all viewers, and less often if drawing takes long. */

@@ -28,8 +28,9 @@ interface Own extends Viewer {
 }
 
 /**
- * Sends all viewers of a board the changes, as server-sent events. Each viewer gets the latest state of every part, and no states in between, so a
- * slow or reconnected viewer misses nothing current. The caller supplies the clock.
+ * Sends all viewers of a board the changes, as server-sent events. Each viewer gets the latest
+ * state of every part, and no states in between, so a slow or reconnected viewer misses nothing
+ * current. The caller supplies the clock.
  */
 export class Viewers {
   readonly #board: Board;
@@ -95,7 +96,10 @@ export class Viewers {
     viewer.toldMs = this.#nowMs();
   }
 
-  /** Returns undefined if it is too early for another expensive computation; null for a removed part. */
+  /**
+   * Returns undefined if it is too early for another expensive computation; null for a removed
+   * part.
+   */
   #text(part: string): string | null | undefined {
     const known = this.#texts.get(part);
     if (known !== undefined) return known;

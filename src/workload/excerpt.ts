@@ -4,8 +4,9 @@ import type { ArrivalPlan } from './arrival-plan.ts';
 const PIECES = 8;
 
 /**
- * Returns the plan itself if it has at most about `most` requests; otherwise equally long, evenly spread pieces of it, one after another, with
- * about that many requests in total. A simulation of them stands for the whole plan.
+ * Returns the plan itself if it has at most about `most` requests; otherwise equally long, evenly
+ * spread pieces of it, one after another, with about that many requests in total. A simulation of
+ * them stands for the whole plan.
  */
 export function excerptOf(plan: ArrivalPlan, most: number): ArrivalPlan {
   const { arrivalsNs, classOf, classes, durationNs } = plan;

@@ -6,14 +6,21 @@ export interface PlanFigures {
   readonly requests: number;
   readonly durationS: number;
   readonly meanPerSecond: number;
-  /** The maximum rate over any second, and over any ten seconds, in requests per second; null for a plan that is no longer. */
+  /**
+   * The maximum rate over any second, and over any ten seconds, in requests per second; null for a
+   * plan that is no longer.
+   */
   readonly peakOver1s: number | null;
   readonly peakOver10s: number | null;
-  /** Coefficient of variation of the gaps: 0 evenly spaced, 1 as in a Poisson process. null for fewer than three requests. */
+  /**
+   * Coefficient of variation of the gaps: 0 evenly spaced, 1 as in a Poisson process. null for
+   * fewer than three requests.
+   */
   readonly gapCv: number | null;
   /**
-   * Index of dispersion of the counts in windows of `dispersionWindowS`, variance over mean: 1 as in a Poisson process, more where the rate
-   * changes or requests come in bursts (Gusella, IEEE Journal on Selected Areas in Communications 9, 1991). null for few windows or requests.
+   * Index of dispersion of the counts in windows of `dispersionWindowS`, variance over mean: 1 as
+   * in a Poisson process, more where the rate changes or requests come in bursts (Gusella, IEEE
+   * Journal on Selected Areas in Communications 9, 1991). null for few windows or requests.
    */
   readonly dispersion: number | null;
   readonly dispersionWindowS: number;
@@ -28,10 +35,15 @@ export interface ClassFigures {
   readonly peakOver10s: number | null;
 }
 
-/** Windows of a second are the most informative; a plan with fewer of them is cut into this many shorter ones. */
+/**
+ * Windows of a second are the most informative; a plan with fewer of them is cut into this many
+ * shorter ones.
+ */
 const MIN_WINDOWS = 20;
 
-/** Summarises a plan. Takes time proportional to its requests, and memory for one class at a time. */
+/**
+ * Summarises a plan. Takes time proportional to its requests, and memory for one class at a time.
+ */
 export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalPlan): PlanFigures {
   const requests = arrivalsNs.length;
   const durationS = durationNs / NS_PER_S;

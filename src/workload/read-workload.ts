@@ -12,8 +12,8 @@ import { type ReadTrace, readTrace } from './trace/read-trace.ts';
 import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
 
 /**
- * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are returned as absolute. Errors: INPUT_INVALID with the
- * file, the line and the path of the fault.
+ * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are
+ * returned as absolute. Errors: INPUT_INVALID with the file, the line and the path of the fault.
  */
 export async function readWorkload(path: string): Promise<Workload> {
   const text = await readText(path, fileLimits.workload).catch((error: unknown) => {
@@ -98,8 +98,9 @@ function inlineTrace(
 }
 
 /**
- * Returns the part of a trace that counts, from 0 on, and its length: that of its slice or phase, otherwise its span plus one mean gap, so that the
- * gap between its last request and the first of the next pass is like the others.
+ * Returns the part of a trace that counts, from 0 on, and its length: that of its slice or phase,
+ * otherwise its span plus one mean gap, so that the gap between its last request and the first of
+ * the next pass is like the others.
  */
 function cut(
   { timesNs, classOf }: ReadTrace,
@@ -135,7 +136,10 @@ function firstAt(timesNs: Float64Array, wantedNs: number): number {
   return low;
 }
 
-/** Errors: INPUT_INVALID for a file outside of the folder: a workload that came from elsewhere could otherwise have any file read. */
+/**
+ * Errors: INPUT_INVALID for a file outside of the folder: a workload that came from elsewhere could
+ * otherwise have any file read.
+ */
 function fileIn(folder: string, named: string, at: readonly PropertyKey[], place: WorkloadPlace): string {
   const path = pathBelow(folder, named);
   if (path !== undefined) return path;

@@ -1,6 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 
-/** How to combine figures under several workloads: the worst; the weighted mean; or the figure that a share of the weight reaches or betters. */
+/**
+ * How to combine figures under several workloads: the worst; the weighted mean; or the figure that
+ * a share of the weight reaches or betters.
+ */
 export type RobustRule =
   | { readonly kind: 'worst' }
   | { readonly kind: 'mean' }
@@ -30,8 +33,9 @@ export function robustRuleOf(text: string): RobustRule {
 }
 
 /**
- * Returns one figure for all workloads. `worst`: the highest if lower is better, else the lowest. `mean`: the weighted arithmetic mean. `quantile`:
- * the best figure that workloads with this share of the weight reach or better. Needs at least one figure.
+ * Returns one figure for all workloads. `worst`: the highest if lower is better, else the lowest.
+ * `mean`: the weighted arithmetic mean. `quantile`: the best figure that workloads with this share
+ * of the weight reach or better. Needs at least one figure.
  */
 export function robustFigure(rule: RobustRule, better: 'higher' | 'lower', figures: readonly WeightedFigure[]): number {
   if (rule.kind === 'mean') {
@@ -44,7 +48,10 @@ export function robustFigure(rule: RobustRule, better: 'higher' | 'lower', figur
 /** Rounding of sums of weights. */
 const ABOUT = 1e-9;
 
-/** Returns the index of the figure that an ordering rule takes; for the mean, that of the worst. Needs at least one figure. */
+/**
+ * Returns the index of the figure that an ordering rule takes; for the mean, that of the worst.
+ * Needs at least one figure.
+ */
 export function decidingIndex(
   rule: RobustRule,
   better: 'higher' | 'lower',

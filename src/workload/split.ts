@@ -20,10 +20,12 @@ const USUAL_BLOCKS = 20;
 const MAX_BLOCKS = 1_000_000;
 
 /**
- * Splits each trace of a workload into two by blocks of time, to choose a config on one part and judge it on the other. Hold-out blocks are spread
- * over the trace, one at a random place in every 1/share of them, so that both parts see its nights and days. Requests of a block stay together, so
- * that no burst is in both parts. Each part is the sequence of its blocks. Phases that arrive at a rate are in both: another seed gives them other
- * requests. Errors: INPUT_INVALID for a workload without a trace, or one too short for two blocks.
+ * Splits each trace of a workload into two by blocks of time, to choose a config on one part and
+ * judge it on the other. Hold-out blocks are spread over the trace, one at a random place in every
+ * 1/share of them, so that both parts see its nights and days. Requests of a block stay together,
+ * so that no burst is in both parts. Each part is the sequence of its blocks. Phases that arrive at
+ * a rate are in both: another seed gives them other requests. Errors: INPUT_INVALID for a workload
+ * without a trace, or one too short for two blocks.
  */
 export function splitWorkload(workload: Workload, rule: SplitRule): SplitWorkload {
   if (workload.phases.every(({ arrivals }) => arrivals.process !== 'trace')) {

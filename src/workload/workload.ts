@@ -1,7 +1,10 @@
 import type { Distribution } from '../base/distribution.ts';
 import type { WorkloadFile } from './file/schema.ts';
 
-/** Limits of a good request of a class, in nanoseconds. `e2eNs` is from its due time to the end of the reply. */
+/**
+ * Limits of a good request of a class, in nanoseconds. `e2eNs` is from its due time to the end of
+ * the reply.
+ */
 export interface ClassLimits {
   readonly ttftNs?: number;
   readonly itlNs?: number;
@@ -19,7 +22,10 @@ export interface RequestClass extends Pick<ClassFile, 'model' | 'endpoint' | 're
   readonly limits: ClassLimits;
 }
 
-/** Arrivals at a rate. `cv` is the coefficient of variation of the gaps, after removing changes of the rate. */
+/**
+ * Arrivals at a rate. `cv` is the coefficient of variation of the gaps, after removing changes of
+ * the rate.
+ */
 export type RateArrivals = { readonly cv: number } & (
   | { readonly process: 'constant' | 'poisson' | 'gamma'; readonly perSecond: number }
   | { readonly process: 'ramp'; readonly fromPerSecond: number; readonly toPerSecond: number }
@@ -38,13 +44,18 @@ export interface TraceArrivals {
   readonly process: 'trace';
   /** From the start of the phase, in rising order, each below its duration. */
   readonly timesNs: Float64Array;
-  /** The class of each arrival, as an index of the workload's classes; null if weights determine it. */
+  /**
+   * The class of each arrival, as an index of the workload's classes; null if weights determine it.
+   */
   readonly classOf: Uint16Array | null;
   /** The resolution of the recording clock: arrivals are spread over one step. 0 for none. */
   readonly resolutionNs: number;
 }
 
-/** Weights of the classes, in order, at the start and at the end of a phase; they change linearly in between. */
+/**
+ * Weights of the classes, in order, at the start and at the end of a phase; they change linearly in
+ * between.
+ */
 export interface Mix {
   readonly from: readonly number[];
   readonly to: readonly number[];

@@ -7,7 +7,10 @@ import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
 import { candidateOf, configOf, originalConfig } from '../study/builders.ts';
 
-/** One model of a server in memory, with what a real one does: defaults filled in, a slow unload, an override that only an unload ends. */
+/**
+ * One model of a server in memory, with what a real one does: defaults filled in, a slow unload, an
+ * override that only an unload ends.
+ */
 class ServedModel implements ControlClient {
   repository: ModelConfig = originalConfig;
   loaded: ModelConfig | null = originalConfig;
@@ -102,7 +105,8 @@ describe('applying a candidate', () => {
     };
     await expect(control.apply(candidate(4, 8), signal)).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
     served.onLoad = (config) => config;
-    // The server still has what was there before, and the next candidate is just that; but the late one is on its way.
+    // The server still has what was there before, and the next candidate is just that; but the late
+    // one is on its way.
     expect((await control.apply(candidate(2, 8), signal)).change).toBe('full');
     expect(late?.instance_group?.[0]?.count).toBe(4);
     expect((await control.apply(candidate(2, 8), signal)).change).toBe('none');

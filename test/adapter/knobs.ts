@@ -26,7 +26,10 @@ export const knobSpace: SpaceView = {
   },
 };
 
-/** A server in memory and virtual time: a thread serves 100 requests a second, 1.5 times as many with the large cache. */
+/**
+ * A server in memory and virtual time: a thread serves 100 requests a second, 1.5 times as many
+ * with the large cache.
+ */
 export class KnobServer {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   #served: Candidate = original;

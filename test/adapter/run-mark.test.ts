@@ -28,7 +28,10 @@ describe('the mark of a run', () => {
   });
 });
 
-/** A model under control, and each load that the server saw: whether it was in place, and whether it was marked. */
+/**
+ * A model under control, and each load that the server saw: whether it was in place, and whether it
+ * was marked.
+ */
 async function controlled(refuseLoad?: Faults['refuseLoad']) {
   const loads: string[] = [];
   const faults: Faults = {

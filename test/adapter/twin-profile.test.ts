@@ -180,7 +180,8 @@ it('brings answers as late as a far network does, and an instance back as late a
   expect(modelOf(twin([{ config: far.original, measurements }])).network_ms / 20).toBeCloseTo(1, 1);
   // Nobody is nearer than beside the server: those answers left before the statistics' end.
   expect(modelOf(twin([usual]))).toMatchObject({ network_ms: 0, law: { answer_lead_ms: 0.3 } });
-  // Full batches of 8 every 8 ms by the statistics, but only every 10 ms by the clock; some 0.1 ms the emulator needs itself.
+  // Full batches of 8 every 8 ms by the statistics, but only every 10 ms by the clock; some 0.1 ms
+  // the emulator needs itself.
   const late = usual.measurements?.map((one) => ({
     ...one,
     throughput: { ...one.throughput, value: 0.8 * one.throughput.value },

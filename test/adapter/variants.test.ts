@@ -190,7 +190,8 @@ describe('files of this machine', () => {
       { path: 'mlp/1/data/w.bin', source: join(folder, 'b/data/w.bin'), sha256: sha256Of(Buffer.from('w')) },
       { path: 'mlp/1/model.onnx', source: join(folder, 'b/model.onnx'), sha256: sha256Of(Buffer.from('b')) },
     ]);
-    // A journal may name the same file under the same digest: only the space file says what may be read.
+    // A journal may name the same file under the same digest: only the space file says what may be
+    // read.
     const [, ...named] = configDocuments(best, 'mlp', (name) => name);
     expect(named).toHaveLength(2);
     for (const each of named) expect(each).not.toHaveProperty('source');

@@ -66,7 +66,8 @@ describe('what is found of a study', () => {
   });
 
   it('compares the gain within rounds, each side at its own level', () => {
-    // 4, 5 and 5 by round; the ratio of the medians is 5 as well, that of the slow round alone would be 2.
+    // 4, 5 and 5 by round; the ratio of the medians is 5 as well, that of the slow round alone
+    // would be 2.
     expect(outcome.gain).toMatchObject({ again: 5, holds: true });
     const surer = says(1100, 7.6, { ratio: 5.2, low: 5.1, high: 5.3 });
     expect(found(subject, surer, best, { side: baseline, level: 4 }, 0).gain?.holds).toBe(false);

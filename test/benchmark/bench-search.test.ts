@@ -26,7 +26,10 @@ const meanShare = (results: readonly Result[], measurements: number): number =>
 describe('the figures of docs/search.md for recorded grids', () => {
   const AFTER = 12;
   const [GRIDS, SEEDS] = isNightly ? [3, 16] : [1, 1];
-  /** 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; one of them is a small sample of that. */
+  /**
+   * 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; one of them is a small
+   * sample of that.
+   */
   const least = isNightly
     ? { median: 0.97, worstTenth: 0.87, mean: 0.95, ahead: 1.2 }
     : { median: 0.97, worstTenth: 0.75, mean: 0.92, ahead: 1.2 };
@@ -100,7 +103,8 @@ describe('the offline comparison of samplers', () => {
     { speedKind: 'heating', numbers: [0, 1], reached: 0.95, ahead: 0.02 },
     { speedKind: 'two-states', numbers: [0, 1, 2, 3], reached: 0.88, ahead: 0.02 },
   ] as const;
-  // Whole studies of one model take twenty seconds of a core; by day those of a changing machine are in test/study.
+  // Whole studies of one model take twenty seconds of a core; by day those of a changing machine
+  // are in test/study.
   it.runIf(isNightly).each(kinds)(
     'finds whole studies on machines of the kind $speedKind near the optimum, clearly nearer than those that take them for steady',
     async ({ speedKind, numbers, reached, ahead }) => {

@@ -6,7 +6,8 @@ const everything = [{ from: -1, to: Number.POSITIVE_INFINITY }];
 
 describe('the backlog of a steady server', () => {
   it('grows by each arrival and is worked off between them', () => {
-    // One request a millisecond: the third arrives to 0.5 of the first and the whole second, the last to nothing.
+    // One request a millisecond: the third arrives to 0.5 of the first and the whole second, the
+    // last to nothing.
     const dueMs = Float64Array.from([0, 0.5, 0.5, 10]);
     const met = playBacklog({ dueMs, countedMs: everything }, { perSecond: 1000, idleMs: 1 });
     const shares = [0.5, 1.25, 2.25, 3].map((requests) => met.shareAbove(requests));

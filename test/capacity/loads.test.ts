@@ -22,7 +22,10 @@ class ListeningServer extends SimulatedServer {
 /** Classes of two models, of which the first has three quarters of the requests. */
 const OF_TWO_MODELS = { large: { weight: 3, model: 'm' }, small: { weight: 1, model: 'n' } };
 
-/** Returns the gaps between the requests of two readings of a workload at the same rate, in microseconds, for its first model. */
+/**
+ * Returns the gaps between the requests of two readings of a workload at the same rate, in
+ * microseconds, for its first model.
+ */
 async function gapsOfTwo(seed: number, classes?: typeof OF_TWO_MODELS): Promise<readonly (readonly number[])[]> {
   const phases = [{ durationS: 2, arrivals: { process: 'poisson', perSecond: 50 } }];
   const text = JSON.stringify({ workloadVersion: 1, phases, classes });

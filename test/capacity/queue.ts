@@ -7,7 +7,9 @@ import type { Measurement } from '../../src/profiler/measurement.ts';
 import { meanInterval } from '../../src/stats/batch-means.ts';
 import { measured } from '../study/builders.ts';
 
-/** A queue in virtual time: servers that take one request after the other, each for the same time. */
+/**
+ * A queue in virtual time: servers that take one request after the other, each for the same time.
+ */
 export interface QueueModel {
   readonly servers: number;
   readonly serviceMs: number;
@@ -101,7 +103,10 @@ function phasesAt(phases: readonly RatePhase[], perSecond: number): readonly Rat
 
 const PASSES = 100;
 
-/** The mean rate of a workload at which this share of its requests is over the budget, over many passes. */
+/**
+ * The mean rate of a workload at which this share of its requests is over the budget, over many
+ * passes.
+ */
 export function workloadCapacity(model: QueueModel, phases: readonly RatePhase[], share: number): number {
   let [low, high] = [0, (2000 * model.servers) / model.serviceMs];
   for (let step = 0; step < 12; step++) {
@@ -118,7 +123,10 @@ export function workloadCapacity(model: QueueModel, phases: readonly RatePhase[]
   return (low + high) / 2;
 }
 
-/** Loads of a workload on such a queue, each one pass with arrivals of its own. `perSecond`: its own mean rate. */
+/**
+ * Loads of a workload on such a queue, each one pass with arrivals of its own. `perSecond`: its own
+ * mean rate.
+ */
 export function workloadLoads(model: QueueModel, phases: readonly RatePhase[], perSecond: number, seed: number) {
   const { loads, clock, seen } = queueLoads(model, 1);
   const passSeconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);

@@ -37,7 +37,10 @@ describe('the base rate that is recovered from in time', () => {
     idle: null,
     followsHost: false,
   };
-  /** A fluid on a server of 1,000 requests/s: the backlog of the burst is served by what is left of the rate. */
+  /**
+   * A fluid on a server of 1,000 requests/s: the backlog of the burst is served by what is left of
+   * the rate.
+   */
   const play = (perSecond: number) => {
     const tookSeconds = ((2 * perSecond - 1000) * 10) / (1000 - perSecond);
     return {

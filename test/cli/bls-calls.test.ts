@@ -8,7 +8,10 @@ import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';
 
-/** `outer` calls `inner` and `second`, `inner` calls `m` twice; `wrapped` is an ensemble of `first` and `inner`. */
+/**
+ * `outer` calls `inner` and `second`, `inner` calls `m` twice; `wrapped` is an ensemble of `first`
+ * and `inner`.
+ */
 function callingProfile(): Profile {
   const { models, ensembles = [], ...profile } = everyKindProfile();
   const [m] = models;

@@ -11,7 +11,10 @@ import { listen } from '../support/misbehaving-server.ts';
 
 const SECONDS = 12;
 
-/** Runs the command as a user does, for a few seconds: the time is up before the answer is precise, which is fine here. */
+/**
+ * Runs the command as a user does, for a few seconds: the time is up before the answer is precise,
+ * which is fine here.
+ */
 async function capacity(args: readonly string[]) {
   const json = join(await freshDirectory(), 'capacity.json');
   const outcome = await runCli(['capacity', '--max-duration', `${SECONDS}s`, '--json', json, ...args]);
@@ -24,7 +27,8 @@ function checkWhole(document: CapacityDocument): void {
   expect(document.cutShort).toContain('search');
   expect(document.notes.join()).toContain(`the time (--max-duration, ${SECONDS} s) was up: the search ended there`);
   expect(document.probes.length + document.closedLoops.length).toBeGreaterThan(0);
-  // The last replies, and a busy machine, take some time more; a search without its limit takes a minute and more.
+  // The last replies, and a busy machine, take some time more; a search without its limit takes a
+  // minute and more.
   expect(document.seconds).toBeLessThan(SECONDS + 30);
 }
 
@@ -128,7 +132,8 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     expect(document.server.emulated).toBe('language');
     expect(document.limit).toEqual({ percentile: 90, budgetMs: null, limits: 'ttft 4,000 ms, itl 2,000 ms' });
     expect(document.closedLoops[0]?.concurrency).toBe(1);
-    // A machine that is busy with other tests has time for one reading only, which is no estimate yet.
+    // A machine that is busy with other tests has time for one reading only, which is no estimate
+    // yet.
     const { capacity: found, tokens, gpus, probes } = document;
     expect(found === null).toBe(probes.length < 2 || probes.every(({ isKept }) => !isKept));
     if (found === null) return;

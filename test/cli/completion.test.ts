@@ -28,7 +28,9 @@ beforeAll(async () => {
   await writeFile(join(directory, 'my space.yaml'), '');
 });
 
-/** What the shell offers for the last of these words, in a directory with a file and a directory. */
+/**
+ * What the shell offers for the last of these words, in a directory with a file and a directory.
+ */
 type Complete = (words: readonly string[]) => Promise<readonly string[]>;
 
 const bash: Complete = async (words) => {
@@ -50,7 +52,10 @@ const fish: Complete = async (words) => {
     .flatMap((offer) => (offer === '' ? [] : [offer.split('\t')[0]?.replaceAll('\\', '') as string]));
 };
 
-/** Whether a shell is there to be asked. Where TRITUNE_ALL_SHELLS says that all are, one that is missing fails its tests. */
+/**
+ * Whether a shell is there to be asked. Where TRITUNE_ALL_SHELLS says that all are, one that is
+ * missing fails its tests.
+ */
 async function isThere(shell: string): Promise<boolean> {
   if (process.env.TRITUNE_ALL_SHELLS === '1') return true;
   return run(shell, ['--version']).then(

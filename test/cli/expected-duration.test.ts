@@ -26,7 +26,10 @@ const WARM_UP_MS = 550;
 /** A server counts its seed up with each measurement. */
 const FAR_APART = 100_000;
 
-/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and as many as it may be. */
+/**
+ * Takes the time that the rule of windows takes: longer for slow answers and low rates, and as many
+ * as it may be.
+ */
 function inItsTime(server: VirtualServer, seed: number): Profile {
   const random = seededRandom(seed);
   const { minRequests } = defaultWindowRule;
@@ -54,7 +57,10 @@ interface Asked {
   readonly timeBudgetMs?: number;
   /** Instead of the profile's own. */
   readonly loadSeconds?: number;
-  /** What these studies take on average: where the original config is about the best, some have a final and others none; and random candidates vary. [1] if absent. */
+  /**
+   * What these studies take on average: where the original config is about the best, some have a
+   * final and others none; and random candidates vary. [1] if absent.
+   */
   readonly seeds?: readonly number[];
 }
 
@@ -171,7 +177,8 @@ describe('the expected duration', { timeout: 120_000 }, () => {
       const { seconds } = expectedDuration({ ...prospect, timeBudgetMs });
       expect(seconds).toBe(timeBudgetMs / 1e3);
       const real = await taken(asked, seconds);
-      // One measurement of a slow candidate may still be under way: six windows at most, after a warm-up and a load.
+      // One measurement of a slow candidate may still be under way: six windows at most, after a
+      // warm-up and a load.
       const longestSeconds = (WARM_UP_MS + 6 * defaultWindowRule.maxWindowMs) / 1e3 + 0.3;
       expect(real).toBeLessThan(seconds + longestSeconds);
       expect(real).toBeGreaterThan(0.7 * seconds);

@@ -8,7 +8,10 @@ import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
-/** Answers with zeros; each request to `stream` has three replies, and `seq` has a slot for each of many sequences. */
+/**
+ * Answers with zeros; each request to `stream` has three replies, and `seq` has a slot for each of
+ * many sequences.
+ */
 const profile = everyKindProfile({ instances: 64 });
 const emulator = await startEmulator({ profile });
 afterAll(() => emulator.close());
@@ -18,7 +21,10 @@ const kinds = { stream: ['--streaming'], seq: [] };
 const step = { IN: [1, 2, 3, 4] };
 const reply = (last: number) => ({ OUT: [0, 0, 0, last] });
 
-/** A file of two steps in one stream, with these expected replies to the second; those to the first are right. */
+/**
+ * A file of two steps in one stream, with these expected replies to the second; those to the first
+ * are right.
+ */
 async function dataFile(model: keyof typeof kinds, second: unknown): Promise<string> {
   const first = model === 'stream' ? [reply(0), reply(0), reply(0)] : reply(0);
   const path = join(await freshDirectory(), 'data.json');

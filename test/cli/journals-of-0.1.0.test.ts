@@ -12,7 +12,9 @@ import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
-/** Studies of tritune 0.1.0 on its emulator; `killed` ended with its first candidate on the server. */
+/**
+ * Studies of tritune 0.1.0 on its emulator; `killed` ended with its first candidate on the server.
+ */
 const fixtures = join(import.meta.dirname, '../fixtures/journals-0.1.0');
 const studies = ['feasible', 'grid', 'interrupted', 'killed', 'series/a', 'series/b'];
 const reported = studies.filter((name) => name !== 'killed');
@@ -36,14 +38,20 @@ const rounded = <T>(value: T): T =>
     typeof each === 'number' ? Number(each.toPrecision(12)) : each,
   ) as T;
 
-/** Figures of one measurement. Another round of the final may represent a trial now: the median by precision. */
+/**
+ * Figures of one measurement. Another round of the final may represent a trial now: the median by
+ * precision.
+ */
 const OF_A_ROUND = ['budgetLatencyMs', 'compared', 'latencyMs', 'stable', 'throughput', 'server', 'load'];
 
 interface Reported {
   readonly best?: object | null;
 }
 
-/** Returns what must not change since: a margin is by the figure shown now, and a series had finals of several rounds. */
+/**
+ * Returns what must not change since: a margin is by the figure shown now, and a series had finals
+ * of several rounds.
+ */
 function lastingOf(reported: Reported, isOfSeries: boolean): object {
   const { best } = reported;
   const kept = best && Object.entries(best).filter(([name]) => !isOfSeries || !OF_A_ROUND.includes(name));

@@ -14,7 +14,10 @@ import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const OTHER_TENSOR = [{ name: 'IN', data_type: 'TYPE_INT32', dims: [4] }];
 
-/** A server with `slow`, `fast`, which is not loaded, and `other`, which takes other inputs; and a space that has each as a variant. */
+/**
+ * A server with `slow`, `fast`, which is not loaded, and `other`, which takes other inputs; and a
+ * space that has each as a variant.
+ */
 async function stageOf({
   faults = {},
   variants = '{ slow: {}, fast: { model: fast, config: { max_batch_size: 4 } } }',

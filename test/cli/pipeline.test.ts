@@ -9,7 +9,10 @@ import { isOnServer, lastLineOf, runHere } from '../faults/own-stage.ts';
 import { freshDirectory, recordsOf, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
-/** The ensemble `outer` of `first` and `chain`, an ensemble of `m` and `second`; and `caller`, which calls `m` by BLS. */
+/**
+ * The ensemble `outer` of `first` and `chain`, an ensemble of `m` and `second`; and `caller`, which
+ * calls `m` by BLS.
+ */
 function nestedProfile(): Profile {
   const { models, ensembles = [], ...profile } = everyKindProfile();
   const [m] = models;

@@ -12,7 +12,10 @@ import { writeJournal } from '../support/write-journal.ts';
 
 const SPACE = 'name: four\nparameters:\n  instances: [1, 2]\n  max_batch_size: [4, 8]\n  dynamic_batching: [on]\n';
 
-/** A recording of an emulator's model `m`: four candidates beside the original config, at levels 1 and 4 unless told otherwise. */
+/**
+ * A recording of an emulator's model `m`: four candidates beside the original config, at levels 1
+ * and 4 unless told otherwise.
+ */
 async function recorder(url: string, levels = '1,4') {
   const directory = await freshDirectory();
   const [space, grid] = [join(directory, 'space.yaml'), join(directory, 'grid.json')];

@@ -14,7 +14,10 @@ afterAll(async () => {
   await emulator.close();
 });
 
-/** A run that was killed while its first candidate was on the server, in `tritune-runs/` of a directory of its own. */
+/**
+ * A run that was killed while its first candidate was on the server, in `tritune-runs/` of a
+ * directory of its own.
+ */
 async function killedRun(...server: string[]) {
   const cwd = await freshDirectory();
   const output = join('tritune-runs', 'killed');

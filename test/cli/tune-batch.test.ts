@@ -27,7 +27,8 @@ describe('the best batch for one client', () => {
     expect(outcome).toMatchObject({ code: 0 });
 
     const { best, baseline, gain } = await summaryOf(output);
-    // A budget that nothing misses: the largest request that the config takes has the most inferences per second.
+    // A budget that nothing misses: the largest request that the config takes has the most
+    // inferences per second.
     expect(best?.load).toMatchObject({ mode: 'concurrency', value: 1 });
     expect(best?.load.batch).toBeGreaterThan(16);
     expect(best?.load.batch).toBeLessThanOrEqual(32);

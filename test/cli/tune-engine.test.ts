@@ -21,7 +21,9 @@ beforeAll(async () => {
   ];
 });
 
-/** The servers of a study that still run, by the ports that its logs do not tell but its processes. */
+/**
+ * The servers of a study that still run, by the ports that its logs do not tell but its processes.
+ */
 async function serversLeft(directory: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

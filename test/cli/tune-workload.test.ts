@@ -77,7 +77,8 @@ describe('tune --workload', () => {
     expect(measured.length).toBeGreaterThanOrEqual(2);
     for (const { measurement } of measured) {
       const own = measurement.workloads?.map(({ workload, weight, level, requests }) => {
-        // Whole passes of a second, for five seconds at least; what ends beside them is not counted.
+        // Whole passes of a second, for five seconds at least; what ends beside them is not
+        // counted.
         expect(requests).toBeGreaterThan(4 * level.value);
         expect(requests).toBeLessThan(6 * level.value);
         return [workload, weight, level.value];

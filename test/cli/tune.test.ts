@@ -135,7 +135,8 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
     const { best } = await summaryOf(output);
     const { mode, value = 0 } = best?.load ?? {};
     expect(mode).toBe('request-rate');
-    // All that was due, but for what a stall of a busy machine leaves over at the end of a window; more than was due nobody can serve.
+    // All that was due, but for what a stall of a busy machine leaves over at the end of a window;
+    // more than was due nobody can serve.
     const served = best?.throughput.value ?? 0;
     expect(served / value).toBeGreaterThan(0.75);
     expect(served / value).toBeLessThanOrEqual(1);

@@ -19,7 +19,10 @@ import { freshDirectory } from '../support/cli.ts';
 import { everyKindProfile, languageProfile } from '../support/emulator.ts';
 import { quickSpace } from '../support/language/quick-space.ts';
 
-/** Returns every combination of a driver: each load alone, and each extra but a fleet with the load that suits the subject. */
+/**
+ * Returns every combination of a driver: each load alone, and each extra but a fleet with the load
+ * that suits the subject.
+ */
 export function combinationsOf(driver: Driver): readonly Combination[] {
   return subjects.flatMap((subject) => [
     ...loads.map((load): Combination => ({ subject, driver, load, extras: [] })),
@@ -60,7 +63,10 @@ const support = (name: string): string => resolve(import.meta.dirname, '../suppo
 const commandOf = (script: string, rest: string): string =>
   `${shellLine([process.execPath, support(script)])} --port {port} ${rest}`;
 
-/** Returns what plays combinations: emulators, an agent, and the files of options; and how to end it. */
+/**
+ * Returns what plays combinations: emulators, an agent, and the files of options; and how to end
+ * it.
+ */
 export async function openStage() {
   const [tensors, talking] = await Promise.all([
     startEmulator({ profile: everyModel() }),

@@ -8,7 +8,10 @@ const ENDED_WELL = 0;
 const INFEASIBLE = 3;
 const USAGE = 2;
 
-/** Plays every combination of a driver on the emulator: it works, or it is refused with the reason of the table. */
+/**
+ * Plays every combination of a driver on the emulator: it works, or it is refused with the reason
+ * of the table.
+ */
 export function combinationsSuite(driver: Driver): void {
   let stage: Awaited<ReturnType<typeof openStage>>;
   beforeAll(async () => {

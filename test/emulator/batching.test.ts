@@ -48,7 +48,8 @@ it('reaches the throughput of its law with full batches on every instance', asyn
     while (left-- > 0) expect(await emulator.grpc('ModelInfer', [request])).toMatchObject({ failure: null });
   };
   await Promise.all(Array.from({ length: 48 }, loop));
-  // An instance that is free takes what is there: the first request alone, in 21 ms. From then on batches are full: 30 on each instance.
+  // An instance that is free takes what is there: the first request alone, in 21 ms. From then on
+  // batches are full: 30 on each instance.
   expect(emulator.clock.nowNs() / NS_PER_MS).toBeCloseTo(21 + 30 * 28, 6);
 });
 
@@ -82,7 +83,8 @@ it('keeps accounts that agree with each other and with the metrics', async () =>
     0,
   );
   expect(samples).toBe(60);
-  // No execution is shorter than its law, and a request's time is its queue time and its whole batch's compute time.
+  // No execution is shorter than its law, and a request's time is its queue time and its whole
+  // batch's compute time.
   expect(busyNs(statistics) / statistics.executionCount / 5e6).toBeGreaterThanOrEqual(1);
   const parts =
     statistics.queue.ns + statistics.computeInput.ns + statistics.computeInfer.ns + statistics.computeOutput.ns;

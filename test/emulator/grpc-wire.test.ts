@@ -11,7 +11,10 @@ import { grpcFrame } from '../support/infer-servers.ts';
 
 const WORDS = `no such thing: ${'é%\n'.repeat(2_500)}`;
 
-/** Sends every message back; `fail` ends with words, `late` answers when `release` is called, `early` before its request is whole. */
+/**
+ * Sends every message back; `fail` ends with words, `late` answers when `release` is called,
+ * `early` before its request is whole.
+ */
 const waiting: GrpcCall[] = [];
 const methods: GrpcMethods = new Map([
   ['/t/echo', (call) => ({ message: (bytes) => call.send(bytes), done: () => call.end() })],
@@ -136,7 +139,10 @@ describe("the emulator's gRPC over Node's HTTP/2", () => {
   });
 });
 
-/** What the server does with bytes that come from no client that is right in its head: all that it sends until it closes. */
+/**
+ * What the server does with bytes that come from no client that is right in its head: all that it
+ * sends until it closes.
+ */
 function sendRaw(port: number, ...bytes: Buffer[]): Promise<Buffer> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

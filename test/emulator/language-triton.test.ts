@@ -105,7 +105,8 @@ describe("a language model over Triton's protocols", () => {
   it("takes its engine's settings from an uploaded model.json", async () => {
     const { http, post } = await start();
     const own = JSON.parse((await http('GET', '/v2/models/talk/config')).text);
-    // Triton drops files that come with the config that serves: something in it has to change with them.
+    // Triton drops files that come with the config that serves: something in it has to change with
+    // them.
     const load = (settings: object, isMarked = true) => {
       const text = JSON.stringify(settings);
       const config = JSON.stringify(isMarked ? { ...own, parameters: { settings: { string_value: text } } } : own);

@@ -170,7 +170,8 @@ describe('the timing of an engine', () => {
   it('shows in the stream: the first token after its prompt, the others a step apart', async () => {
     const { events } = await start(languageProfile({ step: { floor_ms: 10, per_prefill_token_us: 250 } }));
     const body = { prompt: words(1000), max_tokens: 26, ignore_eos: true, stream: true };
-    // The prompt takes as long as all other tokens. A machine that is held up makes it look otherwise, but not each time.
+    // The prompt takes as long as all other tokens. A machine that is held up makes it look
+    // otherwise, but not each time.
     const ratios: number[] = [];
     for (let turn = 0; turn < 5 && !ratios.some(isNearOne); turn++) {
       const found = (await events('/v1/completions', { ...body, prompt: words(1000, `w${turn}`) })).slice(0, -1);

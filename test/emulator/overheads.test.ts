@@ -9,7 +9,10 @@ import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, inferMessage } from '../support/infer-clients.ts';
 import { openVirtualEmulator, type VirtualEmulator } from '../support/virtual-emulator.ts';
 
-/** Sends so many requests at once, in virtual time; gives the milliseconds until each answer, and the server's statistics. */
+/**
+ * Sends so many requests at once, in virtual time; gives the milliseconds until each answer, and
+ * the server's statistics.
+ */
 async function sendAtOnce(change: Parameters<typeof smallProfile>[0], count: number) {
   const emulator = openVirtualEmulator({ profile: smallProfile(change) });
   onTestFinished(() => emulator.close());

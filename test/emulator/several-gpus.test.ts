@@ -6,7 +6,10 @@ import { place } from '../../src/emulator/scheduling/placement.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 
-/** A model on a server with two GPUs; a second instance that is busy on the same GPU doubles its executions. */
+/**
+ * A model on a server with two GPUs; a second instance that is busy on the same GPU doubles its
+ * executions.
+ */
 function open(instanceGroup: readonly object[], atOnce?: number): VirtualCalls {
   const tensor = (name: string) => [{ name, data_type: 'TYPE_FP32', dims: [4] }];
   const model = {

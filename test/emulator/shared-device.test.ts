@@ -63,7 +63,8 @@ describe('executions of models that share a device', () => {
       ],
       [20, 20],
     ],
-    // Both at half speed until the short one ends at 8 ms with 4 ms of the long one done; that has 6 ms left.
+    // Both at half speed until the short one ends at 8 ms with 4 ms of the long one done; that has
+    // 6 ms left.
     [
       'as long as alone once the other has ended',
       [

@@ -37,7 +37,10 @@ beforeAll(async () => {
   records = await readJournal(path);
 });
 
-/** Seeded, and each of them after the first line: before it there is no study, and nothing was changed. */
+/**
+ * Seeded, and each of them after the first line: before it there is no study, and nothing was
+ * changed.
+ */
 function cuts(): number[] {
   const random = seededRandom(10);
   const first = bytes.indexOf(NEWLINE) + 1;

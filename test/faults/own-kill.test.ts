@@ -27,13 +27,19 @@ const journalIn = (directory: string): string => join(directory, 'journal.jsonl'
 const linesIn = async (directory: string): Promise<number> =>
   (await readFile(journalIn(directory), 'utf8').catch(() => '')).split('\n').length - 1;
 
-/** Few, so that one study is killed often; and at night at times so many that its final, its last words and its end are come to. */
+/**
+ * Few, so that one study is killed often; and at night at times so many that its final, its last
+ * words and its end are come to.
+ */
 function linesToWrite(random: Random): number {
   if (!isNightly) return random.int(0, 8);
   return random.float() < 0.6 ? random.int(0, 4) : random.int(4, LINES);
 }
 
-/** Kills a run some moment after it has written so many more lines. False for one that was done by then. */
+/**
+ * Kills a run some moment after it has written so many more lines. False for one that was done by
+ * then.
+ */
 async function killAtRandom(args: readonly string[], directory: string, random: Random): Promise<boolean> {
   const before = await linesIn(directory);
   const run = startCli(args);
@@ -49,7 +55,10 @@ async function killAtRandom(args: readonly string[], directory: string, random: 
   return signal !== null;
 }
 
-/** What must hold after any moment. Gives what the journal says; nothing where the run had not begun to write. */
+/**
+ * What must hold after any moment. Gives what the journal says; nothing where the run had not begun
+ * to write.
+ */
 async function checkKilled(stage: OwnStage, model: string, directory: string, random: Random): Promise<StudyRecord[]> {
   if ((await linesIn(directory)) === 0) {
     expect(await stage.isOriginal(model)).toBe(true);
@@ -89,7 +98,10 @@ async function studyKilledOften(stage: OwnStage, model: string, seed: number, mo
   return kills;
 }
 
-/** A study like one that was never killed: every trial once, in order, the original config again when the search is over, and a final. */
+/**
+ * A study like one that was never killed: every trial once, in order, the original config again
+ * when the search is over, and a final.
+ */
 function checkWhole(records: readonly StudyRecord[]): void {
   expect(repeatedTrials(records)).toEqual([]);
   const finished = records.flatMap((record) => (record.type === 'trial-finished' ? record.trial : []));

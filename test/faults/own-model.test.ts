@@ -109,7 +109,10 @@ async function killedRun(url: string): Promise<string> {
 }
 
 describe('--protect', { timeout: 180_000 }, () => {
-  /** The models `m`, `second`, `seq`, `stream`, and `chain`, which is made of the first two; and what was done to any. */
+  /**
+   * The models `m`, `second`, `seq`, `stream`, and `chain`, which is made of the first two; and
+   * what was done to any.
+   */
   async function protectedStage() {
     const touched: string[] = [];
     const delayLoadMs: Faults['delayLoadMs'] = ({ model }) => {

@@ -34,7 +34,8 @@ describe('a disk that is full', { timeout: 90_000 }, () => {
   it('ends the run with the model put back; the journal stays whole, and the study goes on when there is room', async () => {
     const { stage, output, running } = await begun();
     const journal = join(output, 'journal.jsonl');
-    // Room for a part of the next record: a write that the system cuts short, and then one that it refuses.
+    // Room for a part of the next record: a write that the system cuts short, and then one that it
+    // refuses.
     const room = (await stat(journal)).size + 300;
     await execute('prlimit', [`--pid=${running.child.pid}`, `--fsize=${room}`]);
     const ended = await endsWithin(ENDS_WITHIN_MS, running, running.ended);

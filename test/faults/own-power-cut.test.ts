@@ -24,7 +24,10 @@ interface Left {
   readonly key: Buffer | null;
 }
 
-/** A study in a new folder below a new one. Returns its journal, and what the disk had for certain when each change of the server began. */
+/**
+ * A study in a new folder below a new one. Returns its journal, and what the disk had for certain
+ * when each change of the server began.
+ */
 async function studyOnDisk(): Promise<{ readonly left: readonly Left[]; readonly written: Buffer }> {
   const path = join(await freshDirectory(), 'runs', 'one', 'journal.jsonl');
   await mkdir(dirname(path), { recursive: true });

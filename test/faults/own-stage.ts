@@ -54,7 +54,8 @@ function profileOf(names: readonly string[]): Profile {
 /** The arguments of a run of some ten seconds: the original config, two others, and a final. */
 export const shortRun = (model: string, url: string, output: string, ...more: string[]): string[] => [
   ...['tune', '-m', model, '-u', url, '-o', output, '--sampler', 'manual', '--candidates', candidatesFile()],
-  // Studies of two models of one server run side by side: the requests of one are not to be taken for calls of the other.
+  // Studies of two models of one server run side by side: the requests of one are not to be taken
+  // for calls of the other.
   ...['--concurrency', '4:4', '--precision', '25', '--bls-composing', 'none', ...more],
 ];
 
@@ -64,7 +65,10 @@ function candidatesFile(): string {
   return path;
 }
 
-/** What the command line does with these arguments, in this process: what has to be a process of its own takes a second to start. */
+/**
+ * What the command line does with these arguments, in this process: what has to be a process of its
+ * own takes a second to start.
+ */
 export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome, 'code' | 'stdout' | 'stderr'>> {
   const [printed, told]: [string[], string[]] = [[], []];
   const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
@@ -87,7 +91,10 @@ export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome,
   return { code, stdout: lines(printed), stderr: lines(told) };
 }
 
-/** The first `usual` of the cases; all of them at night: each starts processes, which takes its second. */
+/**
+ * The first `usual` of the cases; all of them at night: each starts processes, which takes its
+ * second.
+ */
 export const casesOf = <T>(usual: number, cases: readonly T[]): readonly T[] =>
   isNightly ? cases : cases.slice(0, usual);
 

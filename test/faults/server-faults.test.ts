@@ -52,7 +52,10 @@ function named(all: readonly Row[]): [string, Row][] {
   return all.map((row) => [row.fault, row]);
 }
 
-/** On a machine that is too busy a measurement is rightly taken for the client's own limit, and counts for nothing. */
+/**
+ * On a machine that is too busy a measurement is rightly taken for the client's own limit, and
+ * counts for nothing.
+ */
 const MEASURED = /^(measured|client-bound: .*)$/;
 
 const isTooBusy = (records: readonly StudyRecord[]): boolean =>

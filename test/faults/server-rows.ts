@@ -21,10 +21,15 @@ const measured = (...ways: string[]): Row['fates'] => Object.fromEntries(ways.ma
 
 const when = (way: string) => ({ 'parameters.way.string_value': way });
 
-/** At this request of a measurement its windows are being counted, and much of it is still to come. */
+/**
+ * At this request of a measurement its windows are being counted, and much of it is still to come.
+ */
 const IN_THE_MIDDLE = 120;
 
-/** By candidate: what befalls it in the middle of its measurement, and in how many of its measurements. */
+/**
+ * By candidate: what befalls it in the middle of its measurement, and in how many of its
+ * measurements.
+ */
 function inTheMiddle(plan: { readonly [way: string]: { readonly how: Disturbance; readonly times: number } }) {
   const left = new Map(Object.entries(plan).map(([way, { times }]) => [way, times]));
   return (request: number, way: string): Befalls | null => {
@@ -38,7 +43,10 @@ function inTheMiddle(plan: { readonly [way: string]: { readonly how: Disturbance
 const ALWAYS = Number.POSITIVE_INFINITY;
 const MISCHIEF_MS = 400;
 
-/** By candidate: what the proxy does for a while, and some time after the run has come to this step of its trial. */
+/**
+ * By candidate: what the proxy does for a while, and some time after the run has come to this step
+ * of its trial.
+ */
 function mischief(
   step: 'applying' | 'measuring',
   plan: { readonly [way: string]: Mischief },
@@ -71,7 +79,10 @@ const spoilt = {
   grpc: { ...spoiltOverHttp, resetStream: 'reset-stream', goAway: 'go-away' },
 } as const;
 
-/** A stall ends a measurement early, with what there is; on a busy machine it may fall into the warm-up. */
+/**
+ * A stall ends a measurement early, with what there is; on a busy machine it may fall into the
+ * warm-up.
+ */
 const STALLED = /^(measured|client-bound: .*|requests-failed: no request got a reply)$/;
 
 /** Of a load of a model that is not in the repository any more. */

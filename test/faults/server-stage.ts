@@ -18,16 +18,24 @@ import { smallProfile } from '../support/emulator.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { type SwitchedProxy, startSwitchedProxy } from '../support/switched-proxy.ts';
 
-/** What an execution of the original config takes, and of every other unless the arm says otherwise. */
+/**
+ * What an execution of the original config takes, and of every other unless the arm says otherwise.
+ */
 const USUAL_MS = 4;
 const SLOW = 2.5;
 /** The way of the original config. */
 export const USUAL = 'usual';
-/** Far more than any of these runs takes; the nightly ones wait for deadlines of half a minute, several times. */
+/**
+ * Far more than any of these runs takes; the nightly ones wait for deadlines of half a minute,
+ * several times.
+ */
 export const ENDS_WITHIN_MS = isNightly ? 400_000 : 150_000;
 const RESTART_MS = 400;
 
-/** The model `m`, whose config says in `parameters.way` which of these candidates it is; `slow` ones take longer. */
+/**
+ * The model `m`, whose config says in `parameters.way` which of these candidates it is; `slow` ones
+ * take longer.
+ */
 export function wayProfile(ways: readonly string[], faults: object = {}, server: object = {}): Profile {
   const when = (way: string) => ({ 'parameters.way.string_value': way });
   return smallProfile({
@@ -54,7 +62,10 @@ export interface Play {
   /** Everything goes through a proxy that can be switched. */
   readonly proxied?: true;
   readonly options?: Partial<TuneOptions>;
-  /** What befalls a request to this candidate, counted from the beginning of its measurement; asked for each. */
+  /**
+   * What befalls a request to this candidate, counted from the beginning of its measurement; asked
+   * for each.
+   */
   readonly befalls?: (request: number, way: string) => Befalls | null;
   /** Whether a load of this candidate, counted by candidate, kills the server. */
   readonly kills?: (way: string, load: number) => boolean;
@@ -85,7 +96,10 @@ export interface Played {
   readonly isOriginal: boolean | null;
 }
 
-/** Runs the tuner as the command does, with its deadlines shortened, and tells how it ended and what the server has. */
+/**
+ * Runs the tuner as the command does, with its deadlines shortened, and tells how it ended and what
+ * the server has.
+ */
 export async function playFaults(play: Play): Promise<Played> {
   const stage = await openStage(play);
   const original = await servedConfig(stage.emulator);

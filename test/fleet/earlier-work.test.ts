@@ -5,7 +5,10 @@ const SCHEDULED = 1;
 const STARTED = 2;
 const OWN = 'tritune-worker gpu1:8001 here';
 
-/** Temporal with two running studies; the second activity of the second has timed out since it was listed. */
+/**
+ * Temporal with two running studies; the second activity of the second has timed out since it was
+ * listed.
+ */
 function madeUpTemporal() {
   const answered: unknown[] = [];
   const pending: Record<string, object[]> = {

@@ -5,5 +5,6 @@ import './emulator/http.ts';
 import './emulator/oversized.ts';
 import { emulatorForFile } from './emulator/subject.ts';
 
-// One file for all of them: it is one process whose memory is looked at, before the first case and after the last.
+// One file for all of them: it is one process whose memory is looked at, before the first case and
+// after the last.
 emulatorForFile();

@@ -17,7 +17,10 @@ import { specOf } from '../../src/spec/spec-of-options.ts';
 import { modelOf } from '../loadgen/input-files.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, fuzzAsync, hostileNames, refusedOr, refusedOrAsync } from '../support/fuzz.ts';
 
-/** Parses command lines of these options; what it gives is undefined where they are refused in words. */
+/**
+ * Parses command lines of these options; what it gives is undefined where they are refused in
+ * words.
+ */
 function parserOf<O extends object>(table: OptionTable<O>, alike = false): (args: readonly string[]) => O | undefined {
   const silent = { writeErr: () => undefined, writeOut: () => undefined };
   const command = addOptions(new Command().exitOverride().configureOutput(silent), table);
@@ -94,7 +97,10 @@ const values = [
   ...hostileNames.filter((name) => !name.includes('\0')),
 ];
 
-/** Command lines of these options: each with a value, without one, joined by `=`, or with other words between. */
+/**
+ * Command lines of these options: each with a value, without one, joined by `=`, or with other
+ * words between.
+ */
 function commandLines(table: object): fc.Arbitrary<string[]> {
   const flags = Object.values(table as Record<string, { readonly flags: string }>).flatMap(({ flags }) =>
     [...flags.matchAll(/(?<!\S)--?[\w-]+/g)].map(([flag]) => flag),

@@ -124,7 +124,10 @@ afterEach(async () => {
   await server?.close();
 });
 
-/** A server that says its settings, and then what `speak` does at the first request; and what our client makes of it. */
+/**
+ * A server that says its settings, and then what `speak` does at the first request; and what our
+ * client makes of it.
+ */
 async function outcomeOf(
   speak: (socket: Socket) => void,
   open: (options: { url: string; timeoutMs: number }) => Transport = openGrpcLean,
@@ -246,7 +249,8 @@ describe('any server that breaks off', () => {
         conversation,
         async (bytes) => {
           script = bytes;
-          // Each its own: after a connection that came to nothing a client waits before it makes another.
+          // Each its own: after a connection that came to nothing a client waits before it makes
+          // another.
           const client: Transport = open[kind]({ url, timeoutMs: 50 });
           const prepared = client.prepare(inferRequest(20));
           const outcome = await new Promise<SendOutcome>((done) => client.send(prepared, done));

@@ -21,7 +21,8 @@ describe('a metrics page that is bad', () => {
   it('has its samples read as they were written', { timeout: FUZZ_TIMEOUT_MS }, () => {
     const name = fc.stringMatching(/^[a-zA-Z_:][a-zA-Z0-9_:]{0,8}$/);
     const label = fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_]{0,8}$/);
-    // Line separators of Unicode are no line breaks to Prometheus; none of its exporters writes them.
+    // Line separators of Unicode are no line breaks to Prometheus; none of its exporters writes
+    // them.
     const value = fc.string({ unit: 'grapheme', maxLength: 6 }).filter((text) => !/[\r\u2028\u2029]/.test(text));
     const number = fc.double({ noNaN: true });
     const sample = fc.record({ name, labels: fc.dictionary(label, value, { maxKeys: 3 }), value: number });

@@ -25,7 +25,9 @@ const memory = { model_mib: 100, instance_mib: 200, sample_mib: 5 };
 const mibOf = (instances: number, batch: number): number => 100 + instances * (200 + 5 * batch);
 const TOTAL_MIB = 900;
 const power = { idle: 20, busy: 220 };
-/** Most of a single request's way is outside the GPU, so that one client leaves it idle at times. */
+/**
+ * Most of a single request's way is outside the GPU, so that one client leaves it idle at times.
+ */
 const profile = smallProfile({
   a: 3,
   b: 0.1,
@@ -40,7 +42,10 @@ type Size = { readonly instances: number; readonly max_batch_size: number };
 const parameters = { instances: [1, 2, 3, 4], max_batch_size: [4, 16] };
 const viewOf = (original: Candidate) => viewSpace(spaceFromJson({ name: 'gpu', parameters }), original);
 
-/** Tunes the emulated model as `tune` does, without a final: the original config, then these sizes, at the levels of the range. */
+/**
+ * Tunes the emulated model as `tune` does, without a final: the original config, then these sizes,
+ * at the levels of the range.
+ */
 async function tuned(sizes: readonly Size[], low: number, high: number, constraint: Constraint): Promise<StudyState> {
   const emulator = await startEmulator({ profile });
   const client = connectGrpc(emulator.grpcUrl);
@@ -137,7 +142,8 @@ describe('on an emulated GPU', () => {
       const outcome = viewOf(state.started.original).build({ ...size });
       return outcome.legal ? pruneReason(outcome.candidate, state.trials) : null;
     };
-    // By what an instance was seen to take, although no load like it was refused; and by the refusal.
+    // By what an instance was seen to take, although no load like it was refused; and by the
+    // refusal.
     const figures = `about ${mibOf(4, 4)} of ${TOTAL_MIB} MiB`;
     expect(reasonFor({ instances: 4, max_batch_size: 4 })).toBe(
       `needs ${figures} of GPU memory, as trials 0 and 2 show`,

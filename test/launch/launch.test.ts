@@ -14,8 +14,9 @@ import type { LaunchedServer } from '../../src/launch/types.ts';
 import { checkStudySpec } from '../../src/spec/study-spec.ts';
 
 /**
- * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. It
- * has a process that does not end with it, and shared memory that it does not let go of.
+ * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes
+ * down how it was called. It has a process that does not end with it, and shared memory that it
+ * does not let go of.
  */
 const fakeServer = (calls: string) => `#!${process.execPath}
 const { createServer } = require('node:http');

@@ -10,7 +10,10 @@ const tensors =
 const whole = `backend: "python"\nmax_batch_size: 4\n${tensors}`;
 const source = 'class TritonPythonModel:\n    def execute(self, requests):\n        return []\n';
 
-/** A repository with these models: what is in their config.pbtxt, and the Python source of each version. */
+/**
+ * A repository with these models: what is in their config.pbtxt, and the Python source of each
+ * version.
+ */
 async function repositoryOf(models: Record<string, { config?: string; sources?: Record<string, string> }>) {
   const repository = await mkdtemp(join(tmpdir(), 'tritune-complete-'));
   for (const [model, { config, sources = { '1/model.py': source } }] of Object.entries(models)) {

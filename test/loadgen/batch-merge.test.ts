@@ -40,7 +40,10 @@ function merging(threads: number, minRequests: number) {
   return { merged, dues, packed, complete, close };
 }
 
-/** Random completions of each thread, in the order of their times, some threads a hundred times slower than others. */
+/**
+ * Random completions of each thread, in the order of their times, some threads a hundred times
+ * slower than others.
+ */
 const completions = fc
   .array(
     fc.record({
@@ -96,7 +99,8 @@ describe('batches of several threads, merged', () => {
 
   it("have the rate that is the sum of the threads' counts over their own exact times", () => {
     const { merged, complete } = merging(2, 1);
-    // One completes every 100 ns and the other every 350: their first batches end at 1000 and at 1050.
+    // One completes every 100 ns and the other every 350: their first batches end at 1000 and at
+    // 1050.
     for (let atNs = 100; atNs <= 1000; atNs += 100) complete({ thread: 0, atNs, latencyNs: 5, ok: true });
     for (let atNs = 350; atNs <= 1050; atNs += 350) complete({ thread: 1, atNs, latencyNs: 9, ok: true });
     expect(merged).toHaveLength(1);

@@ -24,8 +24,9 @@ function runsOf(protocol: 'grpc' | 'http', requests: RequestSet, { sequences, ..
 }
 
 /**
- * The highest ceiling of two kinds of traffic over rounds in turn, until the first is that many times the second, eight rounds at most:
- * whatever else runs here slows some of the runs, and never makes one faster.
+ * The highest ceiling of two kinds of traffic over rounds in turn, until the first is that many
+ * times the second, eight rounds at most: whatever else runs here slows some of the runs, and never
+ * makes one faster.
  */
 async function ceilingsInTurn(
   [first, second]: readonly [() => NullRuns, () => NullRuns],

@@ -81,7 +81,8 @@ describe('ClosedLoop', () => {
     loop.setConcurrency(4);
     await clock.sleep(110);
     await loop.drain(1000);
-    // Four wait for one instance: the first completion opens the batch, the next two see a shorter queue.
+    // Four wait for one instance: the first completion opens the batch, the next two see a shorter
+    // queue.
     expect(batches[0]).toMatchObject({ startNs: 2e6, endNs: 102e6, succeeded: 50, failed: 0 });
     expect(batches[0]?.latencies.maxNs).toBe(8e6);
     expect(batches[0]?.latencies.countAbove(7.9e6)).toBe(48);

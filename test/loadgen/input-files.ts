@@ -6,7 +6,10 @@ import { type PreparedInputs, readInputs, type SuppliedInputOptions } from '../.
 import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelMetadata } from '../../src/triton/types.ts';
 
-/** A tensor of a test model: data type, dimensions without the batch, and what its config says of it. */
+/**
+ * A tensor of a test model: data type, dimensions without the batch, and what its config says of
+ * it.
+ */
 export type TestTensor = readonly [datatype: string, dims: readonly number[], config?: Partial<TensorConfig>];
 
 export interface TestModel {

@@ -147,7 +147,8 @@ describe('a flow by a plan with classes', () => {
     }, 1);
     expect([tally?.dropped, tally?.droppedOf]).toEqual([10, [undefined, 10]]);
     expect(batch.classes?.map(({ latencies }) => latencies.count)).toEqual([10, 20]);
-    // Three a pass: the second of them is never sent, and so each later one is another than without drops.
+    // Three a pass: the second of them is never sent, and so each later one is another than without
+    // drops.
     expect(sent.filter((name) => name.startsWith('b')).slice(0, 4)).toEqual(['b0', 'b0', 'b1', 'b1']);
   });
 });

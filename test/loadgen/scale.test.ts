@@ -16,7 +16,10 @@ import { grpcFrame, inferResponse } from '../support/infer-servers.ts';
 import { inferRequest } from '../support/transport-suite.ts';
 import { aRequestSet } from './simulation.ts';
 
-/** The level that issue of a thread is asked to hold; over HTTP it is as many sockets, twice, as both ends are here. */
+/**
+ * The level that issue of a thread is asked to hold; over HTTP it is as many sockets, twice, as
+ * both ends are here.
+ */
 const IN_FLIGHT = 4096;
 
 /** Answers no one before so many requests have arrived, and then all of them. */

@@ -90,7 +90,10 @@ describe('a transport within a limit', () => {
 describe('a schedule within a limit', () => {
   const PER_SECOND = 200;
 
-  /** Sends a schedule's requests in virtual time; returns when each was due and sent, in seconds, and the faults. */
+  /**
+   * Sends a schedule's requests in virtual time; returns when each was due and sent, in seconds,
+   * and the faults.
+   */
   async function sendAt(pacer: Pacer, seconds: number) {
     const clock = new SimulatedClock();
     const limits = newSendLimits({ requestsPerSecond: PER_SECOND, connections: 1 }, 1, clock.nowNs());

@@ -6,7 +6,10 @@ import { describeTransport } from '../support/transport-suite.ts';
 
 const SLOTS = 600;
 
-/** With slots for outputs, as many as the suite has requests in flight; the object goes with the transport. */
+/**
+ * With slots for outputs, as many as the suite has requests in flight; the object goes with the
+ * transport.
+ */
 function openShared(protocol: 'grpc' | 'http', url: string, timeoutMs: number): Transport {
   const { name: region, path, remove } = createSharedObject('out', 64 * SLOTS);
   const outputs = [{ name: 'OUTPUT0', offset: 0, byteSize: 64 }];

@@ -3,8 +3,8 @@ import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport 
 import type { ModelStatistics, ServerStats } from '../../src/triton/types.ts';
 
 /**
- * A clock whose time goes from event to event: work that takes seconds of it takes moments of ours. After an event that
- * ends a sleep it lets the sleeper run on before it goes to the next.
+ * A clock whose time goes from event to event: work that takes seconds of it takes moments of ours.
+ * After an event that ends a sleep it lets the sleeper run on before it goes to the next.
  */
 export class SimulatedClock implements Clock {
   #nowNs = 0;
@@ -60,7 +60,8 @@ export class SimulatedClock implements Clock {
   }
 
   #pump(): void {
-    // Whoever waits for a promise has the next word: before and after a wake-up, and always while nobody sleeps.
+    // Whoever waits for a promise has the next word: before and after a wake-up, and always while
+    // nobody sleeps.
     let hasWord = false;
     while (this.#events.length > 0 && !hasWord) {
       const event = this.#events.pop() as SimulatedEvent;
@@ -86,7 +87,10 @@ export interface SimulatedModel {
   readonly maxBatch?: number;
   /** Nanoseconds of one execution of so many requests, these; `execution` counts from 0. */
   readonly executionNs: (batch: number, execution: number, requests: readonly InferRequest[]) => number;
-  /** How request number n (from 0) ends; ok when not given. Failures are answered after `failAfterNs`. */
+  /**
+   * How request number n (from 0) ends; ok when not given. Failures are answered after
+   * `failAfterNs`.
+   */
   readonly outcome?: (request: number) => SendOutcome;
   readonly failAfterNs?: number;
 }

@@ -7,7 +7,10 @@ import type { InferRequest, SendOutcome, Transport } from '../../src/loadgen/typ
 import { inferResponse } from '../support/infer-servers.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
-/** A server of grpc-js itself: it notes the bytes of each message and answers with the status it is told. */
+/**
+ * A server of grpc-js itself: it notes the bytes of each message and answers with the status it is
+ * told.
+ */
 const received: Buffer[] = [];
 let status: { code: number; details: string } | undefined;
 const server = new Server({ 'grpc.max_receive_message_length': -1 });

@@ -61,7 +61,10 @@ const acts = (...says: fc.Arbitrary<Buffer>[]): fc.Arbitrary<Act[]> =>
     { minLength: 1, maxLength: 10 },
   );
 
-/** Sends against a server that goes through the acts, one for each time it hears something, on every connection. */
+/**
+ * Sends against a server that goes through the acts, one for each time it hears something, on every
+ * connection.
+ */
 async function endsAll(open: (url: string) => Transport, greeting: Buffer, script: readonly Act[]): Promise<void> {
   const server = await startRaw((socket) => {
     let next = 0;

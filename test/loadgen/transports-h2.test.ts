@@ -128,7 +128,8 @@ describe('our HTTP/2 client, what it sends', () => {
     const transport = open(server.url);
     const outcomes: Promise<SendOutcome[]>[] = [sendMany(transport, inferRequest(12_000), 1)];
     await until(() => server.peers[0]?.socket.isPaused() === true);
-    // More than the kernel takes (some megabytes), in many turns, copied bodies and such as are too long for it.
+    // More than the kernel takes (some megabytes), in many turns, copied bodies and such as are too
+    // long for it.
     const sizes = Array.from({ length: 200 }, (_, turn) => (turn % 10 === 0 ? 12_000 : 4000 + turn));
     for (const size of sizes) {
       outcomes.push(sendMany(transport, inferRequest(size), 10));

@@ -18,7 +18,10 @@ interface Parsed {
   readonly bodyBytes: number;
 }
 
-/** Reads every response in the text, cut into pieces of the given sizes; `closes` when the peer closes at the end. */
+/**
+ * Reads every response in the text, cut into pieces of the given sizes; `closes` when the peer
+ * closes at the end.
+ */
 function parse(text: string, sizes: Iterator<number>, closes: boolean, rule: ParserRule = {}): Parsed[] {
   const bytes = Buffer.from(text, 'latin1');
   const parser = new ResponseParser({ keepsErrors: true, ...rule });
@@ -185,7 +188,9 @@ async function start(serve: (socket: Socket, index: number) => void): Promise<[M
   return [server, transport];
 }
 
-/** Says `reply` to every write of the client, which is a request each as long as requests are small. */
+/**
+ * Says `reply` to every write of the client, which is a request each as long as requests are small.
+ */
 const replying = (reply: string) => (socket: Socket) => {
   socket.on('data', () => socket.write(reply, 'latin1'));
 };

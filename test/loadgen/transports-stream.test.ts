@@ -22,7 +22,10 @@ import {
 } from '../support/scripted-h2.ts';
 import { inferRequest, send, sendMany, until } from '../support/transport-suite.ts';
 
-/** A server that answers the n-th request of all, from 0, by these frames; each stream's first answer begins with headers. */
+/**
+ * A server that answers the n-th request of all, from 0, by these frames; each stream's first
+ * answer begins with headers.
+ */
 async function answering(
   answer: (n: number, streamId: number, peer: Peer) => readonly Buffer[],
 ): Promise<{ server: ScriptedServer; open(timeoutMs?: number): Transport; count(type: number): number }> {

@@ -56,7 +56,8 @@ describe('the package', () => {
     const { buffer, byteOffset, length } = await readFile(tarball);
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(buffer, byteOffset, length)));
     expect(analysis.types).toMatchObject({ kind: 'included' });
-    // CommonJS may not import it, and resolution older than `exports` does not find it: neither is promised.
+    // CommonJS may not import it, and resolution older than `exports` does not find it: neither is
+    // promised.
     const promised = ['node16-esm', 'bundler'];
     const problems = 'problems' in analysis ? analysis.problems : [];
     expect(problems.filter((each) => !('resolutionKind' in each) || promised.includes(each.resolutionKind))).toEqual(

@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 
 export const root = resolve(import.meta.dirname, '../..');
 
-/** `node`, `npm` and `npx` as a user has them, on the node that runs the tests, and nothing of this checkout's. */
+/**
+ * `node`, `npm` and `npx` as a user has them, on the node that runs the tests, and nothing of this
+ * checkout's.
+ */
 const env = Object.fromEntries(
   Object.entries({ ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` }).filter(
     ([name]) =>
@@ -29,7 +32,10 @@ export async function pack(): Promise<string> {
   return join(directory, file as string);
 }
 
-/** Installs it in an empty folder, a CommonJS project as `npm init` makes it, from npm's cache where that has what it needs; gives the folder. */
+/**
+ * Installs it in an empty folder, a CommonJS project as `npm init` makes it, from npm's cache where
+ * that has what it needs; gives the folder.
+ */
 export async function install(tarball: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-installed-'));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'commonjs' }));

@@ -107,7 +107,10 @@ describe('the GPU memory that candidates need', () => {
 describe('a sampler that knows what candidates need', () => {
   const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
   const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
-  /** One instance, then two, at another precision than all candidates have: nothing that was refused says anything of these. */
+  /**
+   * One instance, then two, at another precision than all candidates have: nothing that was refused
+   * says anything of these.
+   */
   const history = (withMemory: boolean): Trial[] =>
     [1, 2].map((instances) => {
       const { choice, measurements } = using(instances, 4, 500 + 3000 * instances, precise('fp32'));

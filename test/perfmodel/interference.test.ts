@@ -4,7 +4,10 @@ import { averagedInterference, type Point } from '../../src/perfmodel/interferen
 
 const MS = 1e6;
 
-/** How a made-up model takes longer: for each other busy instance, and for instances beyond its cores whether busy or not. */
+/**
+ * How a made-up model takes longer: for each other busy instance, and for instances beyond its
+ * cores whether busy or not.
+ */
 interface Truth {
   readonly perInstance: number;
   readonly cores: number;

@@ -65,7 +65,8 @@ describe('a law known beforehand', () => {
       fixedMs: fc.double({ min: 0.5, max: 8, noNaN: true }),
       perSampleMs: fc.double({ min: 0.05, max: 1, noNaN: true }),
       perInstance: fc.constantFrom(0, 0.05, 0.2, 0.5),
-      // Executions that all take exactly as long fall into patterns of batches, which no prediction tells.
+      // Executions that all take exactly as long fall into patterns of batches, which no prediction
+      // tells.
       cv: fc.constantFrom(0.02, 0.05),
     });
     fc.assert(

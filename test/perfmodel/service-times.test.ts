@@ -15,7 +15,10 @@ import { trainingSubset, trialsToFit } from '../../src/study/search/queueing/tra
 import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
 
 const MS = 1e6;
-/** Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance costs two fifths. */
+/**
+ * Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance
+ * costs two fifths.
+ */
 const cliffMs = (batch: number): number => (batch <= 16 ? 5 + 0.3 * batch : 15 + 0.8 * batch);
 const point = (batchSize: number, instances: number, settingsKey = 'plain', factor = 1): Point => ({
   settingsKey,
@@ -48,7 +51,10 @@ describe('the law of a number of instances', () => {
 });
 
 describe('the law without batching', () => {
-  /** Beside batches an execution of one takes three times as long as among its like, as where large inputs are gathered. */
+  /**
+   * Beside batches an execution of one takes three times as long as among its like, as where large
+   * inputs are gathered.
+   */
   const single = (busyInstances: number, company: number, ms: number): Point => ({
     ...point(1, 4),
     busyInstances,
@@ -96,7 +102,10 @@ describe('the law without batching', () => {
 });
 
 describe('the law of more instances than were seen at rest', () => {
-  /** Batch sizes with their milliseconds: one instance alone, and four that were busy nearly all the time. */
+  /**
+   * Batch sizes with their milliseconds: one instance alone, and four that were busy nearly all the
+   * time.
+   */
   const ofOne = { 1: 2.1, 15: 6.51 };
   const ofFour = { 1: 2.58, 8: 6.24, 11: 6.68, 14: 7.07, 16: 7.41, 18: 7.65, 20: 7.99, 21: 8.08, 30: 9.45, 32: 9.7 };
   const pointsOf = (times: Record<number, number>, instances: number, busyInstances: number): Point[] =>
@@ -212,7 +221,10 @@ describe('the front end', () => {
   const US = 1e3;
   const choice = choiceOf(candidateOf(configOf(8, 32, { dynamic_batching: {} })));
   const law = { ...affineLaw(2 * MS, 0.05 * MS), cv: 0.05, frontEndNs: 52 * US };
-  /** What a server with that front end would show; the busier it is, the more of the latency is outside of its own statistics. */
+  /**
+   * What a server with that front end would show; the busier it is, the more of the latency is
+   * outside of its own statistics.
+   */
   const seen = (concurrency: number): Observation => {
     const traffic = { kind: 'closed', concurrency, roundTripNs: 0.1 * MS } as const;
     const extent = { warmUpRequests: 500, requests: 4000, seed: 3 };

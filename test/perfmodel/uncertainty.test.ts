@@ -61,7 +61,10 @@ describe('the uncertainty about a batch size', () => {
 });
 
 describe('the uncertainty about executions of one without batching', () => {
-  /** Four instances; a sample takes about as long in a batch as alone, and single executions beside batches six times as long. */
+  /**
+   * Four instances; a sample takes about as long in a batch as alone, and single executions beside
+   * batches six times as long.
+   */
   const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
   const beside = (batchSize: number, company: number): Point =>
     seen(batchSize, { instances: 4, busyInstances: 4, company, executionNs: 1.2 * batchSize * MS });

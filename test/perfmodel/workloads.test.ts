@@ -154,7 +154,8 @@ describe('a simulator under workloads', () => {
     const choice = choiceOf(candidateOf(config));
     const simulator = fitted({ kind: 'worst' }, [limited]);
     expect(simulator.goodput).toBe(true);
-    // The first request of a group goes alone, for 5.5 ms, then eight for 9 ms: five of those are short. What has no limit is always in time.
+    // The first request of a group goes alone, for 5.5 ms, then eight for 9 ms: five of those are
+    // short. What has no limit is always in time.
     expect((simulator.predict(choice, 240)?.goodput ?? 0) / 240).toBeCloseTo((5 / 12 + 1) / 2, 1);
     expect(fitted({ kind: 'worst' }, [groups]).predict(choice, 240)?.goodput).toBeUndefined();
   });

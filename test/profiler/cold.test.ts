@@ -65,7 +65,8 @@ describe('a batch size seen for the first time', () => {
   };
 
   it('is kept out, and said, when it comes in the windows', async () => {
-    // The level rises from outside after half a second, as traffic does whose requests begin to be batched.
+    // The level rises from outside after half a second, as traffic does whose requests begin to be
+    // batched.
     const run = simulate(changing(300e6), 2, { windows: { minWindows: 3 } });
     run.clock.after(600e6, () => {
       for (let extra = 0; extra < 2; extra++) {

@@ -40,7 +40,8 @@ it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets:
   expect(measurement.foreignRequests).toBeUndefined();
   const lawThroughput = 2 / 0.009;
   expect(measurement.throughput.value / lawThroughput).toBeLessThan(1.05);
-  // Little's law, on a busy machine too: two requests are in flight, but for the time that the client takes between them.
+  // Little's law, on a busy machine too: two requests are in flight, but for the time that the
+  // client takes between them.
   const inFlight = (measurement.throughput.value / 2) * (measurement.latencyMs.avg / 1000);
   expect(inFlight).toBeGreaterThan(1.8);
   expect(inFlight).toBeLessThan(2.05);

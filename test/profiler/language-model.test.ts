@@ -94,7 +94,10 @@ describe('a language model in virtual time', () => {
     expect(all.goodput?.value).toBeCloseTo(all.outputTokensPerSecond.value / 100, 5);
   });
 
-  /** Each with the share of the runs whose interval is to hold the truth: how busy a server is at a rate wanders slowly, which short runs see little of. */
+  /**
+   * Each with the share of the runs whose interval is to hold the truth: how busy a server is at a
+   * rate wanders slowly, which short runs see little of.
+   */
   const figures: readonly (readonly [name: string, of: (measurement: Measurement) => Interval, share: number])[] = [
     ['requests per second', ({ throughput }) => throughput, 0.9],
     ['output tokens per second', ({ tokens }) => (tokens as TokenFigures).outputTokensPerSecond, 0.9],

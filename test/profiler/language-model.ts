@@ -6,7 +6,10 @@ const MS = 1e6;
 
 /** How a language model in memory works through its sequences. */
 export interface LanguageModel {
-  /** A step of so many running sequences, and what each prompt adds to the step in which it is read; in milliseconds. */
+  /**
+   * A step of so many running sequences, and what each prompt adds to the step in which it is read;
+   * in milliseconds.
+   */
   readonly stepMs: (running: number) => number;
   readonly promptMs: number;
   /** Sequences at once, at most. */
@@ -25,7 +28,10 @@ interface Sequence {
   lastNs: number;
 }
 
-/** A server of continuous batching in virtual time: every step gives each running sequence a token, and reads the prompts of new ones. */
+/**
+ * A server of continuous batching in virtual time: every step gives each running sequence a token,
+ * and reads the prompts of new ones.
+ */
 export class SimulatedLanguageModel implements Transport {
   readonly clock: SimulatedClock;
   readonly #model: LanguageModel;

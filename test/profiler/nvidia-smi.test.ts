@@ -7,7 +7,10 @@ const A = 'GPU-11111111-2222-3333-4444-555555555555';
 const B = 'GPU-66666666-7777-8888-9999-000000000000';
 const MIB = 2 ** 20;
 
-/** A tool that tells these lines twice at once, then what it is told to, and counts how often it was started. */
+/**
+ * A tool that tells these lines twice at once, then what it is told to, and counts how often it was
+ * started.
+ */
 function told(...first: readonly string[]) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const tool = { starts: 0, args: [] as readonly string[], tell: (_: string): void => undefined, end };

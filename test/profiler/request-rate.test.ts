@@ -28,7 +28,8 @@ describe('a request rate', () => {
     });
     expect(measurement.stable).toBe(true);
     expect(measurement.windows).toBeLessThan(8);
-    // Some 500 random arrivals differ from their mean by 4 %; how many of them were served is known much better.
+    // Some 500 random arrivals differ from their mean by 4 %; how many of them were served is known
+    // much better.
     expect(measurement.throughput.value / 500).toBeCloseTo(1, 2);
     expect(measurement.throughput.low).toBeGreaterThan(480);
   });

@@ -63,7 +63,8 @@ describe('how far pauses can have moved a percentile', () => {
         fc.integer(),
         (undelayed, pauses, percentile, seed) => {
           const observed = [...undelayed];
-          // Each pause meets requests that no other has met, and delays each by a part of its length.
+          // Each pause meets requests that no other has met, and delays each by a part of its
+          // length.
           let at = Math.abs(seed);
           const met = new Set<number>();
           for (const { lengthNs, requests } of pauses) {
@@ -93,7 +94,10 @@ describe('how far pauses can have moved a percentile', () => {
 });
 
 describe('how far pauses can have moved the gaps of streamed replies', () => {
-  /** Ten replies of a hundred gaps in ten seconds, of which `slow` gaps took 60 ms and the others 10. */
+  /**
+   * Ten replies of a hundred gaps in ten seconds, of which `slow` gaps took 60 ms and the others
+   * 10.
+   */
   const batchOf = (slow: number, pausesMs: readonly number[] | null): Batch => {
     const tokens = new TokenCount();
     for (let reply = 0; reply < 10; reply++) {

@@ -5,7 +5,10 @@ import { parseWorkload } from '../../src/workload/read-workload.ts';
 import { codeTrace, TRACE_RATE, TRACE_S } from '../support/code-trace.ts';
 import { measure } from './simulate.ts';
 
-/** Four executions of 100 ms at a time serve 40 requests a second: less than twice the peaks, and more than twice the mean. */
+/**
+ * Four executions of 100 ms at a time serve 40 requests a second: less than twice the peaks, and
+ * more than twice the mean.
+ */
 async function replay(times: number): Promise<Measurement> {
   const workload = await parseWorkload(JSON.stringify(codeTrace(300)), 'code.json');
   const { planAt } = played(workload, { seed: 1 });

@@ -87,7 +87,9 @@ function searched(level: number): StudyRecord[] {
   return [studyStarted(goalOf(null)), ...trial(0, 100), ...trial(1, 110)];
 }
 
-/** Whether the tuner's own final, played until it is decided, says that one of the two is faster. */
+/**
+ * Whether the tuner's own final, played until it is decided, says that one of the two is faster.
+ */
 async function calledDifferent(measureOne: (trial: number) => Measurement | Promise<Measurement>, level: number) {
   const records = searched(level);
   for (;;) {

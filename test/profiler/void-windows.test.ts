@@ -14,7 +14,10 @@ const MS = 1e6;
 const nothing: HeldUp = { pauses: [], runQueueNs: 0, threads: 1 };
 const pauseOf = (lengthNs: number): Pause => ({ startNs: 0, lengthNs, gcNs: 0 });
 
-/** Executions of 2 ms, of which one in 50 takes so many: what one pause of the client would look like. */
+/**
+ * Executions of 2 ms, of which one in 50 takes so many: what one pause of the client would look
+ * like.
+ */
 const withTail = (slowMs: number) => ({
   executionNs: (_: number, execution: number) => (execution % 50 === 49 ? slowMs : 2) * MS,
 });

@@ -7,7 +7,10 @@ import { aPlan, classedSet, nameOf } from '../loadgen/request-classes.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { measure } from './simulate.ts';
 
-/** A quiet half with 20 small requests, and 20 small and 10 large ones together in the other: 50 requests in a second. */
+/**
+ * A quiet half with 20 small requests, and 20 small and 10 large ones together in the other: 50
+ * requests in a second.
+ */
 const plan = aPlan(
   [
     ...Array.from({ length: 20 }, (_, at) => [25 * at, 'small'] as const),
@@ -43,7 +46,8 @@ describe('a plan of arrivals', () => {
     const { goodput, classes, requests: counted, windows, stable, durationMs, throughput } = measurement;
     expect([windows, stable, counted, durationMs]).toEqual([5, true, 250, expect.closeTo(5000, 6)]);
     expect(throughput.value).toBe(50);
-    // Of three at once the first small one takes 2 ms, the large one 12 ms, and the second small one 14 ms.
+    // Of three at once the first small one takes 2 ms, the large one 12 ms, and the second small
+    // one 14 ms.
     expect(goodput?.value).toBeCloseTo(40, 9);
     const [large, small] = classes ?? [];
     expect([large?.name, large?.requests, large?.failures, small?.name, small?.requests]).toEqual([

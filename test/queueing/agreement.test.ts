@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { drive } from './drive.ts';
 
 /**
- * A case and what an independent model of Triton's batcher, itself checked against a real server, made of it: for each
- * request the size of the batch that it was executed in, and its time in the queue. A third of the cases lie on a
- * lattice of whole milliseconds, where many events fall on the same instant.
+ * A case and what an independent model of Triton's batcher, itself checked against a real server,
+ * made of it: for each request the size of the batch that it was executed in, and its time in the
+ * queue. A third of the cases lie on a lattice of whole milliseconds, where many events fall on the
+ * same instant.
  */
 type RecordedCase = {
   readonly maxBatchSize: number;

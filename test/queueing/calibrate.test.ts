@@ -23,7 +23,10 @@ const policy: BatcherPolicy = {
   dynamicBatching: true,
 };
 
-/** The table that a server with these unknowns would give, executions alone being 2 ms and 0.1 ms per sample. */
+/**
+ * The table that a server with these unknowns would give, executions alone being 2 ms and 0.1 ms
+ * per sample.
+ */
 function tableOf(unknowns: Partial<Unknowns>, levels = [4, 16, 48, 96]): CalibrationRow[] {
   const alone = [1, 4, 16, 64].map((batchSize) => ({ batchSize, computeMs: 2 + 0.1 * batchSize, outsideMs: 0.4 }));
   const all = { atOnce: 2, stepShare: 0, perInstance: 0, perSampleShare: 1, frontEndMs: 0.03, scale: 1, ...unknowns };

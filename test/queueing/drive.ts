@@ -14,8 +14,9 @@ export type Arrival = { readonly atNs: number; readonly samples: number };
 type Event = { atNs: number; order: number; run: (nowNs: number) => void };
 
 /**
- * Runs a batcher over given arrivals, in the plainest way: a sorted list of events, each kept with the order in which
- * it was planned, which decides between events of the same time. Arrivals are planned first.
+ * Runs a batcher over given arrivals, in the plainest way: a sorted list of events, each kept with
+ * the order in which it was planned, which decides between events of the same time. Arrivals are
+ * planned first.
  */
 export function drive(
   policy: BatcherPolicy,

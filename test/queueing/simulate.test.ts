@@ -124,7 +124,8 @@ describe('a closed loop', () => {
   });
 
   it('shares its requests out between two batches when the clients begin one after another', () => {
-    // One execution at a time: what is answered waits while the others are executed, and stays together for ever.
+    // One execution at a time: what is answered waits while the others are executed, and stays
+    // together for ever.
     const once = batching({ maxBatchSize: 64 });
     const perSample = affineLaw(0.1 * MS, MS);
     const sizesOf = ({ executions }: Simulation): number[] =>

@@ -188,7 +188,8 @@ describe('Model Analyzer', () => {
           },
         },
       });
-      // It has loaded variants of its own and measured them, batches of other sizes than the model had among them.
+      // It has loaded variants of its own and measured them, batches of other sizes than the model
+      // had among them.
       expect(new Set(rows.map((row) => row['Model Config Path'])).size).toBeGreaterThan(2);
       expect(new Set(rows.map((row) => row['Max Batch Size'])).size).toBeGreaterThan(1);
       for (const row of rows) expect(Number(row['Throughput (infer/sec)'])).toBeGreaterThan(0);

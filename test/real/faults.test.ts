@@ -138,7 +138,8 @@ it('stops in order when the model is deleted from the repository, which serves o
   });
   expect(outcome.stdout.trim().split('\n').at(-1)).toMatch(/^model +NOT as it was: .*has no model 'sleeper'/);
   const failures = failuresIn(await recordsOf(output));
-  // What the original config's second visit came to, where there was one, is no failure of its trial.
+  // What the original config's second visit came to, where there was one, is no failure of its
+  // trial.
   expect([[], [null]]).toContainEqual(failures.slice(5));
   expect(failures.slice(0, 5)).toEqual([null, 'no-gpu', null, 'requests-failed', 'requests-failed']);
   expect((await servedConfig()).max_batch_size).toBe(8);

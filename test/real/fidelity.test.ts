@@ -17,7 +17,10 @@ const settings: readonly Setting[] = [
   { instances: 2, maxBatchSize: 8, queueDelayUs: 0, concurrency: 32 },
 ];
 
-/** `npm run bench:fidelity` says by how little it misses on a quiet machine; this is what must hold on any. */
+/**
+ * `npm run bench:fidelity` says by how little it misses on a quiet machine; this is what must hold
+ * on any.
+ */
 it('emulates a model that sleeps as a real Triton serves it', { timeout: 90_000 }, async () => {
   const logDirectory = await mkdtemp(join(tmpdir(), 'tritune-fidelity-'));
   const emulator = await launchEmulator({ profile: 'sleeper', script, logDirectory });

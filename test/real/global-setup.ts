@@ -19,9 +19,10 @@ declare module 'vitest' {
 }
 
 /**
- * One real Triton for the whole suite. It is never skipped: when it does not come up, the suite fails. Triton 2.51 dies now and then while
- * models are loaded and refused (about once in a hundred runs of this suite). It is started again then, the end of its log is printed, and
- * the configuration of the suite lets a test that lost its server run once more.
+ * One real Triton for the whole suite. It is never skipped: when it does not come up, the suite
+ * fails. Triton 2.51 dies now and then while models are loaded and refused (about once in a hundred
+ * runs of this suite). It is started again then, the end of its log is printed, and the
+ * configuration of the suite lets a test that lost its server run once more.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const modelRepository = await makeModelRepository();

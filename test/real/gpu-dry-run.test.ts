@@ -9,7 +9,10 @@ import { recordsOf, summaryOf } from '../support/cli.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 import { installDirectory, realTriton } from '../support/real-triton.ts';
 
-/** The whole way of bench/gpu, with models that compute little: pack, unpack, serve, tune, and the table of results. */
+/**
+ * The whole way of bench/gpu, with models that compute little: pack, unpack, serve, tune, and the
+ * table of results.
+ */
 const gpu = resolve(import.meta.dirname, '../../bench/gpu');
 const GPU = 'GPU-11111111-2222-3333-4444-555555555555';
 
@@ -19,7 +22,8 @@ beforeAll(async () => {
   const { binDirectory } = await realTriton();
   folder = await mkdtemp(join(tmpdir(), 'tritune-gpu-run-'));
   const smi = await fakeNvidiaSmi([`${GPU}, 40, 2000, 8000, 120.5, 1980`]);
-  // The Python of the machine is the one that Triton was installed with here; PyTorch is asked for by nothing that is tiny.
+  // The Python of the machine is the one that Triton was installed with here; PyTorch is asked for
+  // by nothing that is tiny.
   env = { ...process.env, PATH: [dirname(process.execPath), binDirectory, pathWith(smi)].join(':') };
   const archive = join(folder, 'gpu.tar');
   await run(process.execPath, join(gpu, 'pack.ts'), '--triton', installDirectory, '--output', archive);
@@ -31,8 +35,9 @@ const part = (...args: string[]) =>
   run(join(gpu, 'run.sh'), 'gpu.tar', 'work', '--size', 'tiny', '--results', 'results', ...args);
 
 /**
- * Tests beside this one may leave the load generator too little of the machine: it says so, and nothing is shown of what is tested here.
- * Or the machine stalls in one of two measurements, and what is no better looks so: there is a final, and the table has its counts.
+ * Tests beside this one may leave the load generator too little of the machine: it says so, and
+ * nothing is shown of what is tested here. Or the machine stalls in one of two measurements, and
+ * what is no better looks so: there is a final, and the table has its counts.
  */
 async function wasDisturbed(directory: string): Promise<boolean> {
   const records = await recordsOf(directory);
@@ -101,7 +106,8 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     const [, , header, , ...rows] = stdout.trim().split('\n');
     expect(header).toMatch(/^\| study \| p99 budget \| original config \| best \| gain \| .* \| prediction, ahead \|$/);
     expect(rows).toHaveLength(1);
-    // The original config may be visited again, and where the machine made the candidate look better each time there was a final.
+    // The original config may be visited again, and where the machine made the candidate look
+    // better each time there was a final.
     const directory = join(folder, 'results/image-2000');
     const searched = (await recordsOf(directory)).filter(({ type }) => type === 'trial-measured').length;
     const hasFinal = (await recordsOf(directory)).some(({ type }) => type === 'final-measured');

@@ -30,7 +30,8 @@ const tuneSleeper = (way: keyof typeof ways) =>
     'sleeper',
     'sleeper',
     ...ways[way],
-    // Far from what the original config needs at the highest level: at the edge of a budget finals take their time.
+    // Far from what the original config needs at the highest level: at the edge of a budget finals
+    // take their time.
     '--latency-budget',
     '80',
     '--concurrency',

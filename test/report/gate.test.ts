@@ -282,7 +282,8 @@ describe('the gate, of several levels', () => {
     expect(text).toMatch(
       /\| concurrency 48, throughput \| 1,000 infer\/s \| 14,000 infer\/s \| 14\.00× \(6\.\d\d× to 2\d\.\d\d×; over 99\.9 % likely higher\)/,
     );
-    // Of latencies no such bound is known: what says nothing is not printed, and all levels together are named.
+    // Of latencies no such bound is known: what says nothing is not printed, and all levels
+    // together are named.
     expect(text).toMatch(
       /p99 latency .*the measurements set no usable bounds\) \| inconclusive at this level alone, see all levels/,
     );

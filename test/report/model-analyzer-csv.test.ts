@@ -115,7 +115,10 @@ describe("Model Analyzer's tables", () => {
   });
 });
 
-/** A study of the ensemble `net` over two models, and a trial for each change of one model's instances. */
+/**
+ * A study of the ensemble `net` over two models, and a trial for each change of one model's
+ * instances.
+ */
 function pipelineOf(changes: readonly (readonly [model: string, instances: number])[]) {
   const models = { encoder: { ...originalConfig, name: 'encoder' }, head: { ...originalConfig, name: 'head' } };
   const original = jointOriginal(models, { net: { name: 'net', platform: 'ensemble', max_batch_size: 4 } }, 'net');

@@ -246,7 +246,8 @@ describe('the bars of the breakdown', () => {
     ])(paper);
     const names = [...svg.matchAll(/text-anchor="end"[^>]*translate\(([\d.]+) [^>]*>(trial[^<]*)</g)];
     expect(names).toHaveLength(2);
-    // DejaVu Sans, which many a machine has for sans-serif, takes 6.2 pixels for such a letter of 12.
+    // DejaVu Sans, which many a machine has for sans-serif, takes 6.2 pixels for such a letter of
+    // 12.
     for (const [, end, name] of names) expect(Number(end)).toBeGreaterThan(6.2 * (name as string).length);
   });
 });

@@ -28,7 +28,10 @@ vi.hoisted(() => {
   process.env.FORCE_COLOR = '1';
 });
 
-/** Whatever could steer a terminal, break a line or turn words around, but for the line feed of ours at the end. */
+/**
+ * Whatever could steer a terminal, break a line or turn words around, but for the line feed of ours
+ * at the end.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 

@@ -7,7 +7,9 @@ import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
 
-/** A Triton over HTTP whose replies are changed: `change` gets those of JSON. Returns its address. */
+/**
+ * A Triton over HTTP whose replies are changed: `change` gets those of JSON. Returns its address.
+ */
 async function changed(httpUrl: string, change: (path: string, reply: Json) => Json): Promise<string> {
   const server = createServer((asked, answered) => {
     const { method, headers, url = '' } = asked;

@@ -10,12 +10,17 @@ import { longGoal, longStudy, longView } from '../support/long-journal.ts';
 import { writeJournal } from '../support/write-journal.ts';
 import { play } from '../tuner/world.ts';
 
-/** Absolute times are for bench/journal.ts; here it is that five times the trials cost about five times as much. */
+/**
+ * Absolute times are for bench/journal.ts; here it is that five times the trials cost about five
+ * times as much.
+ */
 const FEW = 1_000;
 const MANY = 5_000;
 const MAX_TIMES = 8;
 
-/** Processor time of the least of some rounds: on a busy machine the clock on the wall says little. */
+/**
+ * Processor time of the least of some rounds: on a busy machine the clock on the wall says little.
+ */
 async function leastMs(rounds: number, work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {

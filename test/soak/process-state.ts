@@ -23,7 +23,10 @@ export interface ProcessState {
 const LOOKS = 8;
 const LOOK_MS = 25;
 
-/** Reads it (Linux). It takes a while: what was just closed is let go of on later turns, the least of some looks is what is held. */
+/**
+ * Reads it (Linux). It takes a while: what was just closed is let go of on later turns, the least
+ * of some looks is what is held.
+ */
 export async function processState(): Promise<ProcessState> {
   let [descriptors, resources] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let look = 0; look < LOOKS; look++) {

@@ -14,9 +14,15 @@ const LOOK_MS = 20;
 export interface WatchedScreen {
   /** What the load generator says in a measurement is shown like that of a trial. */
   onProgress(level: LoadLevel, progress: ProfileProgress): void;
-  /** Presses the key for help, or for the way back; resolves when that is shown. Errors: it is not within seconds. */
+  /**
+   * Presses the key for help, or for the way back; resolves when that is shown. Errors: it is not
+   * within seconds.
+   */
   press(): Promise<void>;
-  /** Processor time of this thread for a frame with something new in it, in milliseconds, while nothing else is under way. */
+  /**
+   * Processor time of this thread for a frame with something new in it, in milliseconds, while
+   * nothing else is under way.
+   */
   frameMs(): Promise<number>;
   close(): void;
 }

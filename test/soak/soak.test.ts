@@ -19,18 +19,33 @@ import { isNightly } from '../support/fuzz.ts';
 import { growth, median, type ProcessState, processState, thirds } from './process-state.ts';
 import { openScreen, type WatchedScreen } from './screen.ts';
 
-/** In every run of the tests as many rounds as it takes to see what each of them leaves behind; at night ten minutes. */
+/**
+ * In every run of the tests as many rounds as it takes to see what each of them leaves behind; at
+ * night ten minutes.
+ */
 const SOAK_S = isNightly ? 600 : 3;
 const RUNS = isNightly ? 20 : 3;
 const MIN_ROUNDS = 9;
-/** What is compiled or filled late looks like a leak in few samples; it ends, where a leak grows with the time: while the heap grows, the run goes on up to this long. */
+/**
+ * What is compiled or filled late looks like a leak in few samples; it ends, where a leak grows
+ * with the time: while the heap grows, the run goes on up to this long.
+ */
 const LONGEST_S = isNightly ? 2.5 * SOAK_S : 150;
 const MIB = 2 ** 20;
-/** Over a third of the time. What leaks a kilobyte a measurement has leaked far more by the end of the night's form; the short one has few samples. */
+/**
+ * Over a third of the time. What leaks a kilobyte a measurement has leaked far more by the end of
+ * the night's form; the short one has few samples.
+ */
 const MAX_GROWTH = (isNightly ? 1.5 : 3) * MIB;
-/** More than this is no socket or timer that is just about to go: what leaks one a round has leaked three a third. */
+/**
+ * More than this is no socket or timer that is just about to go: what leaks one a round has leaked
+ * three a third.
+ */
 const inPassing = { descriptors: 1, threads: 0, listeners: 0, resources: 1 };
-/** A frame late in the run takes hardly more than one in its middle, beside what the clock of a busy machine adds. */
+/**
+ * A frame late in the run takes hardly more than one in its middle, beside what the clock of a busy
+ * machine adds.
+ */
 const MAX_SLOWER = 3;
 const BESIDE_MS = 5;
 
@@ -130,7 +145,8 @@ describe('a long run', () => {
       const isBrief = (): boolean => elapsedS() < SOAK_S || samples.length < MIN_ROUNDS;
       const isGrowing = (): boolean => growth(of('heapBytes')) >= MAX_GROWTH && elapsedS() < LONGEST_S;
       for (let round = 0; isBrief() || isGrowing(); round++) {
-        // Every other brief session is over HTTP; to start the threads of one takes more than all that it measures.
+        // Every other brief session is over HTTP; to start the threads of one takes more than all
+        // that it measures.
         const brief = await openSession(round % 2 === 0 ? 'http' : 'grpc', round % 4 === 3 ? 2 : 1, signal);
         await tryAll(long, isNightly ? levels : [levels[round % 2 === 0 ? 0 : 1]]);
         await tryAll(brief, [levels[round % 3 === 0 ? 0 : 1]]);

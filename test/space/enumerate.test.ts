@@ -10,7 +10,10 @@ import { presetNames } from '../../src/space/source/presets.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
 import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
 
-/** Spaces of many forms: each parameter has some values, perhaps a condition on one before it, and a rule binds them. */
+/**
+ * Spaces of many forms: each parameter has some values, perhaps a condition on one before it, and a
+ * rule binds them.
+ */
 const spaces: fc.Arbitrary<SearchSpace> = fc
   .record({
     instances: fc.integer({ min: 1, max: 4 }),
@@ -133,7 +136,8 @@ rules:
       const text = canonicalJson(sampleAssignment(space, originalOf(cpuModel), random));
       counts.set(text, (counts.get(text) ?? 0) + 1);
     }
-    // Pearson's chi-squared statistic with 10 degrees of freedom; 29.6 is exceeded with probability 0.001.
+    // Pearson's chi-squared statistic with 10 degrees of freedom; 29.6 is exceeded with probability
+    // 0.001.
     const expected = draws / texts.length;
     const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
     expect(chiSquared).toBeLessThan(29.6);

@@ -6,7 +6,9 @@ import { loadSpace } from '../../src/space/source/load.ts';
 import type { Limits, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
-/** A model on the CPU as a server describes it: with the names and sizes that the server filled in. */
+/**
+ * A model on the CPU as a server describes it: with the names and sizes that the server filled in.
+ */
 export const cpuModel: ModelConfig = {
   name: 'mlp',
   backend: 'onnxruntime',

@@ -17,7 +17,10 @@ const published = resolve(import.meta.dirname, '../../docs/study.schema.json');
 
 /** What other options give by a model's name: --latency-budget, --input-data and --shape. */
 const ofOthers = ['modelBudgets', 'modelRequests'];
-/** What is no part of a study, but of how the command shows it, goes on with it, is told it, or has others do it. */
+/**
+ * What is no part of a study, but of how the command shows it, goes on with it, is told it, or has
+ * others do it.
+ */
 const ofTheCommand = [
   ...['ui', 'resume', 'dryRun', 'verbose', 'spec', 'printSpec', 'modelAnalyzerConfig', 'trustRun'],
   ...Object.keys(tuneFleetOptionTable),

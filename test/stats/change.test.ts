@@ -71,7 +71,8 @@ describe('the changes of several figures', () => {
     const { each: apart } = factors(1, 1.1, 0.9, 1.05, 0.95);
     expect(width(alike[0] as Change)).toBeCloseTo(width(changeBetween(around(100, 0.005), around(100, 0.005))), 9);
     expect(width(apart[0] as Change)).toBeGreaterThan(0.3);
-    // The one that changed alone is as sure as the others are alike; they are as unsure as it makes them.
+    // The one that changed alone is as sure as the others are alike; they are as unsure as it makes
+    // them.
     const { each: single } = factors(1, 1.001, 0.9, 0.999, 1);
     expect(single[2]?.high).toBeLessThan(0.95);
     expect(width(single[0] as Change)).toBeGreaterThan(0.1);
@@ -124,7 +125,8 @@ describe('the changes of several figures', () => {
         [100, 200, 300, 400].map((base) => ({ before: before(base), after: after(base) })),
         { each: 0.025, together: 0.025 },
       ).together as Change;
-    // 10 % between two measurements is a change, until it is known that measurements differ by that.
+    // 10 % between two measurements is a change, until it is known that measurements differ by
+    // that.
     expect(of(side(1), side(0.9)).high).toBeLessThan(0.95);
     expect(of(side(1, 0.9, 1), side(0.9, 1, 0.9)).high).toBeGreaterThan(1);
     expect(of(side(1, 1.01, 0.99), side(0.9, 0.91, 0.89)).high).toBeLessThan(0.95);

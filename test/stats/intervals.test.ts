@@ -178,7 +178,10 @@ describe('ratioInterval', () => {
 
 describe('figures of several streams', () => {
   const P = 0.95;
-  /** Latencies of two streams, a slow and a fast one, in batches; the slow one was counted for a third of the time. */
+  /**
+   * Latencies of two streams, a slow and a fast one, in batches; the slow one was counted for a
+   * third of the time.
+   */
   function mixed(random: Random): Interval {
     const batchesOf = (count: number, mean: number) =>
       Array.from({ length: count }, () => {

@@ -6,7 +6,8 @@ const capacity = { value: 1000, low: 902, high: 1098 };
 
 describe('replicas for a rate', () => {
   it('count a server with what it serves with the chance, less the headroom', () => {
-    // A standard deviation of 50: 95 % of a normal distribution is above the mean less 1.64 of them.
+    // A standard deviation of 50: 95 % of a normal distribution is above the mean less 1.64 of
+    // them.
     expect(usableRate(capacity, { headroom: 0, chance: 0.5 })).toBeCloseTo(1000, 6);
     expect(usableRate(capacity, { headroom: 0, chance: 0.95 })).toBeCloseTo(1000 - 1.645 * 50, 0);
     expect(usableRate(capacity, { headroom: 0.2, chance: 0.95 })).toBeCloseTo(0.8 * (1000 - 1.645 * 50), 0);

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { rateInterval, shareInterval } from '../../src/stats/batch-means.ts';
 
-/** Batches of about 25 arrivals, of which those of the last moments are done in the next batch; a part is never done. */
+/**
+ * Batches of about 25 arrivals, of which those of the last moments are done in the next batch; a
+ * part is never done.
+ */
 function batches(seed: number, n: number, served: number) {
   const random = seededRandom(seed);
   const [done, due]: [number[], number[]] = [[], []];

@@ -19,7 +19,9 @@ const files = rooms
   .filter((name) => name.endsWith('.ts'))
   .sort();
 
-/** Named numbers of both, as `file NAME | value`; of a value of several lines the first one counts. */
+/**
+ * Named numbers of both, as `file NAME | value`; of a value of several lines the first one counts.
+ */
 const inCode = files.flatMap((file) =>
   [
     ...readFileSync(join(root, file), 'utf8').matchAll(

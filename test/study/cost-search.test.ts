@@ -84,10 +84,16 @@ function gridOf({ mode, low, high }: LevelRange): readonly number[] {
   return [...new Set(grid)];
 }
 
-/** Levels above the highest that keeps the budget are tried too, as the latency does not always rise with the level. */
+/**
+ * Levels above the highest that keeps the budget are tried too, as the latency does not always rise
+ * with the level.
+ */
 const ABOVE = 3;
 
-/** Returns what each candidate serves at the highest level within the budget, where it costs least; found by halving. */
+/**
+ * Returns what each candidate serves at the highest level within the budget, where it costs least;
+ * found by halving.
+ */
 function servedWithin(profile: Profile, levels: LevelRange): readonly Served[] {
   const own = new VirtualServer(profile, 77);
   const view = viewSpace(spaces[levels.mode], originalOf(own.original));

@@ -19,7 +19,9 @@ const budget = { percentile: 99, latencyMs: 80 };
 const measured = served({ level: 8, throughput: 812, queueMs: 40, computeMs: 30, outsideMs: 1, p99Ms: 131 });
 const other = served({ level: 8, throughput: 400, queueMs: 40, computeMs: 30, outsideMs: 1, p99Ms: 70 });
 
-/** A study whose best was measured while the machine had little more than half of its usual speed. */
+/**
+ * A study whose best was measured while the machine had little more than half of its usual speed.
+ */
 function slowedStudy(feasible = true): StudyState {
   const state = studyOf(
     [

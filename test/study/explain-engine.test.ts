@@ -16,7 +16,10 @@ const goal = goalOf(null, {
   constraints: [{ metric: 'itl', relation: '<=', value: 50 }],
 });
 
-/** The explanation of an engine with 16 sequences at most, measured with so many users; the last measurement is above the best. */
+/**
+ * The explanation of an engine with 16 sequences at most, measured with so many users; the last
+ * measurement is above the best.
+ */
 function explained(
   ...levels: readonly (readonly [users: number, itlMs: number, engine?: EngineFigures])[]
 ): Explanation {

@@ -18,7 +18,10 @@ const reasonsOf = (records: readonly StudyRecord[]) => {
   return { ...explained, lines: explained?.reasons.map(({ about, words }) => `${about}: ${words}`) };
 };
 
-/** A study of simulated models: the original first, each at these levels, of which the last stands for it. */
+/**
+ * A study of simulated models: the original first, each at these levels, of which the last stands
+ * for it.
+ */
 function studyOfMade(
   { problem, topology, measured }: ReturnType<typeof without>,
   ...tried: readonly (readonly [Assignment, ...number[]])[]

@@ -125,7 +125,8 @@ describe('the explanation of the best', () => {
   });
 
   it('never shows a figure that is none', () => {
-    // What a server gives, and what a broken one might; a trial without these two would not be the best.
+    // What a server gives, and what a broken one might; a trial without these two would not be the
+    // best.
     const plain = fc.double({ min: 1e-6, max: 1e9, noNaN: true });
     const figure = fc.oneof(
       { weight: 4, arbitrary: plain },

@@ -21,14 +21,20 @@ export const space = {
   },
 };
 
-/** The candidate of the assignment on the original config of the builders: one instance, batches of 4, no batcher. */
+/**
+ * The candidate of the assignment on the original config of the builders: one instance, batches of
+ * 4, no batcher.
+ */
 export function candidate(assignment: Assignment): Candidate {
   const outcome = buildCandidate(spaceFromJson(space), originalOf(originalConfig), assignment);
   if (!outcome.legal) throw new Error(outcome.reason);
   return outcome.candidate;
 }
 
-/** What one instance group did in a second: mean milliseconds of a request, and how its executions were. */
+/**
+ * What one instance group did in a second: mean milliseconds of a request, and how its executions
+ * were.
+ */
 export interface Served {
   readonly level: number;
   readonly throughput: number;

@@ -172,7 +172,10 @@ describe('the final', () => {
       { ...fastOne, doubt: 0.2 },
       { law: saturating({ aloneMs: 3, most: 400 }), levels: [2, 4] },
     ];
-    /** Three times the planned rounds, three measurements of each side in each of them, and void rounds. */
+    /**
+     * Three times the planned rounds, three measurements of each side in each of them, and void
+     * rounds.
+     */
     const most = 3 * 2 * (1 + rivals.length) * 3 + 5;
     const drawn = fc.infiniteStream(
       fc.record({
@@ -343,7 +346,9 @@ describe('finalists', () => {
 
 describe('a round', () => {
   const study: Study = { original, rivals: [fastOne] };
-  /** The machine is so many times as slow from one measurement of the final on, for some of them. */
+  /**
+   * The machine is so many times as slow from one measurement of the final on, for some of them.
+   */
   const stalled = (from: number, until: number, times = 4) => ({
     read: (turn: Turn) => later(lawful(study, turn), turn.before >= from && turn.before < until ? times : 1),
   });

@@ -10,7 +10,10 @@ import { goalOf, measured, studyStarted } from './builders.ts';
 describe('a study on a machine whose speed changes', () => {
   const HOST_WORK_US = 2000;
 
-  /** A trial read at 2, 3 and 4 requests in flight on a machine of that speed; `served` at 4 and `p99Ms` at all are of full speed. */
+  /**
+   * A trial read at 2, 3 and 4 requests in flight on a machine of that speed; `served` at 4 and
+   * `p99Ms` at all are of full speed.
+   */
   function trialAt(of: {
     readonly number: number;
     readonly speed: number;

@@ -10,7 +10,10 @@ import { drain, smallSpace } from './sampler-suite.ts';
 const range: LevelRange = { mode: 'concurrency', low: 1, high: 64 };
 const grid = () => gridSampler(smallSpace, { goal: goalOf(8), levels: range });
 
-/** What a drained grid tried, as delay/batch/count, when its candidates have these throughputs, or fail so. */
+/**
+ * What a drained grid tried, as delay/batch/count, when its candidates have these throughputs, or
+ * fail so.
+ */
 function triedWith(outcomeOf: (place: string, batch: number) => number | TrialFailure['kind']) {
   const place = (trial: Trial): string => Object.values(trial.candidate.assignment).join('/');
   const { trials, reason } = drain(grid(), (_, trial) => {
@@ -176,7 +179,8 @@ describe('a whole run of the grid', () => {
     const goal = goalOf(40);
     const { state } = await play({ goal, parts: { sampler: gridSampler(space, { goal, levels: range }) } });
     const levels = state?.trials.map(({ measurements }) => measurements.map(({ level }) => level.value)) ?? [];
-    // The original config serves 140/s at most, one instance without batches 110/s, four of them 440/s.
+    // The original config serves 140/s at most, one instance without batches 110/s, four of them
+    // 440/s.
     expect(levels[0]?.slice(0, -1)).toEqual([1, 2, 4, 8, 16, 6, 5]);
     // It is measured once more when the search is over, at a level where it serves 140/s.
     expect([2, 4, 5]).toContain(levels[0]?.at(-1));

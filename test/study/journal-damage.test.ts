@@ -43,11 +43,15 @@ const refusalOf = (work: () => unknown): string | null => {
 };
 const lineAt = (position: number): number => whole.subarray(0, position).toString('latin1').split('\n').length;
 
-/** Reads what is not as it was written: it is noticed at its line or the next one, or it changes nothing. */
+/**
+ * Reads what is not as it was written: it is noticed at its line or the next one, or it changes
+ * nothing.
+ */
 function expectNoticed(bytes: Uint8Array, line: number): void {
   const refusal = refusalOf(() => {
     const read = parse(bytes);
-    // Only the mark of the last line is vouched for by nothing but itself, and its line feed may be torn off.
+    // Only the mark of the last line is vouched for by nothing but itself, and its line feed may be
+    // torn off.
     expect(line).toBe(records.length);
     expect(records.slice(0, read.records.length)).toEqual(read.records);
     expect(read.records.length).toBeGreaterThanOrEqual(records.length - 1);

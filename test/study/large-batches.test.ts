@@ -9,7 +9,10 @@ import { chosenOf } from '../../src/study/goal/ranking.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
-/** A small network behind a long launch: an execution of 1,024 samples takes half as long again as one of a single sample. */
+/**
+ * A small network behind a long launch: an execution of 1,024 samples takes half as long again as
+ * one of a single sample.
+ */
 const profile = parseProfile(
   `
 name: wide
@@ -50,7 +53,10 @@ it('finds batches of hundreds with more than a thousand requests in flight', { t
   expect(trials.length).toBeLessThan(16);
 });
 
-/** The highest throughput within the budget of two instances with batches of 512 and 1,024, on a grid of levels. */
+/**
+ * The highest throughput within the budget of two instances with batches of 512 and 1,024, on a
+ * grid of levels.
+ */
 function truth(space: SearchSpace): number {
   const server = new VirtualServer(profile);
   const rates = [512, 1024].flatMap((batch) => {

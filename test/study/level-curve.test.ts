@@ -13,7 +13,10 @@ const range: LevelRange = { mode: 'concurrency', low: 1, high: 256 };
 const rates: LevelRange = { mode: 'request-rate', low: 10, high: 5000 };
 const BUDGET = { percentile: 99, latencyMs: 20 } as const;
 
-/** A p99 of `atOne` milliseconds at level 1 that grows as a power of the level; throughput by Little's law. */
+/**
+ * A p99 of `atOne` milliseconds at level 1 that grows as a power of the level; throughput by
+ * Little's law.
+ */
 interface PowerLaw {
   readonly atOne: number;
   readonly slope: number;

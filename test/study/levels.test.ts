@@ -4,7 +4,10 @@ import { chooseLevel, type LevelOutcome, type LevelSearch, nextLevel } from '../
 
 type Law = (level: number) => Omit<LevelOutcome, 'level'>;
 
-/** A server of `capacity` infer/s that takes `floorMs` when idle, in a closed loop (Little's law beyond saturation). */
+/**
+ * A server of `capacity` infer/s that takes `floorMs` when idle, in a closed loop (Little's law
+ * beyond saturation).
+ */
 const server =
   (capacity: number, floorMs: number, budgetMs: number): Law =>
   (level) => {

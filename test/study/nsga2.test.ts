@@ -29,7 +29,10 @@ const space = spaceFromJson({
 });
 const view = viewSpace(space, originalOf(originalConfig));
 
-/** Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 requests are best. */
+/**
+ * Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 requests
+ * are best.
+ */
 function served({ max_batch_size, queue_delay_us = 0, queue_size = 0, instances }: Record<string, number>) {
   const [batch, count] = [max_batch_size as number, instances as number];
   const off = Math.abs(Math.log2((queue_delay_us + 50) / 250)) / 4 + Math.abs(Math.log2((queue_size + 8) / 40)) / 4;

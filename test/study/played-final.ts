@@ -16,8 +16,8 @@ export interface Law {
 }
 
 /**
- * A config that takes `alone` milliseconds for one request, and whose instances are busy from a level on: what comes on top waits
- * (Little's law). The p99 is as late as the mean.
+ * A config that takes `alone` milliseconds for one request, and whose instances are busy from a
+ * level on: what comes on top waits (Little's law). The p99 is as late as the mean.
  */
 export function saturating({ aloneMs, most }: { readonly aloneMs: number; readonly most: number }): Law {
   const throughput = (level: number): number => Math.min(most, (1000 * level) / aloneMs);

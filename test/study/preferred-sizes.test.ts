@@ -5,7 +5,10 @@ import { spaceFromJson } from '../../src/space/source/load.ts';
 import { chosenOf } from '../../src/study/goal/ranking.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
-/** An execution takes as long as one of the next multiple of 8, and the operator's delay is longer than the budget. */
+/**
+ * An execution takes as long as one of the next multiple of 8, and the operator's delay is longer
+ * than the budget.
+ */
 const inEights = parseProfile(
   `
 name: eights

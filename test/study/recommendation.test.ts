@@ -59,7 +59,10 @@ describe('the recommended batch beside a disturbed host', () => {
   const at = '2026-01-01T00:00:01.000Z';
   const batches = [1, 2, 4, 8, 16, 32, 64, 48, 40, 64, 32, 40, 48];
 
-  /** One config at each batch on a steady machine, whose other users make the host's own work take longer for moments. */
+  /**
+   * One config at each batch on a steady machine, whose other users make the host's own work take
+   * longer for moments.
+   */
   function stateOf(seed: number) {
     const random = seededRandom(seed);
     const noisy = (value: number, sd: number): number => value * Math.exp(sd * standardNormal(random));

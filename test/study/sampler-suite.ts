@@ -9,7 +9,10 @@ const instances = [1, 2, 3, 4];
 const batches = [1, 4, 8];
 const delays = [0, 100];
 
-/** A small space whose batch 8 allows no delay, and in which two assignments of batch 1 are one candidate. */
+/**
+ * A small space whose batch 8 allows no delay, and in which two assignments of batch 1 are one
+ * candidate.
+ */
 export const smallSpace: SpaceView = {
   *assignments() {
     for (const delay of delays)
@@ -57,7 +60,10 @@ export function drain(
 /** Where the sampler begins, 1 where it leaves that to others. */
 export const startOf = ({ levels }: Proposal): number => (levels.kind === 'search' ? (levels.start ?? 1) : 1);
 
-/** What every built-in sampler keeps beside `samplerConformance`. `makeOver` gives one over a space with these assignments. */
+/**
+ * What every built-in sampler keeps beside `samplerConformance`. `makeOver` gives one over a space
+ * with these assignments.
+ */
 export function samplerSuite(
   name: string,
   makeOver: (seed: number, space: SpaceView, all: readonly Assignment[]) => Sampler,

@@ -40,7 +40,8 @@ describe('random', () => {
     });
     const groups = Map.groupBy(draws, ({ fingerprint }) => fingerprint);
     expect(groups.size).toBe(smallSpaceSize);
-    // Of 20 legal assignments of equal chance two are one candidate where the batch is 1; the counts are binomial.
+    // Of 20 legal assignments of equal chance two are one candidate where the batch is 1; the
+    // counts are binomial.
     for (const [fingerprint, drawn] of groups) {
       const chance = (drawn[0]?.shape.policy.maxBatchSize === 1 ? 2 : 1) / 20;
       const sd = Math.sqrt(draws.length * chance * (1 - chance));

@@ -32,7 +32,8 @@ it('names a value as the trials that set it do, also where it is the default tha
   const settings = settingsOf(space, trials);
   expect(settings.names).toEqual(['dynamic_batching', 'queue_delay_us', 'cuda_graphs', 'output_copy_stream']);
   expect(trials.map(({ candidate }) => settings.of(candidate))).toEqual([
-    // No trial set its last parameter to what the original config has, so nothing says what that is called.
+    // No trial set its last parameter to what the original config has, so nothing says what that is
+    // called.
     [expect.stringMatching(/^(true|false)$/), '0', 'false', 'not set'],
     ['true', '0', 'false', 'true'],
     ['true', '500', 'true', 'true'],

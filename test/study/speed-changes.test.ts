@@ -85,7 +85,8 @@ describe('a study whose machine gets slower', () => {
     expect(change?.atSeconds).toBeGreaterThan(15);
     // It takes two measurements to be sure.
     expect(change?.atSeconds).toBeLessThan(25);
-    // The first of them may be a moment's disturbance, and is not believed whole; the next ones say the rest.
+    // The first of them may be a moment's disturbance, and is not believed whole; the next ones say
+    // the rest.
     const fallen = (change?.speed.value ?? 0) / (change?.before ?? 1);
     expect(fallen).toBeGreaterThan(0.55);
     expect(fallen).toBeLessThan(0.7);

@@ -38,7 +38,10 @@ function configWith(instances: number, batch: number, kind: 'KIND_CPU' | 'KIND_G
   return candidateOf(config, { instances, batch });
 }
 
-/** Everything that a study would have measured, one config after another, on a machine of that speed. */
+/**
+ * Everything that a study would have measured, one config after another, on a machine of that
+ * speed.
+ */
 function sessionOf({
   execution = smooth,
   speed,
@@ -191,7 +194,8 @@ describe('the speed of machine and server', () => {
   });
 
   it('is 1 where a load is raised over a cliff, with throughput falling and executions of small batches as they were', () => {
-    // Of the emulator's profile `cliff`: the original config at rising levels, the first request of each pair alone.
+    // Of the emulator's profile `cliff`: the original config at rising levels, the first request of
+    // each pair alone.
     const sweep = [
       ...[
         [1, 200],

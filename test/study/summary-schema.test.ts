@@ -16,7 +16,10 @@ const schema = z.fromJSONSchema(
   JSON.parse(await readFile(published, 'utf8')) as Parameters<typeof z.fromJSONSchema>[0],
 );
 
-/** The faults of the value as a reader of the file finds it; none when it is as the published schema says. */
+/**
+ * The faults of the value as a reader of the file finds it; none when it is as the published schema
+ * says.
+ */
 function faultsOf(value: unknown): readonly z.core.$ZodIssue[] {
   const { error } = schema.safeParse(JSON.parse(JSON.stringify(value)));
   return error?.issues ?? [];
@@ -25,7 +28,8 @@ function faultsOf(value: unknown): readonly z.core.$ZodIssue[] {
 const summaryOf = (records: readonly StudyRecord[]): Summary => summarize(foldStudy(records), 'journal.jsonl');
 
 describe('the JSON Schema of summary.json', () => {
-  // To bring the file up to date: npx vitest run --project unit test/study/summary-schema.test.ts -u
+  // To bring the file up to date: npx vitest run --project unit test/study/summary-schema.test.ts
+  // -u
   it('is the one in docs/', async () => {
     await expect(`${JSON.stringify(summaryJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(published);
   });

@@ -2,8 +2,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
 
 /**
- * A plain HTTP service as people write them: workers that take up to `batch` requests at once, after `wait` milliseconds at most. An execution takes
- * 8 ms and half a millisecond for each request.
+ * A plain HTTP service as people write them: workers that take up to `batch` requests at once,
+ * after `wait` milliseconds at most. An execution takes 8 ms and half a millisecond for each
+ * request.
  */
 const { values } = parseArgs({
   options: {

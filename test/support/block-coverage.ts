@@ -4,7 +4,10 @@ interface FunctionCoverage {
   readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
 }
 
-/** Which blocks of the sources have run, as V8 counts them in this thread. Of functions that ran before there is one, it knows only that they run. */
+/**
+ * Which blocks of the sources have run, as V8 counts them in this thread. Of functions that ran
+ * before there is one, it knows only that they run.
+ */
 export class BlockCoverage {
   readonly #session = new Session();
   readonly #seen = new Set<string>();
@@ -20,7 +23,10 @@ export class BlockCoverage {
     return this.#seen.size;
   }
 
-  /** Returns how many blocks have run since the last call that never ran before; `keep`: they count as seen from now on. */
+  /**
+   * Returns how many blocks have run since the last call that never ran before; `keep`: they count
+   * as seen from now on.
+   */
   fresh(keep = true): number {
     const { result } = this.#post('Profiler.takePreciseCoverage') as {
       readonly result: readonly { readonly url: string; readonly functions: readonly FunctionCoverage[] }[];

@@ -8,7 +8,10 @@ export interface BlsServer {
   readonly client: TritonClient;
   readonly front: string;
   readonly called: readonly string[];
-  /** What they are found from: the statistics, or traces where the server writes them to this machine. */
+  /**
+   * What they are found from: the statistics, or traces where the server writes them to this
+   * machine.
+   */
   readonly from: string;
 }
 

@@ -7,7 +7,8 @@ import { BUNDLED_CLI } from './cli-program.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * Bundles the command line once for all tests that start it, as the package has it, in a folder like that of the package.
+ * Bundles the command line once for all tests that start it, as the package has it, in a folder
+ * like that of the package.
  */
 export async function setup(): Promise<void> {
   // Another project of the same run has done it.

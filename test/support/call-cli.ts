@@ -6,9 +6,9 @@ import type { CliOutcome } from './cli.ts';
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Carries out a command of the command line in this process, as `runCli` does in one of its own, which costs most of a second
- * of a core. Not for what a process is needed for: signals, a working directory, variables, what commander itself prints.
- * Commands take turns: there is one exit code.
+ * Carries out a command of the command line in this process, as `runCli` does in one of its own,
+ * which costs most of a second of a core. Not for what a process is needed for: signals, a working
+ * directory, variables, what commander itself prints. Commands take turns: there is one exit code.
  */
 export function callCli(args: readonly string[]): Promise<CliOutcome> {
   const outcome = last.then(() => carryOut(args));

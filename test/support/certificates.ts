@@ -1,7 +1,9 @@
 import { generate } from 'selfsigned';
 import type { TlsOptions } from '../../src/triton/wire/tls.ts';
 
-/** A server's key and certificate, and the CA that its clients must be of, if it wants to know them. */
+/**
+ * A server's key and certificate, and the CA that its clients must be of, if it wants to know them.
+ */
 export interface ServerTls {
   readonly key: string;
   readonly cert: string;

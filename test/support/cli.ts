@@ -26,7 +26,10 @@ export interface RunningCli {
 interface CliSetting {
   readonly cwd?: string;
   readonly program?: string;
-  /** A program with its arguments that ends by becoming the command line, which it is given as more arguments. */
+  /**
+   * A program with its arguments that ends by becoming the command line, which it is given as more
+   * arguments.
+   */
   readonly through?: readonly string[];
   /** Beside the variables that the test has. */
   readonly env?: Readonly<Record<string, string>>;
@@ -73,13 +76,19 @@ export async function recordsOf(directory: string): Promise<StudyRecord[]> {
   return lines.map(recordIn);
 }
 
-/** Why trials failed; but not that a machine with other tests on it had too little of a CPU for the load generator: that is true of it. */
+/**
+ * Why trials failed; but not that a machine with other tests on it had too little of a CPU for the
+ * load generator: that is true of it.
+ */
 export async function failuresIn(directory: string): Promise<TrialFailure[]> {
   const finished = (await recordsOf(directory)).filter((record) => record.type === 'trial-finished');
   return finished.flatMap(({ failure }) => failure ?? []).filter(({ kind }) => kind !== 'client-bound');
 }
 
-/** Waits until the run's journal has a record of which the test holds. Fails after a minute, or when the run ended first. */
+/**
+ * Waits until the run's journal has a record of which the test holds. Fails after a minute, or when
+ * the run ended first.
+ */
 export async function untilRecorded(
   directory: string,
   running: RunningCli,

@@ -1,6 +1,7 @@
 /**
- * Requests in each second of a published trace: of the code completions in Azure's LLM inference trace of 2023 (AzurePublicDataset,
- * AzureLLMInferenceTrace_code.csv), from 18:20:07 to 18:20:52. Bursts of up to 28 requests a second, and seven seconds with none.
+ * Requests in each second of a published trace: of the code completions in Azure's LLM inference
+ * trace of 2023 (AzurePublicDataset, AzureLLMInferenceTrace_code.csv), from 18:20:07 to 18:20:52.
+ * Bursts of up to 28 requests a second, and seven seconds with none.
  */
 const perSecond = [
   ...[9, 0, 0, 0, 8, 12, 0, 0, 7, 13, 0, 0, 14, 26, 21, 23, 28, 11, 6, 5, 5, 6, 7],

@@ -26,7 +26,10 @@ export interface ComposeFile {
 export const readCompose = async (): Promise<ComposeFile> =>
   parse(await readFile(composeFile, 'utf8'), { merge: true }) as ComposeFile;
 
-/** What stands in place of the containers' network and disks: a port of this machine for each address, a folder for each volume. */
+/**
+ * What stands in place of the containers' network and disks: a port of this machine for each
+ * address, a folder for each volume.
+ */
 export interface InPlace {
   /** By HOST:PORT of the file's network, HOST:PORT of this machine. */
   readonly addresses: ReadonlyMap<string, string>;
@@ -36,7 +39,10 @@ export interface InPlace {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** Returns the words of a command with their variables, or what stands there for those that are not set. */
+/**
+ * Returns the words of a command with their variables, or what stands there for those that are not
+ * set.
+ */
 export const withVariables = (
   words: readonly string[],
   variables: Readonly<Record<string, string>>,

@@ -19,7 +19,10 @@ export const slowerLater: MachineSpeed = (seconds) => (seconds < 15 ? 1 : 0.6);
 
 const known = new Map<MachineSpeed | undefined, Promise<OfflineStudy>>();
 
-/** A whole study of a made-up model on the host of the load generator, its machine as fast as that; played once. */
+/**
+ * A whole study of a made-up model on the host of the load generator, its machine as fast as that;
+ * played once.
+ */
 export function offlineStudy(speed?: MachineSpeed): Promise<OfflineStudy> {
   const before = known.get(speed);
   if (before) return before;

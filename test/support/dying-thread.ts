@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Preloaded into the threads of a process by `--import`, with the way they die in the environment: what no test could make
- * our own code do. TRITUNE_TEST_DEATH_IN=main is for the main thread in their place; with TRITUNE_TEST_DEATH_FILE they
- * wait until there is such a file.
+ * Preloaded into the threads of a process by `--import`, with the way they die in the environment:
+ * what no test could make our own code do. TRITUNE_TEST_DEATH_IN=main is for the main thread in
+ * their place; with TRITUNE_TEST_DEATH_FILE they wait until there is such a file.
  */
 const AFTER_MS = 300;
 const LOOK_EVERY_MS = 20;

@@ -3,14 +3,20 @@ import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 
-/** An emulator on free ports of the loopback interface that ends with the test; profile `sleeper` unless told otherwise. */
+/**
+ * An emulator on free ports of the loopback interface that ends with the test; profile `sleeper`
+ * unless told otherwise.
+ */
 export async function emulatorForTest(options: Partial<EmulatorOptions> = {}): Promise<Emulator> {
   const emulator = await startEmulator({ profile: loadProfile('sleeper'), ...options });
   onTestFinished(() => emulator.close());
   return emulator;
 }
 
-/** A profile with one model `m` on a CPU: FP32 [4] in and out, `a + b × batch` ms, quick loads; fields can be replaced. */
+/**
+ * A profile with one model `m` on a CPU: FP32 [4] in and out, `a + b × batch` ms, quick loads;
+ * fields can be replaced.
+ */
 export function smallProfile(
   change: { config?: object; model?: object; profile?: object; law?: object; a?: number; b?: number } = {},
 ): Profile {
@@ -52,8 +58,9 @@ const TENSORS = {
 };
 
 /**
- * A profile with a model of every kind: `m` with a dynamic batcher, `seq` with a sequence batcher of two slots, `stream`
- * that is decoupled with three responses to a request, and the ensemble `chain` of `m` and `second`.
+ * A profile with a model of every kind: `m` with a dynamic batcher, `seq` with a sequence batcher
+ * of two slots, `stream` that is decoupled with three responses to a request, and the ensemble
+ * `chain` of `m` and `second`.
  */
 export function everyKindProfile(change: { sequence_batching?: object; instances?: number } = {}): Profile {
   const { sequence_batching = { direct: {}, max_sequence_idle_microseconds: 60_000_000 }, instances = 1 } = change;
@@ -115,7 +122,10 @@ interface LanguageChange {
   readonly config?: object;
 }
 
-/** A profile with the language model `talk` on a GPU of 1000 MiB; parts of its `language` can be replaced. */
+/**
+ * A profile with the language model `talk` on a GPU of 1000 MiB; parts of its `language` can be
+ * replaced.
+ */
 export const languageProfile = (change: LanguageChange = {}): Profile =>
   profileSchema.parse(languageProfileFile(change));
 

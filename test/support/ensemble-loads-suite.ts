@@ -15,7 +15,10 @@ export interface EnsembleServer {
   readonly stranger: string;
 }
 
-/** What becomes of an ensemble while its models are loaded: the same of a real Triton and of the emulator. */
+/**
+ * What becomes of an ensemble while its models are loaded: the same of a real Triton and of the
+ * emulator.
+ */
 export function ensembleLoadsSuite(name: string, start: () => Promise<EnsembleServer>): void {
   async function begin() {
     const server = await start();

@@ -7,7 +7,10 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const LIMIT_MS = 600_000;
 
-/** Returns a folder of this machine's cache with packages from PyPI, fetched on first use. `more`: further options of pip. */
+/**
+ * Returns a folder of this machine's cache with packages from PyPI, fetched on first use. `more`:
+ * further options of pip.
+ */
 export function fromPyPi(requirements: readonly string[], more: readonly string[] = []): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const folder = join(cache, 'tritune', requirements.join('-').replaceAll('==', '-'));
@@ -25,7 +28,10 @@ export async function pipInstall(
   await run(python, [...pip, ...requirements], { timeout: LIMIT_MS });
 }
 
-/** Fills a folder on first use, and returns it: whole or not at all, also where two processes ask for it. */
+/**
+ * Fills a folder on first use, and returns it: whole or not at all, also where two processes ask
+ * for it.
+ */
 export async function filledOnce(folder: string, fill: (part: string) => Promise<void>): Promise<string> {
   if (await isThere(folder)) return folder;
   const part = `${folder}.${process.pid}.part`;

@@ -64,7 +64,10 @@ export interface FleetSetting {
   readonly isEncrypted?: boolean;
 }
 
-/** Temporal's dev server, servers of a model, their workers and agents, each in a process of its own. */
+/**
+ * Temporal's dev server, servers of a model, their workers and agents, each in a process of its
+ * own.
+ */
 export class TestFleet {
   readonly folder: string;
   readonly machines: Machine[] = [];
@@ -181,7 +184,10 @@ export class TestFleet {
     this.temporal = await startTemporal(databaseIn(this.folder), this.temporal.address);
   }
 
-  /** The journal of a study, where its keeper has it; none while no keeper has. Errors: two keepers have it. */
+  /**
+   * The journal of a study, where its keeper has it; none while no keeper has. Errors: two keepers
+   * have it.
+   */
   async journalOf(study: string): Promise<readonly StudyRecord[]> {
     const paths = this.machines.map(({ state }) => join(state, 'studies', study, 'journal.jsonl'));
     const kept = (await Promise.all(paths.map(recordsIn))).filter((records) => records.length > 0);

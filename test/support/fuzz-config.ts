@@ -8,7 +8,9 @@ import {
   type ValueSchema,
 } from '../../src/triton/config/schema.ts';
 
-/** Any config that the schema allows: every field may be there or not, at most one of each oneof. */
+/**
+ * Any config that the schema allows: every field may be there or not, at most one of each oneof.
+ */
 export const anyConfig = anyMessage(modelConfigSchema());
 
 function anyMessage(schema: MessageSchema): fc.Arbitrary<JsonObject> {

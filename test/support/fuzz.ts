@@ -8,7 +8,10 @@ export const isNightly = process.env.TRITUNE_NIGHTLY === '1';
 const CASES = isNightly ? 100_000 : 500;
 /** No property hangs: its cases are small, and one that takes seconds is a defect. */
 export const FUZZ_TIMEOUT_MS = isNightly ? 14_400_000 : 60_000;
-/** The same cases in every usual run; the nightly ones are new each night, and a failure says the seed. */
+/**
+ * The same cases in every usual run; the nightly ones are new each night, and a failure says the
+ * seed.
+ */
 const seed = isNightly ? undefined : { seed: 1 };
 
 const prototypes = [Object, Array, Function, String, Number, Map, Set].map(({ prototype }) => prototype as object);
@@ -26,7 +29,10 @@ export function checkPrototypes(): void {
 /** Of the cases in the usual run, for a second look; at night every look has them all. */
 const casesOf = (share: number): number => (isNightly ? CASES : CASES * share);
 
-/** The property for each of the cases, and no prototype changed by any; `share`: of the cases of the usual run. */
+/**
+ * The property for each of the cases, and no prototype changed by any; `share`: of the cases of the
+ * usual run.
+ */
 export function fuzz<T>(input: fc.Arbitrary<T>, property: (input: T) => void, share = 1): void {
   fc.assert(
     fc.property(input, (value) => {
@@ -50,7 +56,10 @@ export async function fuzzAsync<T>(
   await fc.assert(asynchronous, { numRuns: casesOf(share), ...seed });
 }
 
-/** What the work gives; undefined when it refuses with one of the codes. Any other error goes on, and fails the property. */
+/**
+ * What the work gives; undefined when it refuses with one of the codes. Any other error goes on,
+ * and fails the property.
+ */
 export function refusedOr<T>(work: () => T, ...codes: ErrorCode[]): T | undefined {
   try {
     return work();
@@ -90,7 +99,10 @@ type Change = readonly [
   word: string,
 ];
 
-/** Documents with a few changes: parts taken out, doubled, put elsewhere, cut off, hostile words put in, bits turned over. */
+/**
+ * Documents with a few changes: parts taken out, doubled, put elsewhere, cut off, hostile words put
+ * in, bits turned over.
+ */
 export function damagedText(documents: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> {
   const word = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('\n', ...words) },
@@ -132,7 +144,10 @@ export function damagedBytes(documents: readonly Uint8Array[]): fc.Arbitrary<Buf
   );
 }
 
-/** Any JSON, of objects with these keys and hostile ones; numbers go up to those that JSON text makes infinite. */
+/**
+ * Any JSON, of objects with these keys and hostile ones; numbers go up to those that JSON text
+ * makes infinite.
+ */
 export function hostileJson(keys: readonly string[]): fc.Arbitrary<string> {
   const key = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...keys) },

@@ -41,12 +41,16 @@ export interface FuzzResult {
 }
 
 /**
- * Coverage is read after so many cases. Batches grow to where a batch takes so long that reading it does not matter: those of slow parsers stay small,
- * because an input that reached new code is found by running its batch again.
+ * Coverage is read after so many cases. Batches grow to where a batch takes so long that reading it
+ * does not matter: those of slow parsers stay small, because an input that reached new code is
+ * found by running its batch again.
  */
 const BATCHES = { first: 50, largest: 2_000, shortestMs: 150 };
 const LONGEST_INPUT = 16_384;
-/** Far above what any of these short inputs takes, on any machine: one that takes longer would hang with a longer one. */
+/**
+ * Far above what any of these short inputs takes, on any machine: one that takes longer would hang
+ * with a longer one.
+ */
 export const HANG_MS = 20_000;
 const SHRINKS = 400;
 /** Of the time for cases, for finding out which of a batch reached new code. */
@@ -65,7 +69,10 @@ export function examplesOf({ name }: Subject): ReadonlyMap<string, Buffer> {
   }
 }
 
-/** Keeps an input that fails, and says where, and what it is: nothing else of a run in CI may be left. */
+/**
+ * Keeps an input that fails, and says where, and what it is: nothing else of a run in CI may be
+ * left.
+ */
 export function keepExample({ name }: Subject, bytes: Buffer): string {
   const folder = join(examples, slug(name));
   mkdirSync(folder, { recursive: true });
@@ -79,8 +86,9 @@ function keepIn(folder: string, bytes: Buffer): string {
 }
 
 /**
- * Checks the subject with damaged forms of its seeds. A library would be better, but the binary of Jazzer.js 4.0 needs glibc 2.38, and the images of Node
- * on Debian 12 have 2.36. The shortest form found of an input that fails is kept as an example.
+ * Checks the subject with damaged forms of its seeds. A library would be better, but the binary of
+ * Jazzer.js 4.0 needs glibc 2.38, and the images of Node on Debian 12 have 2.36. The shortest form
+ * found of an input that fails is kept as an example.
  */
 export function fuzzSubject(subject: Subject, plan: FuzzPlan): Promise<FuzzResult> {
   return new Run(subject, plan).cases(plan);
@@ -124,7 +132,10 @@ class Run {
     return { cases: done, inputs: inputs.length, blocks: this.#guide?.blocks ?? 0, longestMs: this.#longestMs };
   }
 
-  /** Those of the inputs that reach new code: by halves, because coverage is of all that ran since it was last read. `isFresh`: some do. */
+  /**
+   * Those of the inputs that reach new code: by halves, because coverage is of all that ran since
+   * it was last read. `isFresh`: some do.
+   */
   async #newIn(batch: readonly Buffer[], guide: BlockCoverage, isFresh: boolean): Promise<readonly Buffer[]> {
     const isOne = batch.length === 1;
     if (isOne || !isFresh) {

@@ -87,6 +87,9 @@ export function hostileOptions({ protocol, alterations }: HostileCase, server: H
   };
 }
 
-/** True where the server has said that the model was in another state, which the study then puts back. */
+/**
+ * True where the server has said that the model was in another state, which the study then puts
+ * back.
+ */
 export const isMisled = ({ alterations }: HostileCase): boolean =>
   alterations.some(({ place }) => ['ModelConfig', 'RepositoryIndex'].includes(place.method));

@@ -1,7 +1,10 @@
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
-/** Clears the screen, sets the window's title, takes 8-bit control characters, turns the writing around, and fakes lines. */
+/**
+ * Clears the screen, sets the window's title, takes 8-bit control characters, turns the writing
+ * around, and fakes lines.
+ */
 export const HOSTILE =
   'a\u001b[2J\u001b]0;fooled\u0007\u009b31m\u0090q\u202emoc.live\u2066\u200f\u061c\r\nrestored: fooled\u2028restored: fooled\u0085restored: fooled\t\u0000\u007f';
 

@@ -45,7 +45,10 @@ const areTypes = (names: string): boolean => {
   return each.filter((name) => name !== '').every((name) => name.startsWith('type '));
 };
 
-/** Returns the files of `root`, relative to it, each with those it imports; imports of types and dynamic ones count. */
+/**
+ * Returns the files of `root`, relative to it, each with those it imports; imports of types and
+ * dynamic ones count.
+ */
 export function importGraph(root: string): Map<string, readonly string[]> {
   const targets = (file: string): string[] =>
     importsOf(file).flatMap(({ target }) =>
@@ -55,8 +58,8 @@ export function importGraph(root: string): Map<string, readonly string[]> {
 }
 
 /**
- * Returns the circles of a graph: its strongly connected components with more than one node, and nodes that lead to themselves. Tarjan (1972),
- * "Depth-first search and linear graph algorithms".
+ * Returns the circles of a graph: its strongly connected components with more than one node, and
+ * nodes that lead to themselves. Tarjan (1972), "Depth-first search and linear graph algorithms".
  */
 export function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const indices = new Map<string, number>();

@@ -2,7 +2,10 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { Agent, request } from 'undici';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 
-/** How an infer call ended: 0 or 200 is success, else the protocol's own status with the server's words. */
+/**
+ * How an infer call ended: 0 or 200 is success, else the protocol's own status with the server's
+ * words.
+ */
 export interface InferAnswer {
   readonly status: number;
   readonly message: string;

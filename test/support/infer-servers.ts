@@ -13,7 +13,9 @@ export type Reply =
   | { readonly kind: 'status'; readonly code: number; readonly message: string }
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset' }
-  /** Says that all is well, and how much is to come, and closes the connection before it has come. */
+  /**
+   * Says that all is well, and how much is to come, and closes the connection before it has come.
+   */
   | { readonly kind: 'cut' };
 
 /** One reply for all requests, or one for each by its number, from 1. */
@@ -177,7 +179,9 @@ function answerStream(stream: ServerHttp2Stream, reply: Reply): void {
   }
 }
 
-/** As gRPC writes a status message: bytes of UTF-8, those outside printable ASCII and '%' as %XX. */
+/**
+ * As gRPC writes a status message: bytes of UTF-8, those outside printable ASCII and '%' as %XX.
+ */
 function percentEncoded(words: string): string {
   return Array.from(Buffer.from(words), (byte) =>
     byte < 0x20 || byte > 0x7e || byte === 0x25

@@ -9,7 +9,10 @@ import { goalOf, measured, studyStarted } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 
-/** What a server tells of a stage: times of one request in milliseconds, and how many there were in the 1.5 s of `measured`. */
+/**
+ * What a server tells of a stage: times of one request in milliseconds, and how many there were in
+ * the 1.5 s of `measured`.
+ */
 export function breakdown(queueMs: number, computeMs: number, requests = 1000, batch = 2): ServerBreakdown {
   const [queueUs, computeInferUs] = [queueMs * 1e3, computeMs * 1e3];
   const executions = Math.round(requests / batch);

@@ -2,9 +2,9 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Kills the tritonserver that listens on a gRPC port, as the system does when memory runs out, and takes away what nobody
- * else would: the processes of its Python backends, of which one that is just starting stays for ever, and their shared
- * memory. Errors: none of that port runs.
+ * Kills the tritonserver that listens on a gRPC port, as the system does when memory runs out, and
+ * takes away what nobody else would: the processes of its Python backends, of which one that is
+ * just starting stays for ever, and their shared memory. Errors: none of that port runs.
  */
 export async function killTriton(grpcUrl: string): Promise<void> {
   const pid = await pidOf(`--grpc-port=${grpcUrl.slice(grpcUrl.lastIndexOf(':') + 1)}`);

@@ -1,6 +1,9 @@
 import type { StudyRecord } from '../../src/study/records/records.ts';
 
-/** Returns what is wrong in the trials of a study that was killed and resumed: a search trial that has finished is not repeated. */
+/**
+ * Returns what is wrong in the trials of a study that was killed and resumed: a search trial that
+ * has finished is not repeated.
+ */
 export function repeatedTrials(records: readonly StudyRecord[]): readonly string[] {
   const finished = new Set<number>();
   const faults: string[] = [];

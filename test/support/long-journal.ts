@@ -25,7 +25,10 @@ export const longGoal = goalOf(40);
 /** Trials are measured at so many levels. */
 const LEVELS = [1, 4, 16, 64];
 
-/** The records of a study of so many trials, each with all that a server can tell of itself, as after a kill in the last. */
+/**
+ * The records of a study of so many trials, each with all that a server can tell of itself, as
+ * after a kill in the last.
+ */
 export function longStudy(trials: number): readonly StudyRecord[] {
   const records: StudyRecord[] = [studyStarted(longGoal, { space: longSpace.definition as never })];
   const add = (trial: number, candidate: ReturnType<typeof candidateOf>): void => {

@@ -38,7 +38,10 @@ export function reset(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** A TCP server whose every connection, after TLS if there is any, is given to `serve`; socket errors are ignored. */
+/**
+ * A TCP server whose every connection, after TLS if there is any, is given to `serve`; socket
+ * errors are ignored.
+ */
 export async function startRaw(
   serve: (socket: Socket, index: number) => void,
   tls?: ServerTls,

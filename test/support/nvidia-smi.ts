@@ -2,7 +2,10 @@ import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** The driver's tool as a script that tells these lines, half of a second apart, until it is ended; a directory for PATH. */
+/**
+ * The driver's tool as a script that tells these lines, half of a second apart, until it is ended;
+ * a directory for PATH.
+ */
 export async function fakeNvidiaSmi(lines: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tritune-smi-'));
   const file = join(directory, 'nvidia-smi');

@@ -118,7 +118,10 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Changes the field in the answer, in every element of the lists on its way; lists without elements get one. */
+/**
+ * Changes the field in the answer, in every element of the lists on its way; lists without elements
+ * get one.
+ */
 export function alter(answer: unknown, steps: readonly Step[], value: OddValue): void {
   const [step, ...rest] = steps;
   if (!step || !isFields(answer)) return;

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 /** What a call asks for, as its JSON says it. */
 export type AskedOfModel = Readonly<Record<string, unknown>>;
 
-/** How a reply goes: pieces with the milliseconds before each, and what the server does behind them. */
+/**
+ * How a reply goes: pieces with the milliseconds before each, and what the server does behind them.
+ */
 export interface ScriptedReply {
   readonly pieces: readonly { readonly afterMs: number; readonly text: string; readonly reasoning?: boolean }[];
   /** What it says of the tokens; null for nothing. */

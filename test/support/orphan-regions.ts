@@ -2,7 +2,10 @@ import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { sharedInputs } from './shared-inputs.ts';
 
-/** Registers shared memory for a model, and ends as soon as it is sent anything: `node orphan-regions.ts HOST:PORT MODEL [cuda]`. */
+/**
+ * Registers shared memory for a model, and ends as soon as it is sent anything:
+ * `node orphan-regions.ts HOST:PORT MODEL [cuda]`.
+ */
 const [url, model, kind] = process.argv.slice(2) as [string, string, string?];
 const memory = kind === 'cuda' ? ({ kind, device: 0 } as const) : undefined;
 const client = connectGrpc(url);

@@ -3,7 +3,9 @@ import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 
-/** Somebody else who sends the model requests until the test is over, one after another with pauses. */
+/**
+ * Somebody else who sends the model requests until the test is over, one after another with pauses.
+ */
 export async function othersSend(
   protocol: 'grpc' | 'http',
   url: string,

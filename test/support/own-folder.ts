@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What tests leave in the folder for temporary files goes when they have all run. There Node also keeps what it compiled: every process that a
- * test starts, and each of its children, takes half of the CPU to start.
+ * What tests leave in the folder for temporary files goes when they have all run. There Node also
+ * keeps what it compiled: every process that a test starts, and each of its children, takes half of
+ * the CPU to start.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-tests-'));

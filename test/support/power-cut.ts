@@ -9,8 +9,9 @@ const NEWLINE = 0x0a;
 export const SECTOR_BYTES = 512;
 
 /**
- * Returns states in which a power cut may leave a journal whose last record was being written: the file's new length may be on the disk without the
- * content, any sectors of which may be missing. `flushed`: the bytes that were flushed before.
+ * Returns states in which a power cut may leave a journal whose last record was being written: the
+ * file's new length may be on the disk without the content, any sectors of which may be missing.
+ * `flushed`: the bytes that were flushed before.
  */
 export function* statesAfterPowerCut(journal: Buffer, flushed: number, random: Random): Generator<Buffer> {
   const pending = journal.indexOf(NEWLINE, flushed) + 1 || journal.length;
@@ -33,7 +34,10 @@ function withZeros(bytes: Buffer, from: number, isMissing: () => boolean): Buffe
   return state;
 }
 
-/** What is on the disk for certain: the content of files, and the entries of folders, as they were last flushed. */
+/**
+ * What is on the disk for certain: the content of files, and the entries of folders, as they were
+ * last flushed.
+ */
 export class FlushedDisk {
   readonly #contents = new Map<number, Buffer>();
   readonly #entries = new Map<string, ReadonlyMap<string, number>>();
@@ -71,7 +75,10 @@ export class FlushedDisk {
     } else this.#contents.set(ino, readFileSync(path));
   }
 
-  /** Returns the content with which a file survives, empty if it was never flushed; null if it is gone, or a folder above it. */
+  /**
+   * Returns the content with which a file survives, empty if it was never flushed; null if it is
+   * gone, or a folder above it.
+   */
   contentOf(path: string): Buffer | null {
     const file = this.#entryOf(path);
     return file === null ? null : (this.#contents.get(file) ?? Buffer.alloc(0));

@@ -21,7 +21,10 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** GET http / with authority 'h', in HPACK. */
 const GET = Uint8Array.of(0x82, 0x86, 0x84, 0x41, 0x01, 0x68);
 
-/** The header blocks of `count` responses of an HTTP/2 server, as they were on the wire, one request after another. */
+/**
+ * The header blocks of `count` responses of an HTTP/2 server, as they were on the wire, one request
+ * after another.
+ */
 export async function rawH2Get(port: number, count: number): Promise<Buffer[]> {
   const blocks: Buffer[] = [];
   const socket = connect(port, '127.0.0.1');

@@ -5,7 +5,10 @@ export interface RoomRow {
   readonly ignorant: string;
 }
 
-/** Returns the rows of the table; the first column has names in backticks, such as `| \`report\` · \`tui\` | … | … |`. */
+/**
+ * Returns the rows of the table; the first column has names in backticks, such as
+ * `| \`report\` · \`tui\` | … | … |`.
+ */
 export function roomRows(text: string): RoomRow[] {
   const section = text.split(/^## /m).find((part) => part.startsWith('Rooms\n')) ?? '';
   const cells = [...section.matchAll(/^\| ((?:`\w+`(?: · )?)+) \|.*\| ([^|]*) \|$/gm)];

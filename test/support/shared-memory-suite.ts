@@ -20,7 +20,10 @@ import type { ModelStatistics, TritonClient } from '../../src/triton/types.ts';
 import { sharedInputs } from './shared-inputs.ts';
 import { sendMany, until } from './transport-suite.ts';
 
-/** A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some milliseconds. */
+/**
+ * A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some
+ * milliseconds.
+ */
 export interface SharedMemorySubject {
   readonly memory: MemoryKind;
   start(): Promise<{
@@ -38,7 +41,10 @@ const SAMPLES = 2;
 const MAX_AT_ONCE = 250;
 const orphan = resolve(import.meta.dirname, 'orphan-regions.ts');
 
-/** Objects of shared memory that tritune has made, of this process or of that one; a stand-in for a GPU has its memory there too. */
+/**
+ * Objects of shared memory that tritune has made, of this process or of that one; a stand-in for a
+ * GPU has its memory there too.
+ */
 export const ownObjects = (pid = process.pid): string[] =>
   readdirSync('/dev/shm').filter((name) => /^(tritune|stand-in-cuda)-/.test(name) && name.includes(`-${pid}-`));
 
@@ -139,7 +145,8 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
     it.each(['grpc', 'http'] as const)(
       'is shared by threads, with an answer for each request, over %s',
       async (protocol) => {
-        // Each request expects another answer: one that was written over another's would be found out.
+        // Each request expects another answer: one that was written over another's would be found
+        // out.
         const plan = planOf(...[1, 2, 3, 4, 5].map(requestOf));
         const regions = await openRegions(server.client, plan);
         const options = { url: server.urls[protocol], timeoutMs: 10_000, sharedOutputs: regions.outputs };

@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Short files that take more than half a minute; long ones begin first anyway where nobody knows yet how long they take. */
+/**
+ * Short files that take more than half a minute; long ones begin first anyway where nobody knows
+ * yet how long they take.
+ */
 const slow = [
   ...['cli/capacity', 'study/cost-search', 'cli/tune-workload-language', 'library/capacity', 'cli/cuda-memory'],
   ...['cli/capacity-kinds', 'cli/tune-batch', 'cli/together-workload', 'adapter/twin'],

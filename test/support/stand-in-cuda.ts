@@ -9,7 +9,10 @@ import type { Profile } from '../../src/emulator/profile/schema.ts';
 const source = resolve(import.meta.dirname, 'stand-in-cuda.c');
 const LIBRARY = 'libcuda.so.1';
 
-/** Compiles the stand-in for NVIDIA's driver; gives the folder it is in, for LD_LIBRARY_PATH of other processes. Needs a C compiler. */
+/**
+ * Compiles the stand-in for NVIDIA's driver; gives the folder it is in, for LD_LIBRARY_PATH of
+ * other processes. Needs a C compiler.
+ */
 export async function buildStandInCuda(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-cuda-'));
   const flags = ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', `-Wl,-soname,${LIBRARY}`];
@@ -17,7 +20,10 @@ export async function buildStandInCuda(): Promise<string> {
   return folder;
 }
 
-/** The same, for this process: a library that is loaded is found by its name from then on, by all threads. */
+/**
+ * The same, for this process: a library that is loaded is found by its name from then on, by all
+ * threads.
+ */
 export async function loadStandInCuda(): Promise<string> {
   const folder = await buildStandInCuda();
   loaded.push(koffi.load(join(folder, LIBRARY)));

@@ -12,7 +12,10 @@ export interface Reading {
   readonly latencyMs: number;
 }
 
-/** One finished trial. Its candidate has `number + 1` instances; it starts ten seconds after the one before, and takes nine. */
+/**
+ * One finished trial. Its candidate has `number + 1` instances; it starts ten seconds after the one
+ * before, and takes nine.
+ */
 export interface TrialSpec {
   readonly number: number;
   readonly readings: readonly Reading[];
@@ -68,7 +71,10 @@ export const finalRecord = (trial: number, measurement: Measurement, round = 1):
   measurement,
 });
 
-/** A study under a budget of 10 ms: the original config and two trials, of which trial 1 is the best, at 300 infer/s and 9 ms. */
+/**
+ * A study under a budget of 10 ms: the original config and two trials, of which trial 1 is the
+ * best, at 300 infer/s and 9 ms.
+ */
 export const searchedStudy: readonly StudyRecord[] = [
   studyStarted(goalOf(10)),
   ...trialRecords({

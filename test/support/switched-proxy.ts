@@ -3,10 +3,11 @@ import { listen } from './misbehaving-server.ts';
 import { goAway } from './scripted-h2.ts';
 
 /**
- * What stands between a client and a server: nothing, or something that holds every answer up, swallows everything, cuts
- * connections in one of three ways, or as good as no server at all. The last three say GOAWAY on the HTTP/2 connections that
- * there are, between the frames of a server that is silent just then: what is under way is still answered, was never
- * looked at and is to be sent anew, or is dropped with the connection.
+ * What stands between a client and a server: nothing, or something that holds every answer up,
+ * swallows everything, cuts connections in one of three ways, or as good as no server at all. The
+ * last three say GOAWAY on the HTTP/2 connections that there are, between the frames of a server
+ * that is silent just then: what is under way is still answered, was never looked at and is to be
+ * sent anew, or is dropped with the connection.
  */
 export type Mischief = 'none' | 'slow' | 'silent' | 'reset' | 'half-close' | 'garbage' | 'refuse' | GoAway;
 export type GoAway = 'go-away' | 'go-away, refused' | 'go-away, dropped';

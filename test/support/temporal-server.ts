@@ -22,12 +22,16 @@ export interface TemporalServer {
   kill(): Promise<void>;
 }
 
-/** How often a dev server is started that ends before it answers: the ports inside of it are its own choice, and may be taken meanwhile. */
+/**
+ * How often a dev server is started that ends before it answers: the ports inside of it are its own
+ * choice, and may be taken meanwhile.
+ */
 const MAX_STARTS = 5;
 
 /**
- * Starts Temporal's dev server over that file, or in memory, and waits until it answers. At a free port, or where an earlier one was.
- * Errors: it ends before it answers, time after time, with what it said; it does not answer in time.
+ * Starts Temporal's dev server over that file, or in memory, and waits until it answers. At a free
+ * port, or where an earlier one was. Errors: it ends before it answers, time after time, with what
+ * it said; it does not answer in time.
  */
 export async function startTemporal(database: string | null, earlier?: string): Promise<TemporalServer> {
   for (let start = 1; ; start++) {

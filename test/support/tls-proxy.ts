@@ -32,7 +32,10 @@ export async function startTlsProxy(
   };
 }
 
-/** Options of `node:tls` and `node:http2` for a server; it asks for the client's certificate when it has a CA for them. */
+/**
+ * Options of `node:tls` and `node:http2` for a server; it asks for the client's certificate when it
+ * has a CA for them.
+ */
 export function serverOptions({ key, cert, clientCa }: ServerTls, protocols: readonly string[]) {
   const wantsToKnow = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
   return { key, cert, ALPNProtocols: [...protocols], noDelay: true, ...wantsToKnow };

@@ -33,7 +33,8 @@ export interface TokenFront {
 const INFER = /ModelInfer|\/infer$/;
 
 /**
- * Starts one. Those that it turns away it tells what they have shown, as no front should: a client must not repeat that.
+ * Starts one. Those that it turns away it tells what they have shown, as no front should: a client
+ * must not repeat that.
  */
 export async function startTokenFront(
   target: { readonly grpcUrl: string; readonly httpUrl: string },

@@ -6,7 +6,10 @@ import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
 import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 
-/** What the suite needs of a server: no GPU, explicit control, and one loaded model with FP32 inputs and batches of at least 4. */
+/**
+ * What the suite needs of a server: no GPU, explicit control, and one loaded model with FP32 inputs
+ * and batches of at least 4.
+ */
 export interface ClientSubject {
   /** Called once, before the first test. */
   readonly start: () => Promise<StartedSubject>;
@@ -26,7 +29,10 @@ export interface StartedSubject {
 
 const unknownModel = 'no_such_model';
 
-/** What every TritonClient does, whatever its protocol and whatever the server. Leaves the model as it found it. */
+/**
+ * What every TritonClient does, whatever its protocol and whatever the server. Leaves the model as
+ * it found it.
+ */
 export function tritonClientSuite(title: string, subject: ClientSubject): void {
   describe(title, () => {
     let client: TritonClient;

@@ -11,7 +11,9 @@ import { candidateOf, modelConfigOf } from '../../src/space/model-configs.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 
-/** A config of the model, in what batching and instances come to, under so many requests in flight. */
+/**
+ * A config of the model, in what batching and instances come to, under so many requests in flight.
+ */
 export interface Setting {
   readonly instances: number;
   readonly maxBatchSize: number;

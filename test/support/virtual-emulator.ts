@@ -23,7 +23,10 @@ export interface HttpEnd {
   readonly body: Buffer;
 }
 
-/** An emulator without ports, in virtual time: its gRPC methods are called, its HTTP comes over a stream in memory. */
+/**
+ * An emulator without ports, in virtual time: its gRPC methods are called, its HTTP comes over a
+ * stream in memory.
+ */
 export interface VirtualEmulator {
   /** The time goes on when nothing else is left to do: to compute takes none. */
   readonly clock: Clock;
@@ -53,7 +56,10 @@ export function openVirtualEmulator(options: EmulatedServerOptions): VirtualEmul
   // The request ends with the bytes that there are, and its reply is awaited all the same.
   const server = Object.assign(createServer(httpListener(context)), { httpAllowHalfOpen: true });
 
-  /** What comes of the work, unless an error went past everybody, which would end a real process, or nothing comes. */
+  /**
+   * What comes of the work, unless an error went past everybody, which would end a real process, or
+   * nothing comes.
+   */
   async function ended<T>(what: string, work: (done: (end: T) => void) => void): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const end = await new Promise<T>((done, reject) => {

@@ -21,7 +21,10 @@ export interface VirtualFleet {
   readonly speeds: readonly number[];
   readonly maxTrials?: number;
   readonly finalRounds?: number;
-  /** Called with each outcome before the conductor hears of it; what it returns is told in its place. */
+  /**
+   * Called with each outcome before the conductor hears of it; what it returns is told in its
+   * place.
+   */
   readonly disturb?: (outcome: WorkOutcome) => WorkOutcome;
   /** What the conductor is told besides, or in place of that, by the trials that have finished. */
   readonly report?: (finished: number) => Partial<Report>;
@@ -36,7 +39,9 @@ export interface FleetOutcome {
   readonly seconds: number;
   /** The mean share of the search's time in which servers were busy, 0 to 1. */
   readonly busy: number;
-  /** The true throughput of the recommended config as a share of the optimum, on the first server. */
+  /**
+   * The true throughput of the recommended config as a share of the optimum, on the first server.
+   */
   readonly share: number;
 }
 
@@ -46,7 +51,10 @@ interface UnderWay {
   readonly endsMs: number;
 }
 
-/** Plays one study. Every server has a clock of its own, and what it does is told when its time has come. */
+/**
+ * Plays one study. Every server has a clock of its own, and what it does is told when its time has
+ * come.
+ */
 export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
   const { problem, make, seed, speeds, maxTrials = Number.POSITIVE_INFINITY, finalRounds = 0 } = fleet;
   const { testProblem } = problem;

@@ -20,11 +20,16 @@ export interface VirtualStudy {
   readonly records: readonly StudyRecord[];
 }
 
-/** A whole study of a profile's only model in virtual time: every candidate of the space is tried. */
+/**
+ * A whole study of a profile's only model in virtual time: every candidate of the space is tried.
+ */
 export const tuneVirtually = (profile: Profile, parameters: Parameters, budgetMs: number): Promise<VirtualStudy> =>
   playVirtually(profile, spaceFromJson({ name: 'test', parameters }), goalOf(budgetMs), (view) => everyCandidate(view));
 
-/** The same as the default sampler does it, at concurrencies up to `high` or at `levels`; `more`: what the goal has beside the budget. */
+/**
+ * The same as the default sampler does it, at concurrencies up to `high` or at `levels`; `more`:
+ * what the goal has beside the budget.
+ */
 export const searchVirtually = (
   profile: Profile,
   space: SearchSpace,

@@ -13,7 +13,10 @@ const [problem] = scenarios(1).flatMap((each) => budgetedProblemsOf(each));
 
 let usual: Promise<readonly StudyRecord[]> | undefined;
 
-/** The records of a study over servers, in virtual time, to its end; the same for whoever changes nothing. */
+/**
+ * The records of a study over servers, in virtual time, to its end; the same for whoever changes
+ * nothing.
+ */
 export function fleetRecords(change?: Partial<VirtualFleet>): Promise<readonly StudyRecord[]> {
   if (change) return played(change);
   usual ??= played({});

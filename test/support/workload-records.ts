@@ -15,7 +15,10 @@ const startedWith = (rule: string): StartedWorkloads => ({
   ],
 });
 
-/** The figures at a level under two workloads, of which the second has half of the requests, and latencies of its own. */
+/**
+ * The figures at a level under two workloads, of which the second has half of the requests, and
+ * latencies of its own.
+ */
 function measuredUnder(rule: string, level: number, steadyMs: number, burstMs: number): Measurement {
   const parts = startedWith(rule).of.map(({ name, weight, perLevel }, index) => ({
     ...measured(0, level * perLevel, index === 0 ? steadyMs : burstMs, {

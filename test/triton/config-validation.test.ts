@@ -23,7 +23,8 @@ const control = (...controls: JsonObject[]): JsonObject => ({
 });
 
 describe('validateConfig', () => {
-  // Of the test set only the file of spellings is no sound config: one of its tensors has a format for three dimensions.
+  // Of the test set only the file of spellings is no sound config: one of its tensors has a format
+  // for three dimensions.
   it.each(readdirSync(folder).filter((name) => name !== 'spellings.pbtxt'))('finds no fault with %s', (name) => {
     expect(validateConfig(parseConfigText(readFileSync(join(folder, name), 'utf8'), name).config)).toEqual([]);
   });

@@ -15,7 +15,8 @@ const hex = (type: string, message: object): string => {
 };
 
 describe('the protocol', () => {
-  // Written by hand from the field numbers: a tag is number × 8 + wire type (0 varint, 2 length-delimited).
+  // Written by hand from the field numbers: a tag is number × 8 + wire type (0 varint, 2
+  // length-delimited).
   it.each([
     ['ModelInferRequest', { model_name: 'm', model_version: '1', id: 'i' }, '0a016d 120131 1a0169'],
     [

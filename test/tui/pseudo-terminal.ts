@@ -5,7 +5,10 @@ import headless, { type IBuffer } from '@xterm/headless';
 import { cliProgram } from '../support/cli-program.ts';
 
 const program = resolve(import.meta.dirname, '../support/pseudo_terminal.py');
-/** A final takes ten seconds, and several times as long beside busy processes; what never comes ends with its process before. */
+/**
+ * A final takes ten seconds, and several times as long beside busy processes; what never comes ends
+ * with its process before.
+ */
 const LONGEST_WAIT_MS = 100_000;
 
 /** The command line on a real pseudo-terminal, and what a person there would see and do. */
@@ -18,7 +21,10 @@ export interface Sitting {
   /** The same with its colours, cell by cell. */
   cells(): Promise<IBuffer>;
   readonly isAlternate: () => boolean;
-  /** Resolves when the screen has a text of this form. Fails after half a minute, or when the command ended without it. */
+  /**
+   * Resolves when the screen has a text of this form. Fails after half a minute, or when the
+   * command ended without it.
+   */
   until(form: RegExp): Promise<string>;
   readonly ended: Promise<number>;
   /** Ends the command, if it has not ended: in order, or by force after some seconds. */

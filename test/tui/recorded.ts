@@ -25,7 +25,10 @@ const space = {
   rules: [{ require: 'max_batch_size * instances <= 24', message: 'all batches together are above 24' }],
 };
 
-/** The events of a run in a world where three instances fit, with all that a server can tell of itself. */
+/**
+ * The events of a run in a world where three instances fit, with all that a server can tell of
+ * itself.
+ */
 export async function recordedRun(): Promise<readonly TunerEvent[]> {
   const world = new World();
   world.refuse = refuseAbove(3);

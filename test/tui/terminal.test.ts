@@ -26,7 +26,9 @@ async function start(more: readonly string[] = [], env = {}): Promise<{ at: Sitt
   return { at: seat(args, { env }), output };
 }
 
-/** The terminal is as before, with its cursor, and what is left on it says how the model was left. */
+/**
+ * The terminal is as before, with its cursor, and what is left on it says how the model was left.
+ */
 function expectGivenBack({ isAlternate, written }: Sitting): void {
   expect(isAlternate()).toBe(false);
   expect(written()).toMatch(/model +'m' has its original config/);

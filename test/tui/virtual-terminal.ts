@@ -3,7 +3,8 @@ import { PassThrough, Writable } from 'node:stream';
 import headless from '@xterm/headless';
 import type { Size } from '../../src/tui/rows.ts';
 
-// The console of the test runner lacks it, and Ink needs it to keep what is printed out of its frames.
+// The console of the test runner lacks it, and Ink needs it to keep what is printed out of its
+// frames.
 Object.assign(console, { Console });
 
 /** A terminal in memory that draws what is written to it, as a person would see it. */

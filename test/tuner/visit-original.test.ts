@@ -6,7 +6,10 @@ import { CandidateRefusedError } from '../../src/tuner/refused.ts';
 import { candidateOf, originalConfig } from '../study/builders.ts';
 import { everyCandidate, play, space, World } from './world.ts';
 
-/** One level for each candidate; of the original config another when all are tried, until its own best is known. */
+/**
+ * One level for each candidate; of the original config another when all are tried, until its own
+ * best is known.
+ */
 function oneLevelEach(own: readonly number[] = [4]): Sampler {
   const { ask } = everyCandidate(space);
   return {

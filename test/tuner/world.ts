@@ -52,7 +52,10 @@ export function untilItStops(sampler: Sampler): { readonly sampler: Sampler; has
   };
 }
 
-/** A model in memory and virtual time: each instance adds 100 infer/s, more with larger batches; latency by Little's law. */
+/**
+ * A model in memory and virtual time: each instance adds 100 infer/s, more with larger batches;
+ * latency by Little's law.
+ */
 export class World {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   served: ModelConfig = originalConfig;

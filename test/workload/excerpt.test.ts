@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
 import { excerptOf } from '../../src/workload/excerpt.ts';
 
-/** Requests evenly spaced at `perSecond` in the first half, ten times as many in the second, each of the class of its half. */
+/**
+ * Requests evenly spaced at `perSecond` in the first half, ten times as many in the second, each of
+ * the class of its half.
+ */
 function quietThenBusy(perSecond: number, halfS: number): ArrivalPlan {
   const quiet = Array.from({ length: perSecond * halfS }, (_, index) => (index / perSecond) * 1e9);
   const busy = Array.from({ length: 10 * perSecond * halfS }, (_, index) => (halfS + index / (10 * perSecond)) * 1e9);

@@ -14,7 +14,8 @@ const planAt = (seconds: readonly number[], durationS: number, classOf = seconds
 
 describe('the figures of a plan', () => {
   it('have the highest rate of any window, wherever it begins', () => {
-    // Ten requests in 0.9 s across the edge of a second, in half a minute of one request every three seconds.
+    // Ten requests in 0.9 s across the edge of a second, in half a minute of one request every
+    // three seconds.
     const burst = Array.from({ length: 10 }, (_, index) => 9.6 + index * 0.1);
     const rest = Array.from({ length: 10 }, (_, index) => index * 3 + 0.05);
     const seconds = [...burst, ...rest].sort((a, b) => a - b);

@@ -118,7 +118,8 @@ describe('a workload file', () => {
     expect(await refusal(text)).toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  // To bring the file up to date: npx vitest run --project unit-shared test/workload/file.test.ts -u
+  // To bring the file up to date: npx vitest run --project unit-shared test/workload/file.test.ts
+  // -u
   it('has the JSON Schema in docs/', async () => {
     await expect(`${JSON.stringify(workloadJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(published);
   });

@@ -112,7 +112,8 @@ describe('arrivals at a rate', () => {
     await fc.assert(
       fc.asyncProperty(seed, fc.double({ min: 0.1, max: 4, noNaN: true }), async (drawn, cv) => {
         const plan = planOf(await onePhase({ process: 'gamma', perSecond: 300, cv }), { seed: drawn });
-        // The standard error of a cv grows with the cv: a tail of few long gaps holds most of the variance.
+        // The standard error of a cv grows with the cv: a tail of few long gaps holds most of the
+        // variance.
         expect(Math.abs(coefficientOfVariation(gapsOf(plan)) / cv - 1)).toBeLessThan(0.04 + 0.05 * cv);
       }),
       { numRuns: 40 },
@@ -132,7 +133,8 @@ describe('arrivals at a rate', () => {
       const { arrivalsNs, durationNs } = planOf(workloadOfSeams, { seed: index });
       return ((arrivalsNs[0] as number) + durationNs - (arrivalsNs.at(-1) as number)) / NS_PER_S;
     });
-    // The gap over a fixed moment is the sum of two exponential ones: what is left of it, and what has passed.
+    // The gap over a fixed moment is the sum of two exponential ones: what is left of it, and what
+    // has passed.
     expect(seams.reduce((sum, gap) => sum + gap, 0) / seams.length).toBeCloseTo(2 / 20, 1);
   });
 
@@ -199,7 +201,8 @@ describe('sessions', () => {
     expect(meanRateOf(workload)).toBe(3);
     const { arrivalsNs, classOf } = planOf(workload, { seed: 1 });
     expect(arrivalsNs).toHaveLength(300);
-    // Starts at every second, and turns two and four seconds later: each second has three requests, of three sessions.
+    // Starts at every second, and turns two and four seconds later: each second has three requests,
+    // of three sessions.
     expect([...arrivalsNs].map((ns) => Math.floor(ns / NS_PER_S + 1e-9))).toEqual(
       Array.from({ length: 300 }, (_, index) => Math.floor(index / 3)),
     );

@@ -56,7 +56,8 @@ describe('a split of a trace', () => {
     expect(arrivalsOf(partsOf(1).train).timesNs).toHaveLength(75);
     expect(arrivalsOf(partsOf(1).holdout).timesNs).toHaveLength(25);
     expect(partsOf(1)).not.toEqual(partsOf(2));
-    // A trace with a rising rate: one block of each four is held out, so that both parts see the rise.
+    // A trace with a rising rate: one block of each four is held out, so that both parts see the
+    // rise.
     const rising = Array.from({ length: 2000 }, (_, index) => Math.sqrt(index / 2000) * 100);
     const parts = splitWorkload(await trace(rising, 100), { holdoutShare: 0.5, blockS: 2, seed: 3 });
     const halves = [parts.train, parts.holdout].map((part) => arrivalsOf(part).timesNs.length);

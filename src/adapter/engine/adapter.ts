@@ -38,7 +38,8 @@ const READY_TIMEOUT_MS = 600_000;
 
 /**
  * Returns an adapter for a server that takes its settings at its start: each candidate is a start.
- * `profileOf` opens the profile that measures the server currently returned by its argument. Errors: USAGE for an invalid launch command.
+ * `profileOf` opens the profile that measures the server currently returned by its argument.
+ * Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
   options: EngineOptions,

@@ -4,8 +4,8 @@ import { TrituneError } from '../../base/errors.ts';
 const PART = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(\s+)/gsy;
 
 /**
- * Splits a command line into words like a shell without expansion: at blanks, with '…', "…" and \ to keep them together. Errors: USAGE for an
- * unclosed quote.
+ * Splits a command line into words like a shell without expansion: at blanks, with '…', "…" and \
+ * to keep them together. Errors: USAGE for an unclosed quote.
  */
 export function commandWords(text: string): readonly string[] {
   const words: string[] = [];

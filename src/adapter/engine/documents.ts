@@ -6,7 +6,10 @@ import { type LaunchCommand, startOf } from './launch-command.ts';
 
 const CONFIG_FILE = 'engine-config.json';
 
-/** Returns how a candidate is served: the command line of the server, its settings, and the options file that the line names. */
+/**
+ * Returns how a candidate is served: the command line of the server, its settings, and the options
+ * file that the line names.
+ */
 export function engineDocuments(
   candidate: Candidate,
   command: LaunchCommand,

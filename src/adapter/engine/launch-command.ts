@@ -52,7 +52,10 @@ export function readLaunchCommand(text: string, original: JsonObject = {}): Laun
 const placesIn = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => [...word.matchAll(PLACE)].flatMap(([, name = '']) => (RESERVED.has(name) ? [] : [name])));
 
-/** Returns the profile of tritune's own emulator, if the command starts that; null for any other server. */
+/**
+ * Returns the profile of tritune's own emulator, if the command starts that; null for any other
+ * server.
+ */
 export function emulatedProfileIn({ words, own }: LaunchCommand): string | null {
   const program = words[words.indexOf('emulate') - 1];
   if (program === undefined || !/^(?:tritune|main\.[jt]s)$/.test(basename(program))) return null;
@@ -109,8 +112,9 @@ export interface Start {
 }
 
 /**
- * Returns how to start the server with these settings: replaces the command's own flags whose settings differ, and keeps the others. Errors: USAGE
- * for settings of a file that the command does not name.
+ * Returns how to start the server with these settings: replaces the command's own flags whose
+ * settings differ, and keeps the others. Errors: USAGE for settings of a file that the command does
+ * not name.
  */
 export function startOf(
   { words, own }: LaunchCommand,

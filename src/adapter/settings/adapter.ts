@@ -128,7 +128,9 @@ const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter[
   emulated: null,
 });
 
-/** A rejection by `apply` is the server's verdict on the candidate, unless the error says otherwise. */
+/**
+ * A rejection by `apply` is the server's verdict on the candidate, unless the error says otherwise.
+ */
 function asRefusal(error: unknown): never {
   if (isTrituneError(error)) throw error;
   throw new CandidateRefusedError('init-failed', messageOf(error), { cause: error });

@@ -9,12 +9,15 @@ import { shorterWindows, studyWindows } from '../triton/profile.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Stands for the request that `send` makes: the load generator counts requests, and never looks into one. */
+/**
+ * Stands for the request that `send` makes: the load generator counts requests, and never looks
+ * into one.
+ */
 const REQUEST: InferRequest = { model: '', version: '', inputs: [], batch: 1 };
 
 /**
- * Measures a server by calling `send` for each request, from this thread. Windows, intervals and verdicts are those of any other measurement; the
- * server's own statistics are missing.
+ * Measures a server by calling `send` for each request, from this thread. Windows, intervals and
+ * verdicts are those of any other measurement; the server's own statistics are missing.
  */
 export function profileBySending(
   send: () => Promise<void>,

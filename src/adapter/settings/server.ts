@@ -1,8 +1,8 @@
 import type { Assignment, ParameterValue } from '../../space/types.ts';
 
 /**
- * A server other than Triton whose settings a program can read and set. `settingsAdapter` makes an adapter from it, with which tritune can
- * tune it.
+ * A server other than Triton whose settings a program can read and set. `settingsAdapter` makes an
+ * adapter from it, with which tritune can tune it.
  */
 export interface SettingsServer {
   /** Kind of the server, for journals and reports. */
@@ -15,13 +15,14 @@ export interface SettingsServer {
   /** Returns all current settings by name. Rejects if the server does not answer. */
   read(signal: AbortSignal): Promise<Assignment>;
   /**
-   * Sets all settings. Resolves when the server serves with them. If the server refuses them, rejects with its message and keeps the previous
-   * settings.
+   * Sets all settings. Resolves when the server serves with them. If the server refuses them,
+   * rejects with its message and keeps the previous settings.
    */
   apply(settings: Assignment, signal: AbortSignal): Promise<void>;
   /**
-   * Sends one request and resolves at the end of its reply. Rejects if the request fails. Leave it out where the study says what to send, such as
-   * by `--service-kind http`: the load generator's threads then send to `url`.
+   * Sends one request and resolves at the end of its reply. Rejects if the request fails. Leave it
+   * out where the study says what to send, such as by `--service-kind http`: the load generator's
+   * threads then send to `url`.
    */
   send?(): Promise<void>;
   /** Returns why a combination must not be tried; null if it is legal. */

@@ -6,7 +6,10 @@ import type { ServerAdapter } from '../../tuner/adapter.ts';
 
 type Settings = Readonly<Record<string, readonly ParameterValue[]>>;
 
-/** Returns every combination of the settings' values that the narrowing allows; the last setting varies fastest. */
+/**
+ * Returns every combination of the settings' values that the narrowing allows; the last setting
+ * varies fastest.
+ */
 export function viewSettings(
   settings: Settings,
   { build }: Pick<ServerAdapter, 'build'>,

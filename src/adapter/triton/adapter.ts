@@ -20,7 +20,8 @@ export interface TritonAdapterParts {
 }
 
 /**
- * Returns the adapter for models of a Triton server: its candidates are sets of model configs, loaded by the server's explicit model control.
+ * Returns the adapter for models of a Triton server: its candidates are sets of model configs,
+ * loaded by the server's explicit model control.
  */
 export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
   const { identity, original, space, control, profile, guard, documents } = parts;

@@ -30,8 +30,9 @@ const DEFAULT_OUTAGE_MS = 20_000;
 const REACH_TIMEOUT_MS = 2_000;
 
 /**
- * Controls a set of models of one server. A candidate changes the models that it has configs of, and leaves the others as they are; ensembles are
- * loaded last, after their models. At the end every model is as in `originals`, which lists inner ensembles before outer ones.
+ * Controls a set of models of one server. A candidate changes the models that it has configs of,
+ * and leaves the others as they are; ensembles are loaded last, after their models. At the end
+ * every model is as in `originals`, which lists inner ensembles before outer ones.
  */
 export function createControl(
   client: ControlClient,
@@ -47,7 +48,10 @@ class SetControl implements Control {
   readonly #models: readonly ControlledModel[];
   readonly #ensembles: readonly ControlledModel[];
   readonly #loads: SetLoads;
-  /** The models that the last candidate has configs of, and the ensembles; all models before the first. */
+  /**
+   * The models that the last candidate has configs of, and the ensembles; all models before the
+   * first.
+   */
   #applied: readonly ControlledModel[];
 
   constructor(client: ControlClient, originals: readonly OriginalState[], options: ControlOptions) {
@@ -88,7 +92,10 @@ class SetControl implements Control {
     throw new RangeError(`'${name}' is not among the models that are controlled`);
   }
 
-  /** Returns the upload with the config of the candidate's only model; null for files that the server has. */
+  /**
+   * Returns the upload with the config of the candidate's only model; null for files that the
+   * server has.
+   */
   async #filesOf(candidate: Candidate, signal: AbortSignal): Promise<PreparedFiles | null> {
     const artifact = artifactOf(candidate);
     if (!artifact) return null;
@@ -125,15 +132,16 @@ class SetControl implements Control {
     for (let waitMs = FIRST_RESTORE_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RESTORE_WAIT_MS)) {
       const failures = await this.#putBack(back);
       if (failures.size === 0) return together(restored());
-      // A load that took all its time is not sent again: it would wait in the server behind the hanging one.
+      // A load that took all its time is not sent again: it would wait in the server behind the
+      // hanging one.
       if (nsToMs(clock.nowNs() - startNs) + waitMs > maxOutageMs) throw restoreFailed(failures, restored());
       await clock.sleep(waitMs);
     }
   }
 
   /**
-   * If there is no memory for the original besides the served models, unloads the study's own ensembles that use it first; they come back
-   * afterwards.
+   * If there is no memory for the original besides the served models, unloads the study's own
+   * ensembles that use it first; they come back afterwards.
    */
   async #putBackOne(model: ControlledModel, back: Map<ControlledModel, Restored>): Promise<Restored> {
     try {

@@ -20,9 +20,11 @@ interface Readable {
 }
 
 /**
- * Returns a candidate in the form of a model repository: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name for a
- * config without one. `segmentOf`: returns a model's name as one safe path segment. Includes the files of a variant in their places; those of the
- * model itself if the server has them. No file is read because a candidate of a journal names it.
+ * Returns a candidate in the form of a model repository: `MODEL/config.pbtxt` for each of its
+ * models, as it is loaded. `model`: the name for a config without one. `segmentOf`: returns a
+ * model's name as one safe path segment. Includes the files of a variant in their places; those of
+ * the model itself if the server has them. No file is read because a candidate of a journal names
+ * it.
  */
 export function configDocuments(
   candidate: Candidate,
@@ -50,7 +52,10 @@ export function configDocuments(
   ];
 }
 
-/** True if the files are those of a variant, and made as it says. A language model's settings may be one more file. */
+/**
+ * True if the files are those of a variant, and made as it says. A language model's settings may be
+ * one more file.
+ */
 function areSameFiles(said: Artifact, known: Artifact): boolean {
   const isSame = ([place, { path, sha256, text }]: [string, LocalFile]): boolean =>
     text !== undefined || (lookUp(known.files, place)?.path === path && lookUp(known.files, place)?.sha256 === sha256);
@@ -58,11 +63,17 @@ function areSameFiles(said: Artifact, known: Artifact): boolean {
   return said.variant === known.variant && build(said) === build(known) && Object.entries(said.files).every(isSame);
 }
 
-/** Returns the path of the best config of a model in a study's directory; `segment` is the model's name as one safe path segment. */
+/**
+ * Returns the path of the best config of a model in a study's directory; `segment` is the model's
+ * name as one safe path segment.
+ */
 export const bestConfigPath = (directory: string, segment: string): string =>
   join(directory, 'best', segment, CONFIG_FILE);
 
-/** Returns the text of the config with the model's name, and without the instance names that the server generates. */
+/**
+ * Returns the text of the config with the model's name, and without the instance names that the
+ * server generates.
+ */
 export function emittedConfig(config: ModelConfig, model: string): string {
   const groups = config.instance_group?.map(({ name: _, ...group }) => group);
   return printConfigText({ ...withoutMark(config), name: model, ...(groups && { instance_group: groups }) });

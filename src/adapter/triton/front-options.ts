@@ -22,8 +22,9 @@ export interface MeasuredFront {
 }
 
 /**
- * Returns the options to measure a candidate, including what a warm-up must know about its instances: with several stages, those of the stage that
- * takes the most requests to be busy. The statistics of the stages behind the front are read too.
+ * Returns the options to measure a candidate, including what a warm-up must know about its
+ * instances: with several stages, those of the stage that takes the most requests to be busy. The
+ * statistics of the stages behind the front are read too.
  */
 export function optionsFor(candidate: Candidate, requests: RequestSet, measured: MeasuredFront | null): FrontOnes {
   const reached = new Map(measured ? stagesOf(measured.front, measured.topology) : []);

@@ -12,9 +12,11 @@ import type { ServerIdentity } from '../../study/records/records.ts';
 export type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
 
 /**
- * Holds models for this process: no other tritune on this machine changes one until the returned function releases them. A server has no such lock,
- * so two machines do not know of each other; there a measurement notices foreign requests, or a config that it did not send. `directory`: that of
- * the run, which `lastHolderOf` gives if the run ends without releasing the models. Errors: MODEL_LOCKED.
+ * Holds models for this process: no other tritune on this machine changes one until the returned
+ * function releases them. A server has no such lock, so two machines do not know of each other;
+ * there a measurement notices foreign requests, or a config that it did not send. `directory`: that
+ * of the run, which `lastHolderOf` gives if the run ends without releasing the models. Errors:
+ * MODEL_LOCKED.
  */
 export async function holdModels(models: readonly string[], server: Server, directory?: string): Promise<Unlock> {
   const places = await placesOf(server);
@@ -45,7 +47,10 @@ export interface LastHolder {
   readonly file: string;
 }
 
-/** Returns the last holder of a model; `process` if one on this machine holds it now, this one included; null if there is none. */
+/**
+ * Returns the last holder of a model; `process` if one on this machine holds it now, this one
+ * included; null if there is none.
+ */
 export async function lastHolderOf(model: string, server: Server): Promise<LastHolder | 'process' | null> {
   const files = (await placesOf(server)).map((place) => lockFile(model, place));
   const holders = files.map((file) => ({ file, holder: holderOf(file) }));
@@ -57,8 +62,8 @@ export async function lastHolderOf(model: string, server: Server): Promise<LastH
 }
 
 /**
- * Does the work while holding the models. With the `directory` of a run, a failure leaves the models to `lastHolderOf`. Errors: MODEL_LOCKED; those
- * of the work.
+ * Does the work while holding the models. With the `directory` of a run, a failure leaves the
+ * models to `lastHolderOf`. Errors: MODEL_LOCKED; those of the work.
  */
 export async function whileHeld<T>(
   models: readonly string[],
@@ -100,7 +105,10 @@ const lockFile = (model: string, place: string): string => join(tmpdir(), `tritu
 export const nameOf = (model: string, place: string): string =>
   createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
 
-/** Returns the names of a server: it is known by the address of its requests and by that of its control calls. */
+/**
+ * Returns the names of a server: it is known by the address of its requests and by that of its
+ * control calls.
+ */
 export const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
   [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
 

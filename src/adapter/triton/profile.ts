@@ -9,18 +9,19 @@ import { measureUnder, type ProfiledWorkload, type ProfiledWorkloads, playing } 
 import { type FrontTraffic, optionsFor } from './front-options.ts';
 
 /**
- * A trial is measured at several levels, its neighbours provide evidence too, and the final measures the best again, so four windows per level are
- * enough.
+ * A trial is measured at several levels, its neighbours provide evidence too, and the final
+ * measures the best again, so four windows per level are enough.
  */
 export const studyWindows = { maxWindows: 4, maxVoidWindows: 2 } satisfies Partial<WindowRule>;
 /**
- * The search asks which candidate is much better; only the final's figures are reported. A longer look hardly evens out a bad second of the
- * machine.
+ * The search asks which candidate is much better; only the final's figures are reported. A longer
+ * look hardly evens out a bad second of the machine.
  */
 export const searchWindows = { minWindowMs: 150, maxWindows: 3, maxVoidWindows: 1 } satisfies Partial<WindowRule>;
 /**
- * With a few requests in flight, to see how the percentile varies between windows: three windows of up to 350 ms, which take at most a second. For
- * a slow model they hold few requests, and the spread is wider.
+ * With a few requests in flight, to see how the percentile varies between windows: three windows of
+ * up to 350 ms, which take at most a second. For a slow model they hold few requests, and the
+ * spread is wider.
  */
 export const restWindows = {
   minWindowMs: 150,
@@ -52,16 +53,20 @@ export interface ProfileOptions
   readonly otherFronts?: readonly FrontTraffic[];
   /** Workloads that replace even rates; absent: even rates. */
   readonly workloads?: ProfiledWorkloads<TensorWorkload> | undefined;
-  /** Window rules for measurements of these purposes, merged over `windows`. Default: none is shorter. */
+  /**
+   * Window rules for measurements of these purposes, merged over `windows`. Default: none is
+   * shorter.
+   */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
 
 type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress' | 'untilNs';
 
 /**
- * Profiles the served models over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level;
- * under each workload in turn if there are workloads. After a change, wakes all instances first, and starts counting once the server has settled
- * (`warmUp`).
+ * Profiles the served models over the transport of the options: one model or pipeline, or several
+ * at the same time, each at its part of the level; under each workload in turn if there are
+ * workloads. After a change, wakes all instances first, and starts counting once the server has
+ * settled (`warmUp`).
  */
 export function createProfile({
   requestsFor,

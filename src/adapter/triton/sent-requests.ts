@@ -10,7 +10,10 @@ import { nameOf, placesOf, type Server } from './hold-model.ts';
 
 const counts = z.strictObject({ requests: z.number(), samples: z.number() });
 
-/** What the server had counted for a model at the end of the last run that sent to it, and what of it such runs sent. */
+/**
+ * What the server had counted for a model at the end of the last run that sent to it, and what of
+ * it such runs sent.
+ */
 const note = z.strictObject({ counted: counts, sent: counts });
 
 /** null while a run sends, and after one that could not write its note. */
@@ -19,8 +22,9 @@ type Note = z.infer<typeof note> | null;
 const NONE: CountedRequests = { requests: 0, samples: 0 };
 
 /**
- * Notes that this process sends requests to these models, so that nobody takes its requests for those of clients. Returns what is to be called when
- * it has sent the last one. Without a writable place there is no note.
+ * Notes that this process sends requests to these models, so that nobody takes its requests for
+ * those of clients. Returns what is to be called when it has sent the last one. Without a writable
+ * place there is no note.
  */
 export async function noteSending(
   client: TritonClient,
@@ -50,8 +54,9 @@ export async function noteSending(
 }
 
 /**
- * Returns the requests of clients that the server has counted for a model since its last full load: all but those of this user's runs on this
- * machine. null if it is not known which are whose, or if some were answered from the response cache, which counts no samples.
+ * Returns the requests of clients that the server has counted for a model since its last full load:
+ * all but those of this user's runs on this machine. null if it is not known which are whose, or if
+ * some were answered from the response cache, which counts no samples.
  */
 export async function clientRequests(
   client: TritonClient,

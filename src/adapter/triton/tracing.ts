@@ -7,7 +7,10 @@ import type { Tracing } from '../../tuner/seams.ts';
 const withoutLimit = { trace_level: ['TIMESTAMPS'], trace_count: ['-1'], log_frequency: ['0'] } as const;
 const changed = [...Object.keys(withoutLimit), 'trace_rate'];
 
-/** Controls tracing through the settings of the whole server: its protocol offers them, but nobody can change the file's path. */
+/**
+ * Controls tracing through the settings of the whole server: its protocol offers them, but nobody
+ * can change the file's path.
+ */
 export function createTracing(server: TraceControl): Tracing {
   return {
     look: async () => {
@@ -34,7 +37,10 @@ const those = (settings: TraceSettings): TraceSettings =>
     }),
   );
 
-/** Returns the file that a server traces into. Errors: UNSUPPORTED if it was started without one, or traces in another way. */
+/**
+ * Returns the file that a server traces into. Errors: UNSUPPORTED if it was started without one, or
+ * traces in another way.
+ */
 export function traceFileOf(settings: TraceSettings): string {
   const [mode = 'triton'] = settings.trace_mode ?? [];
   if (mode !== 'triton') {

@@ -11,7 +11,9 @@ export interface CapacityAsked {
   /** Half-width of the capacity's 95 % interval that ends the search, in per cent. */
   readonly precision: number;
   readonly requestDistribution: 'constant' | 'poisson';
-  /** Seconds that everything but bursts may take; bursts come after it, and may take as long again. */
+  /**
+   * Seconds that everything but bursts may take; bursts come after it, and may take as long again.
+   */
   readonly maxDuration: number;
   readonly burst?: BurstShape;
   /** Seconds after a burst within which the server must keep the budget again. */

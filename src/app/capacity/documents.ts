@@ -32,8 +32,9 @@ export async function writeCapacity(
 }
 
 /**
- * Creates the directory before anything is measured, and checks that the documents can be written. Those of an earlier capacity may be
- * overwritten, and no others. Errors: OUTPUT_UNWRITABLE, OUTPUT_EXISTS.
+ * Creates the directory before anything is measured, and checks that the documents can be written.
+ * Those of an earlier capacity may be overwritten, and no others. Errors: OUTPUT_UNWRITABLE,
+ * OUTPUT_EXISTS.
  */
 export async function prepareCapacity({ output }: CapacityOutputs): Promise<void> {
   if (output === undefined) return;

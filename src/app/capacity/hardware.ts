@@ -5,7 +5,9 @@ import type { ServedTarget } from '../profile/services/service.ts';
 import { costTermsOf } from '../study/cost/cost-terms.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 
-/** Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`. */
+/**
+ * Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`.
+ */
 export function capacityTerms({
   prices,
   gpu,
@@ -25,7 +27,10 @@ export function capacityTerms({
   return costTermsOf({ prices, cost }) ?? null;
 }
 
-/** Returns the hardware of the measured server: the GPUs that the user states, or those that its metrics show, and the prices. */
+/**
+ * Returns the hardware of the measured server: the GPUs that the user states, or those that its
+ * metrics show, and the prices.
+ */
 export function hardwareOf(
   spec: CapacitySpec,
   { gpusOf }: Pick<ServedTarget, 'gpusOf'>,

@@ -17,9 +17,15 @@ export interface PlayingRule {
   readonly requestTimeoutSeconds: number;
   /** The window rule for this kind of server. */
   readonly windows: WindowRule;
-  /** Returns arrivals at a rate. Each measurement has a seed of its own, so that no two share their luck. */
+  /**
+   * Returns arrivals at a rate. Each measurement has a seed of its own, so that no two share their
+   * luck.
+   */
   readonly scheduleAt: (perSecond: number, seed: number) => Schedule;
-  /** The mean rate of the workload, and the seconds of its passes in one measurement; null for plain rates. */
+  /**
+   * The mean rate of the workload, and the seconds of its passes in one measurement; null for plain
+   * rates.
+   */
   readonly workload: { readonly perSecond: number; readonly passSeconds: number } | null;
   readonly distribution: 'constant' | 'poisson';
   readonly onProgress?: (progress: ProfileProgress) => void;
@@ -30,8 +36,9 @@ const SCOUTING_PRECISION = 0.1;
 const SCOUTING_WINDOWS = { minWindows: 2, maxWindows: 3 } as const;
 const SCOUTING_LATENCIES = 10;
 /**
- * A window lasts this many budgets for each latency that the window rule requires, which makes 5 budgets for tensors. An overload of 5 % for four
- * windows then builds up a backlog of one budget, so that no rate passes just because it was measured too briefly.
+ * A window lasts this many budgets for each latency that the window rule requires, which makes 5
+ * budgets for tensors. An overload of 5 % for four windows then builds up a backlog of one budget,
+ * so that no rate passes just because it was measured too briefly.
  */
 const BUDGETS_PER_LATENCY = 0.25;
 const MIN_WINDOW_MS = 750;
@@ -39,10 +46,16 @@ const MAX_WINDOW_MS = 5000;
 const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 4 } as const;
 const COUNTED_WINDOWS = { minWindows: 8, maxWindows: 8 } as const;
 const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
-/** The maximum of requests in flight during the search for a verdict, in budgets of the rate. Requests queued behind more are far over the budget. */
+/**
+ * The maximum of requests in flight during the search for a verdict, in budgets of the rate.
+ * Requests queued behind more are far over the budget.
+ */
 const IN_FLIGHT_BUDGETS = 4;
 const MIN_IN_FLIGHT = 256;
-/** The number of windows of a load that runs to its end, their minimum length in milliseconds, and the least requests of one. */
+/**
+ * The number of windows of a load that runs to its end, their minimum length in milliseconds, and
+ * the least requests of one.
+ */
 const COURSE_WINDOWS = 20;
 const MIN_COURSE_MS = 250;
 const MIN_COURSE_REQUESTS = 5;
@@ -154,7 +167,9 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
   };
 }
 
-/** Returns when the schedule's requests were due up to a moment after its start, in milliseconds. */
+/**
+ * Returns when the schedule's requests were due up to a moment after its start, in milliseconds.
+ */
 function dueMsUntil(endMs: number, schedule: Schedule): Float64Array {
   const pacer = pacerOf(schedule);
   const due: number[] = [];
@@ -181,7 +196,10 @@ function mostInFlight(perSecond: number, budgetMs: number | null): number {
   return Math.min(most, Math.max(MIN_IN_FLIGHT, wanted));
 }
 
-/** Returns windows of equal length with this total duration, fewer at a low rate; none is measured again. */
+/**
+ * Returns windows of equal length with this total duration, fewer at a low rate; none is measured
+ * again.
+ */
 function courseOf(seconds: number, perSecond: number): Partial<WindowRule> {
   const most = Math.max(1, Math.min(COURSE_WINDOWS, Math.floor((perSecond * seconds) / MIN_COURSE_REQUESTS)));
   const windowMs = Math.max(MIN_COURSE_MS, (seconds * MS_PER_S) / most);
@@ -195,7 +213,10 @@ function courseOf(seconds: number, perSecond: number): Partial<WindowRule> {
   };
 }
 
-/** Returns the arrivals of a burst and of the base rate after it. The base rate runs twice as long as needed, in case the last window ends late. */
+/**
+ * Returns the arrivals of a burst and of the base rate after it. The base rate runs twice as long
+ * as needed, in case the last window ends late.
+ */
 function burstSchedule(
   perSecond: number,
   { factor, seconds }: BurstShape,

@@ -28,8 +28,8 @@ export interface CapacityWatch {
 }
 
 /**
- * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors: USAGE for options that are wrong for every server;
- * INPUT_INVALID for wrong prices.
+ * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors:
+ * USAGE for options that are wrong for every server; INPUT_INVALID for wrong prices.
  */
 export function limitAsked(spec: CapacitySpec): CapacityLimit {
   capacityTerms(spec);
@@ -42,8 +42,8 @@ export function limitAsked(spec: CapacitySpec): CapacityLimit {
 const MIN_PASSES = 10;
 
 /**
- * Finds the capacity of an open target. Returns the results, also if the run was interrupted after the first rate. Errors: USAGE, INTERRUPTED, those
- * of the target.
+ * Finds the capacity of an open target. Returns the results, also if the run was interrupted after
+ * the first rate. Errors: USAGE, INTERRUPTED, those of the target.
  */
 export async function measureCapacity(
   spec: CapacitySpec,
@@ -89,7 +89,10 @@ export async function measureCapacity(
   });
 }
 
-/** Returns the seconds of a measurement of the workload. Errors: USAGE if not even one fits into the time. */
+/**
+ * Returns the seconds of a measurement of the workload. Errors: USAGE if not even one fits into the
+ * time.
+ */
 function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, maxDuration }: CapacitySpec): number {
   const division = passDivision(passS * NS_PER_S, Number.POSITIVE_INFINITY, passes);
   const seconds = division.passes * passS;

@@ -5,7 +5,10 @@ import type { CapacityQuestion } from '../../capacity/question.ts';
 import type { CapacityLimit } from '../../capacity/reading.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 
-/** Returns the question in the options. `hasLimits`: the classes of the workload have their own limits. Errors: USAGE. */
+/**
+ * Returns the question in the options. `hasLimits`: the classes of the workload have their own
+ * limits. Errors: USAGE.
+ */
 export function questionOf(
   options: CapacitySpec,
   {

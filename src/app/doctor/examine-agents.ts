@@ -5,7 +5,10 @@ import type { AgentsSpec } from '../../spec/traffic-spec.ts';
 import { agentAccess } from '../traffic/client-threads.ts';
 import { type Finding, failed, ok } from './finding.ts';
 
-/** Reports for each agent whether it answers, its version, its cores, and how well its clock is known. Makes it send nothing. Never throws. */
+/**
+ * Reports for each agent whether it answers, its version, its cores, and how well its clock is
+ * known. Makes it send nothing. Never throws.
+ */
 export async function* examineAgents(spec: AgentsSpec): AsyncGenerator<Finding> {
   const { agents = [] } = spec;
   if (agents.length === 0) return;

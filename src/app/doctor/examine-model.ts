@@ -19,8 +19,8 @@ import { bad, type Finding, failed, note, ok } from './finding.ts';
 const WATCHED_MS = 1000;
 
 /**
- * Reports the model's state and search space, watches for a second whether others use it, and if not, measures its latency at rest for another
- * second. Errors: those of the server.
+ * Reports the model's state and search space, watches for a second whether others use it, and if
+ * not, measures its latency at rest for another second. Errors: those of the server.
  */
 export async function* examineModel(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,

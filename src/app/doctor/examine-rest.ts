@@ -20,8 +20,9 @@ const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const RESTLESS = 1.5;
 
 /**
- * Sends a loaded model one request at a time for about a second, and reports what that means for budgets. Skips sequences, because each one begun
- * would have to end. Never throws: a model that needs more options to be sent requests is no fault of the server.
+ * Sends a loaded model one request at a time for about a second, and reports what that means for
+ * budgets. Skips sequences, because each one begun would have to end. Never throws: a model that
+ * needs more options to be sent requests is no fault of the server.
  */
 export async function* examineRest(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,

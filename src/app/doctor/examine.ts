@@ -32,9 +32,10 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
 ];
 
 /**
- * Reports what is reachable, which features there are, and what would go wrong with a run, one finding after another. Loads and changes nothing: it
- * tests model control by unloading a model that does not exist. Sends a named model that is loaded one request at a time, for about a second. Never
- * throws.
+ * Reports what is reachable, which features there are, and what would go wrong with a run, one
+ * finding after another. Loads and changes nothing: it tests model control by unloading a model
+ * that does not exist. Sends a named model that is loaded one request at a time, for about a
+ * second. Never throws.
  */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   yield await machine();

@@ -1,7 +1,10 @@
 import { errorLine } from '../../base/error-line.ts';
 import { type ErrorCode, isTrituneError } from '../../base/errors.ts';
 
-/** One result of an examination. `code`: the error that a run would end with; null if a run would not fail. */
+/**
+ * One result of an examination. `code`: the error that a run would end with; null if a run would
+ * not fail.
+ */
 export interface Finding {
   readonly state: 'ok' | 'note' | 'bad';
   readonly about: string;

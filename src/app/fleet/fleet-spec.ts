@@ -6,7 +6,10 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
 import type { ResumeTrust } from '../study/open-study.ts';
 
-/** A worker's own settings, the same for all studies: its server, and the agents that send to it, if any. */
+/**
+ * A worker's own settings, the same for all studies: its server, and the agents that send to it, if
+ * any.
+ */
 export interface OwnSpec {
   readonly server: StudySpec['server'];
   readonly agents: AgentsSpec;
@@ -14,7 +17,10 @@ export interface OwnSpec {
   readonly trustRun?: boolean | undefined;
 }
 
-/** Returns how a worker trusts the journals in its directory: it knows them by its key, which it must keep as well. */
+/**
+ * Returns how a worker trusts the journals in its directory: it knows them by its key, which it
+ * must keep as well.
+ */
 export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) => void): ResumeTrust => ({
   trustRun,
   tell,
@@ -25,7 +31,10 @@ export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) =
 /** Whether an option is given, its name, and what to do instead. */
 type Refused = readonly [isGiven: boolean, what: string, hint: string];
 
-/** Checks that a fleet can run the study: each server must be a Triton with its own worker. Errors: USAGE. */
+/**
+ * Checks that a fleet can run the study: each server must be a Triton with its own worker. Errors:
+ * USAGE.
+ */
 export function checkFleetSpec(spec: StudySpec): void {
   const { adapter, server, trace, traffic } = spec;
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
@@ -52,8 +61,8 @@ export function checkFleetSpec(spec: StudySpec): void {
 }
 
 /**
- * Returns the study's spec on a worker's own server, with the load from the worker's own agents. Models that the worker or the study protects stay
- * protected.
+ * Returns the study's spec on a worker's own server, with the load from the worker's own agents.
+ * Models that the worker or the study protects stay protected.
  */
 export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpec {
   const { restore, restoreFirst = server.restoreFirst, endpoint, engineSettings } = spec.server;

@@ -25,8 +25,9 @@ export const beginOnFleet = (client: FleetClient, order: StudyOrder, options?: P
   startStudy(client, order, options);
 
 /**
- * Follows a study to its end, and writes its journal and documents here too. When the signal aborts, `onLeave` says whether to end the study as
- * well; if so, follows it until its servers are restored. Returns how it ended. Errors: those of `followStudy`, OUTPUT_UNWRITABLE.
+ * Follows a study to its end, and writes its journal and documents here too. When the signal
+ * aborts, `onLeave` says whether to end the study as well; if so, follows it until its servers are
+ * restored. Returns how it ended. Errors: those of `followStudy`, OUTPUT_UNWRITABLE.
  */
 export async function followOnFleet(
   client: FleetClient,
@@ -82,7 +83,10 @@ function passOn(client: FleetClient, study: string, { steering, tell }: StudyWat
 
 const finishedIn = (record: StudyRecord): readonly number[] => (record.type === 'trial-finished' ? [record.trial] : []);
 
-/** Reports each heartbeat once. Skips those that come after the end of their trial, and those about the original on another server. */
+/**
+ * Reports each heartbeat once. Skips those that come after the end of their trial, and those about
+ * the original on another server.
+ */
 function heartbeatTo(watch: StudyWatch, finished: ReadonlySet<number>): (details: HeartbeatDetails) => void {
   const told = new Map<string, string>();
   return ({ work, trial, event }) => {

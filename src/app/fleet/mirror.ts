@@ -3,7 +3,10 @@ import { createJournal, resumeJournal } from '../../study/records/journal.ts';
 import { journalToWrite, prepareOutput } from '../output/directory.ts';
 import type { Mirror } from './follow.ts';
 
-/** Opens a directory for the records of a study that runs elsewhere, or continues one. Errors: OUTPUT_*, JOURNAL_INVALID. */
+/**
+ * Opens a directory for the records of a study that runs elsewhere, or continues one. Errors:
+ * OUTPUT_*, JOURNAL_INVALID.
+ */
 export async function openMirror(directory: string): Promise<Mirror> {
   await prepareOutput(directory, '', 0);
   const path = await journalToWrite(directory);

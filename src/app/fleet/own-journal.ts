@@ -1,7 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { studyFiles } from '../output/directory.ts';
 
-/** True if a study was begun in the folder. A process that was killed before it changed anything leaves an empty journal. */
+/**
+ * True if a study was begun in the folder. A process that was killed before it changed anything
+ * leaves an empty journal.
+ */
 export async function hasJournal(folder: string): Promise<boolean> {
   const found = await stat(studyFiles(folder).journal).catch(() => null);
   return found !== null && found.size > 0;

@@ -19,8 +19,9 @@ import { fleetTrust, type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 
 /**
- * Takes one server for studies. A journal on this machine, one for each study, holds the server's original state before anything changes. The server
- * can be restored from it after any crash, also by hand with `tritune restore`.
+ * Takes one server for studies. A journal on this machine, one for each study, holds the server's
+ * original state before anything changes. The server can be restored from it after any crash, also
+ * by hand with `tritune restore`.
  */
 export function serverHost(
   name: string,
@@ -83,8 +84,9 @@ interface Surroundings {
 }
 
 /**
- * Takes the server. The study uses the original config and search space of its first server, `began`; each server gets its own config back. A worker
- * that ends in the middle of a study goes on with it later.
+ * Takes the server. The study uses the original config and search space of its first server,
+ * `began`; each server gets its own config back. A worker that ends in the middle of a study goes
+ * on with it later.
  */
 async function held(
   name: string,

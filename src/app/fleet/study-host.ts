@@ -19,8 +19,9 @@ import { hasJournal } from './own-journal.ts';
 import { inUse } from './server-host.ts';
 
 /**
- * Keeps the journals of studies in a directory, each in its own folder. `server`: the worker's server, whose model shows what is tuned. A new study
- * waits while another has changed that server (`unrestored`).
+ * Keeps the journals of studies in a directory, each in its own folder. `server`: the worker's
+ * server, whose model shows what is tuned. A new study waits while another has changed that server
+ * (`unrestored`).
  */
 export function studyHost(
   directory: string,

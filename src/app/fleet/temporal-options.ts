@@ -17,7 +17,10 @@ export interface TemporalFlags {
   readonly payloadKeyFile?: string;
 }
 
-/** Reads the files and variables that the flags name. Errors: INPUT_INVALID for a missing file or variable or a wrong key; USAGE for a certificate without its key. */
+/**
+ * Reads the files and variables that the flags name. Errors: INPUT_INVALID for a missing file or
+ * variable or a wrong key; USAGE for a certificate without its key.
+ */
 export async function temporalAddress(address: string, flags: TemporalFlags): Promise<TemporalAddress> {
   const { temporalNamespace: namespace, temporalTlsCert: certFile, temporalTlsKey: keyFile } = flags;
   if ((certFile === undefined) !== (keyFile === undefined))

@@ -9,7 +9,10 @@ import type { Order } from '../../watch/serve/controls.ts';
 import type { StudyHead } from '../../watch/view/watched.ts';
 
 const LOOK_MS = 2_000;
-/** The first and the longest delay before a failed study is followed again; the delay doubles each time. */
+/**
+ * The first and the longest delay before a failed study is followed again; the delay doubles each
+ * time.
+ */
 const AGAIN_MS = { first: 2_000, most: 60_000 } as const;
 /** The number of finished studies shown in full: the latest ones. */
 const MAX_OVER = 3;
@@ -30,13 +33,19 @@ export const fleetSource = (client: FleetClient, group: string | undefined): Fle
 
 const LIST_LIMIT_MS = 30_000;
 
-/** Passes a person's request on the page to the study. Errors: INPUT_INVALID if there is no study of that name. */
+/**
+ * Passes a person's request on the page to the study. Errors: INPUT_INVALID if there is no study of
+ * that name.
+ */
 export const orderOnFleet =
   (client: FleetClient) =>
   (study: string, order: Order): Promise<void> =>
     order.kind === 'stop-now' ? stopStudy(client, study) : steerStudy(client, study, order);
 
-/** Fills the board with a fleet's studies until the signal aborts. Retries what fails, and says so on the page. */
+/**
+ * Fills the board with a fleet's studies until the signal aborts. Retries what fails, and says so
+ * on the page.
+ */
 export async function watchFleet(
   source: FleetSource,
   board: Board,

@@ -10,11 +10,17 @@ export const RUNS_DIRECTORY = 'tritune-runs';
 /** The files of a study's directory. */
 export const studyFiles = (directory: string) => ({ directory, journal: join(directory, 'journal.jsonl') });
 
-/** Returns the path of the journal, to write to it. Errors: OUTPUT_UNWRITABLE for a link in its place. */
+/**
+ * Returns the path of the journal, to write to it. Errors: OUTPUT_UNWRITABLE for a link in its
+ * place.
+ */
 export const journalToWrite = (directory: string): Promise<string> =>
   placeIn(directory, [basename(studyFiles(directory).journal)]);
 
-/** Creates the directory of a new study, and checks that it is writable. Its default is `tritune-runs/MODEL-TIMESTAMP`. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Creates the directory of a new study, and checks that it is writable. Its default is
+ * `tritune-runs/MODEL-TIMESTAMP`. Errors: OUTPUT_UNWRITABLE.
+ */
 export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {
   const directory = asked ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
   try {
@@ -33,7 +39,10 @@ export async function prepareOutput(asked: string | undefined, model: string, wa
   return directory;
 }
 
-/** Returns a model's name as one harmless path segment, on Windows too. The name comes from a server, so it may contain anything. */
+/**
+ * Returns a model's name as one harmless path segment, on Windows too. The name comes from a
+ * server, so it may contain anything.
+ */
 export function safeName(model: string): string {
   const name = model
     .slice(0, 100)
@@ -49,7 +58,10 @@ const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 const timestamp = (wallMs: number): string =>
   new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
 
-/** Removes the empty journal of a run that ended before it wrote anything, and the directory if nothing else is in it. */
+/**
+ * Removes the empty journal of a run that ended before it wrote anything, and the directory if
+ * nothing else is in it.
+ */
 export async function discardEmpty(directory: string): Promise<void> {
   const { journal } = studyFiles(directory);
   const size = await stat(journal).then(

@@ -30,13 +30,16 @@ interface Beside {
   readonly restored?: ModelRestored | null;
   /** The metrics that the goal may name; defaults to the built-in ones. */
   readonly metrics?: Metrics;
-  /** Those of the study's adapter. Without them, a study of a server other than Triton emits its settings as JSON. */
+  /**
+   * Those of the study's adapter. Without them, a study of a server other than Triton emits its
+   * settings as JSON.
+   */
   readonly documentsOf?: DocumentsOf | undefined;
 }
 
 /**
- * Writes a study's documents from its journal, finished or not. Reads no file that the journal names. Errors: JOURNAL_INVALID,
- * OUTPUT_UNWRITABLE.
+ * Writes a study's documents from its journal, finished or not. Reads no file that the journal
+ * names. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
  */
 export async function writeDocuments(directory: string, beside: Beside = {}): Promise<WrittenRun> {
   const { restored = null, metrics } = beside;
@@ -45,7 +48,9 @@ export async function writeDocuments(directory: string, beside: Beside = {}): Pr
   return writeRun(state, directory, beside.documentsOf ?? documentsFor(state.started));
 }
 
-/** Returns the documents of a run on a Triton, with the files of the variants in its search space. */
+/**
+ * Returns the documents of a run on a Triton, with the files of the variants in its search space.
+ */
 export const tritonDocuments = (model: string, space: JsonObject): DocumentsOf => {
   // A space of several models has no variants.
   const artifacts = space.variants === undefined ? [] : artifactsIn(spaceFromJson(space));
@@ -61,7 +66,10 @@ function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsO
   return (candidate) => engineDocuments(candidate, command, engine);
 }
 
-/** Does `writeDocuments` for the study in a directory, or for each of a series and the series itself. Errors: the same. */
+/**
+ * Does `writeDocuments` for the study in a directory, or for each of a series and the series
+ * itself. Errors: the same.
+ */
 export async function writeAllDocuments(directory: string): Promise<readonly WrittenRun[]> {
   const written: WrittenRun[] = [];
   for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
@@ -69,7 +77,10 @@ export async function writeAllDocuments(directory: string): Promise<readonly Wri
   return written;
 }
 
-/** Writes the charts of the study in a directory, or of each study of a series. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED. */
+/**
+ * Writes the charts of the study in a directory, or of each study of a series. Errors:
+ * JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED.
+ */
 export async function writeAllPlots(directory: string): Promise<readonly string[]> {
   const written: string[] = [];
   for (const study of await studiesIn(directory)) {
@@ -78,14 +89,20 @@ export async function writeAllPlots(directory: string): Promise<readonly string[
   return written;
 }
 
-/** Writes one trial's config.pbtxt, or its settings, next to those of the best trial. Returns the path. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Writes one trial's config.pbtxt, or its settings, next to those of the best trial. Returns the
+ * path. Errors: OUTPUT_UNWRITABLE.
+ */
 export async function exportConfig(directory: string, model: string, { candidate, number }: Trial): Promise<string> {
   const ofTriton = configDocuments(candidate, model, safeName);
   const documents = ofTriton.length > 0 ? ofTriton : settingsDocuments(candidate);
   return (await writeEmitted(directory, `trial-${number}`, documents)) ?? directory;
 }
 
-/** Returns the records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the directory of a series. */
+/**
+ * Returns the records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the
+ * directory of a series.
+ */
 export async function recordsIn(directory: string): Promise<readonly StudyRecord[]> {
   if (!(await isSeries(directory))) return readJournal(studyFiles(directory).journal);
   const studies = (await studiesIn(directory)).join(' or ');

@@ -15,7 +15,10 @@ import type { ScenarioFile } from '../../report/scenario/case.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** The files of a profile. They are written during the run, so that an early end loses no measurements. */
+/**
+ * The files of a profile. They are written during the run, so that an early end loses no
+ * measurements.
+ */
 export interface ProfileDocuments {
   onLevel(level: LoadLevel): void;
   onProgress(progress: ProfileProgress): void;

@@ -9,8 +9,9 @@ import type { OpenServer } from '../server/open-server.ts';
 export const UNKNOWN_GPU = 'unknown GPU';
 
 /**
- * Returns the names of the GPUs that the server reported during the measurement, or their UUIDs if the server is on another machine. Names come from
- * the driver's tool. null for a model that runs on no GPU.
+ * Returns the names of the GPUs that the server reported during the measurement, or their UUIDs if
+ * the server is on another machine. Names come from the driver's tool. null for a model that runs
+ * on no GPU.
  */
 export async function gpuNameOf(
   { server }: Pick<OpenServer, 'server'>,

@@ -32,7 +32,10 @@ export interface LevelTarget {
   readonly isDecoupled: boolean;
   /** Messages about what was chosen for the user, one line each. */
   readonly assumptions: readonly string[];
-  /** Does this host's fixed piece of work, as `LevelOptions.hostWorkUs`; absent if the server is elsewhere. */
+  /**
+   * Does this host's fixed piece of work, as `LevelOptions.hostWorkUs`; absent if the server is
+   * elsewhere.
+   */
   readonly hostWorkUs?: (() => number) | undefined;
   /** `change`: differences from the plan. Errors: INTERRUPTED, SERVER_UNREACHABLE. */
   measure(level: LoadLevel, listener: LevelListener, change?: MeasuringChange): Promise<LevelReport>;
@@ -142,7 +145,9 @@ function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measur
   };
 }
 
-/** Returns the report of a level. Errors: SERVER_FAILED if more requests failed than `maxErrors`. */
+/**
+ * Returns the report of a level. Errors: SERVER_FAILED if more requests failed than `maxErrors`.
+ */
 function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
   if (measurement.tooManyErrors) throw tooManyErrors(measurement);
   return reportOf(measurement, { ...plan, isDecoupled });

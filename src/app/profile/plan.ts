@@ -19,7 +19,9 @@ export interface ProfilePlan {
   /** The workload, if any. */
   readonly workload: PlayedWorkload | null;
   readonly rule: StabilityRule;
-  /** Half-width of the 95 % intervals at which a level ends, as a share; for the rule `interval`. */
+  /**
+   * Half-width of the 95 % intervals at which a level ends, as a share; for the rule `interval`.
+   */
   readonly precision: number;
   /** null for the average. */
   readonly percentile: number | null;
@@ -30,8 +32,8 @@ export interface ProfilePlan {
 }
 
 /**
- * Errors: USAGE, INPUT_INVALID. `alike`: act as the drop-in, which uses perf_analyzer's rule by default. `recorded`: when recorded requests are due;
- * used if the user asks for no load.
+ * Errors: USAGE, INPUT_INVALID. `alike`: act as the drop-in, which uses perf_analyzer's rule by
+ * default. `recorded`: when recorded requests are due; used if the user asks for no load.
  */
 export async function planProfile(
   spec: ProfileSpec,

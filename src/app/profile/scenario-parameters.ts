@@ -21,8 +21,9 @@ export interface ScenarioSetting {
 }
 
 /**
- * Returns the parameters of a scenario, named as in published tables. A config does not say with what precision a plan or a graph was built. Only
- * the accelerators' conversions and the user's labels are known.
+ * Returns the parameters of a scenario, named as in published tables. A config does not say with
+ * what precision a plan or a graph was built. Only the accelerators' conversions and the user's
+ * labels are known.
  */
 export function scenarioParameters(setting: ScenarioSetting): readonly Parameter[] {
   const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;

@@ -5,7 +5,10 @@ import type { TraceSpec } from './profile-spec.ts';
 /** perf_analyzer's defaults. */
 const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;
 
-/** Does the work while the server traces as the options say, and always restores its settings. Without such options, asks the server nothing. */
+/**
+ * Does the work while the server traces as the options say, and always restores its settings.
+ * Without such options, asks the server nothing.
+ */
 export async function traced<T>(server: TraceControl | undefined, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
   const change = changeOf(spec);
   if (change === null || server === undefined) return work();

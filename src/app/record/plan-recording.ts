@@ -32,7 +32,10 @@ export interface PlannedRecording extends PlannedStudy {
   readonly groups: number;
 }
 
-/** Errors: those of `planStudy`; UNSUPPORTED for several models, because a grid has the configs of one. */
+/**
+ * Errors: those of `planStudy`; UNSUPPORTED for several models, because a grid has the configs of
+ * one.
+ */
 export function planRecording(study: PlannedFrom, target: FoundTarget): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs } = recordingIn(study.spec);
   if (target.topology) throw ofPipeline(target.topology);

@@ -22,8 +22,8 @@ export interface WrittenRecording {
 }
 
 /**
- * Writes the grid with the results so far in its journal. Returns what it wrote, null if nothing was measured, and whether the grid has all of its
- * points. Errors: OUTPUT_UNWRITABLE.
+ * Writes the grid with the results so far in its journal. Returns what it wrote, null if nothing
+ * was measured, and whether the grid has all of its points. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRecording(
   { spec, directory }: OpenStudy,

@@ -3,8 +3,8 @@ import { LeftChangedError } from '../server/leftover.ts';
 import { restoreRun } from './restore-study.ts';
 
 /**
- * Does the work. With `restoreFirst`, restores each model that a killed run left changed and that the work refuses for, and starts again. Errors:
- * those of the work and of `restoreRun`.
+ * Does the work. With `restoreFirst`, restores each model that a killed run left changed and that
+ * the work refuses for, and starts again. Errors: those of the work and of `restoreRun`.
  */
 export async function afterRestoring<T>(
   options: RestoreFirstSpec & TlsSpec & HeaderSpec & ProtectSpec,

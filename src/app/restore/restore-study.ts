@@ -38,9 +38,10 @@ export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec, Trust 
 const FORCE_IT = 'add --force to put the config from before the run back anyway';
 
 /**
- * Restores one study's models and records that; of a damaged journal it needs only the first record. Returns a description of what it did. Errors:
- * RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, RUN_UNTRUSTED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE
- * for a protected model.
+ * Restores one study's models and records that; of a damaged journal it needs only the first
+ * record. Returns a description of what it did. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
+ * MODEL_LOCKED, RUN_UNTRUSTED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server,
+ * USAGE for a protected model.
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
   const admit = admitRun(directory, ['restore'], (run) => effectsOfRestoring(run, options), options);
@@ -87,7 +88,10 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
   }
 }
 
-/** Restores the server's trace settings too, if a run was killed while it traced. Errors: RESTORE_FAILED, SERVER_*. */
+/**
+ * Restores the server's trace settings too, if a run was killed while it traced. Errors:
+ * RESTORE_FAILED, SERVER_*.
+ */
 async function putTracingBack(state: StudyState, client: TraceControl, journal: Journal): Promise<string> {
   if (!state.tracing || !isTracing(state)) return '';
   const verified = await createTracing(client).putBack(state.tracing.started.earlier);
@@ -97,7 +101,10 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
   throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'check the trace settings of the server');
 }
 
-/** Returns the control addresses and protocol of the run, unless the options override them. Warns where they are insecure. */
+/**
+ * Returns the control addresses and protocol of the run, unless the options override them. Warns
+ * where they are insecure.
+ */
 async function controlAddresses(state: StudyState, options: RestoreRequest): Promise<Addresses> {
   const { url, isGrpc, headers, withheld } = controlTarget(state, options);
   const { started } = state;

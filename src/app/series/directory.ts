@@ -16,7 +16,10 @@ import { runKey } from '../../study/records/run-key.ts';
 import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 
-/** The contents of `series.json`: the models of a series, the directory of each study, and how the series was started. */
+/**
+ * The contents of `series.json`: the models of a series, the directory of each study, and how the
+ * series was started.
+ */
 const schema = z.object({
   schemaVersion: z.literal(2),
   // tritune never writes a path segment that could lead elsewhere.
@@ -50,7 +53,9 @@ export const isSeries = (directory: string): Promise<boolean> =>
     () => false,
   );
 
-/** Returns a safe and unique directory name for each model, also on file systems that ignore case. */
+/**
+ * Returns a safe and unique directory name for each model, also on file systems that ignore case.
+ */
 export function directoriesFor(models: readonly string[]): SeriesFile['models'] {
   const taken = new Set(TAKEN);
   return models.map((model) => {
@@ -62,7 +67,10 @@ export function directoriesFor(models: readonly string[]): SeriesFile['models'] 
   });
 }
 
-/** Locks the directory against other runs. Returns the function that releases it. Errors: OUTPUT_LOCKED, OUTPUT_UNWRITABLE. */
+/**
+ * Locks the directory against other runs. Returns the function that releases it. Errors:
+ * OUTPUT_LOCKED, OUTPUT_UNWRITABLE.
+ */
 export const lockSeries = (directory: string): (() => void) => takeLock(`${fileIn(directory)}.lock`);
 
 /** Errors: OUTPUT_EXISTS for a directory that holds a study or a series, OUTPUT_UNWRITABLE. */
@@ -118,14 +126,20 @@ export async function readSeriesFile(directory: string): Promise<SeriesFile & { 
   }
 }
 
-/** Converts `series.json` of 0.1.0, which holds the options of the command line instead of the spec. Errors: USAGE. */
+/**
+ * Converts `series.json` of 0.1.0, which holds the options of the command line instead of the spec.
+ * Errors: USAGE.
+ */
 function migrated(value: unknown): unknown {
   if (!isJsonObject(value) || value.schemaVersion !== 1 || !isJsonObject(value.options)) return value;
   const { options, ...rest } = value;
   return { ...rest, schemaVersion: 2, spec: seriesOf(options as unknown as SeriesOptions) };
 }
 
-/** Returns the directories of the begun studies of a run: its own, or those of a series. Errors: JOURNAL_INVALID. */
+/**
+ * Returns the directories of the begun studies of a run: its own, or those of a series. Errors:
+ * JOURNAL_INVALID.
+ */
 export async function studiesIn(directory: string): Promise<readonly string[]> {
   if (!(await isSeries(directory))) return [directory];
   const { models } = await readSeriesFile(directory);
@@ -143,7 +157,10 @@ export async function hasBegun(directory: string): Promise<boolean> {
   return bytes === null || !isUnbegun(bytes);
 }
 
-/** Removes the files of a series that ended before its first turn: no study has begun, and no summary says why. */
+/**
+ * Removes the files of a series that ended before its first turn: no study has begun, and no
+ * summary says why.
+ */
 export async function discardEmptySeries(directory: string): Promise<void> {
   const summary = await sizeOf(join(directory, SERIES_SUMMARY));
   if (summary !== null || (await studiesIn(directory)).length > 0) return;

@@ -69,8 +69,8 @@ export async function newSeries(spec: SeriesSpec, commandLine: readonly string[]
 }
 
 /**
- * Opens an earlier series to continue it. `change` takes a stored spec, of a study or of the series, and returns the one to use. Errors: as
- * `resumeStudy`.
+ * Opens an earlier series to continue it. `change` takes a stored spec, of a study or of the
+ * series, and returns the one to use. Errors: as `resumeStudy`.
  */
 export async function resumeSeries(
   directory: string,
@@ -101,7 +101,10 @@ interface Opening {
   readonly resuming?: { readonly change: (kept: StudySpec) => StudySpec; readonly trust: ResumeTrust };
 }
 
-/** Locks the directory and opens all studies at once, so that no other run can come between the turns. */
+/**
+ * Locks the directory and opens all studies at once, so that no other run can come between the
+ * turns.
+ */
 async function held(directory: string, wallMs: number, prepare: () => Promise<Opening>): Promise<OpenSeries> {
   const unlock = lockSeries(directory);
   const turns: Turn[] = [];

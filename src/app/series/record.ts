@@ -22,8 +22,9 @@ import { hasBegun, type SeriesFile } from './directory.ts';
 export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
 
 /**
- * Writes `summary.json` of a series from the journals of its studies. The ending of a turn comes from `endings`; else from the journal, if the study
- * has finished; else from the earlier file, because a journal does not hold every error. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ * Writes `summary.json` of a series from the journals of its studies. The ending of a turn comes
+ * from `endings`; else from the journal, if the study has finished; else from the earlier file,
+ * because a journal does not hold every error. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
  */
 export async function recordSeries(
   directory: string,
@@ -66,7 +67,9 @@ const written = z.object({
   ),
 });
 
-/** Returns the endings of finished studies by model from the file; empty without a readable file. */
+/**
+ * Returns the endings of finished studies by model from the file; empty without a readable file.
+ */
 export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
   const text = await readText(join(directory, SERIES_SUMMARY), fileLimits.results).catch(() => 'null');
   const { data } = written.safeParse(jsonOr(text, null));

@@ -3,8 +3,9 @@ import { MS_PER_S, nsToMs } from '../../base/units.ts';
 import type { Turn } from './open-series.ts';
 
 /**
- * `--time-budget` covers all runs of the whole series. When a turn begins, the time left is split evenly among the models that have not had their
- * turn. Returns the seconds for all runs of one study together; undefined for no limit.
+ * `--time-budget` covers all runs of the whole series. When a turn begins, the time left is split
+ * evenly among the models that have not had their turn. Returns the seconds for all runs of one
+ * study together; undefined for no limit.
  */
 export function timeShares(
   timeBudget: number | undefined,

@@ -41,15 +41,17 @@ export interface SeriesWatch {
 }
 
 /**
- * Tunes the models of a series, one after another on one server, and writes `summary.json` after each. An error ends the turn of its model only;
- * an aborted signal ends the current turn in order, and leaves out the later ones. Errors: those of a study that can be known before the first
- * model is changed, such as MODEL_UNKNOWN, with the name of the model; OUTPUT_UNWRITABLE.
+ * Tunes the models of a series, one after another on one server, and writes `summary.json` after
+ * each. An error ends the turn of its model only; an aborted signal ends the current turn in order,
+ * and leaves out the later ones. Errors: those of a study that can be known before the first model
+ * is changed, such as MODEL_UNKNOWN, with the name of the model; OUTPUT_UNWRITABLE.
  */
 export async function tuneSeries(series: OpenSeries, watch: SeriesWatch, signal: AbortSignal): Promise<void> {
   const [first] = series.spec.studies as [StudySpec];
   const open = series.turns.flatMap((turn) => (turn.study ? [{ ...turn, study: turn.study }] : []));
   warnIfInsecure(first.server, watch);
-  // A server of our own loads each model only for its turn, so that no other takes memory or time from it.
+  // A server of our own loads each model only for its turn, so that no other takes memory or time
+  // from it.
   const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
   const opened = await openServer(serverOf(first), { laterModels }, series.directory, signal);
   try {
@@ -76,7 +78,10 @@ const errorOf = (model: string, error: unknown): unknown =>
     ? new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error })
     : error;
 
-/** Checks everything about each model that can be known before the first is changed. Errors: as its study would have, with its name. */
+/**
+ * Checks everything about each model that can be known before the first is changed. Errors: as its
+ * study would have, with its name.
+ */
 async function checkModels(
   turns: readonly OpenTurn[],
   opened: OpenServer,

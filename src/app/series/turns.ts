@@ -2,7 +2,10 @@ import { exitCodeOf } from '../exit-codes.ts';
 import type { Ending } from './record.ts';
 
 export interface TurnTaking<T> {
-  /** Takes one turn, however it ends. `left`: the number of turns left, including this one. Never rejects. */
+  /**
+   * Takes one turn, however it ends. `left`: the number of turns left, including this one. Never
+   * rejects.
+   */
   take(turn: T, left: number): Promise<Ending>;
   /** True if the server still answers. */
   answers(): Promise<boolean>;
@@ -10,7 +13,10 @@ export interface TurnTaking<T> {
   onEnd(turn: T, ending: Ending): Promise<void>;
 }
 
-/** Takes one turn after another. After a failure the next turns still run, unless the server is gone. An interrupt ends all. */
+/**
+ * Takes one turn after another. After a failure the next turns still run, unless the server is
+ * gone. An interrupt ends all.
+ */
 export async function takeTurns<T>(
   turns: readonly T[],
   { take, answers, onEnd }: TurnTaking<T>,

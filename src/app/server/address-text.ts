@@ -1,7 +1,10 @@
 import { TrituneError } from '../../base/errors.ts';
 import { shownUrl } from '../../base/secrets.ts';
 
-/** Returns HOST:PORT. A host alone gets the default port. Drops a leading http://, https://, grpc:// or grpcs://. */
+/**
+ * Returns HOST:PORT. A host alone gets the default port. Drops a leading http://, https://, grpc://
+ * or grpcs://.
+ */
 export function serverAddress(text: string, defaultPort: number): string {
   const address = text.replace(/^(?:https?|grpcs?):\/\//, '').replace(/\/+$/, '');
   const match = /^(\[[0-9a-fA-F:]+\]|[^:/\s]+)(?::(\d{1,5}))?$/.exec(address);
@@ -15,7 +18,10 @@ export function serverAddress(text: string, defaultPort: number): string {
   return `${match[1]}:${port}`;
 }
 
-/** True if the address asks for TLS: https:// or grpcs://. False for http:// or grpc://. Undefined without a scheme. */
+/**
+ * True if the address asks for TLS: https:// or grpcs://. False for http:// or grpc://. Undefined
+ * without a scheme.
+ */
 export function tlsInAddress(text: string | undefined): boolean | undefined {
   const scheme = /^(http|grpc)(s?):\/\//.exec(text ?? '');
   return scheme ? scheme[2] === 's' : undefined;

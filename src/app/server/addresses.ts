@@ -20,7 +20,10 @@ export interface Addresses {
   readonly url: string;
   /** TLS of the traffic, and of control over HTTP; undefined for plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** A gRPC address; null for control over HTTP. `isGuess`: it is a default, so nothing may listen there. */
+  /**
+   * A gRPC address; null for control over HTTP. `isGuess`: it is a default, so nothing may listen
+   * there.
+   */
   readonly control: {
     readonly url: string;
     readonly tls?: TlsOptions | undefined;
@@ -86,8 +89,9 @@ export interface ControlConnection {
 }
 
 /**
- * Connects for control calls, over gRPC if possible: an HTTP load call blocks one of the server's HTTP workers, and inference with it. Errors:
- * SERVER_UNREACHABLE if neither address answers, or if the port speaks the other protocol.
+ * Connects for control calls, over gRPC if possible: an HTTP load call blocks one of the server's
+ * HTTP workers, and inference with it. Errors: SERVER_UNREACHABLE if neither address answers, or if
+ * the port speaks the other protocol.
  */
 export async function connectControl(addresses: Addresses): Promise<ControlConnection> {
   const client = await controlClient(addresses);
@@ -138,7 +142,10 @@ export async function speaks({ protocol, url, tls, headers }: Addresses): Promis
 
 const NAMES = { grpc: 'gRPC', http: 'HTTP' } as const;
 
-/** Returns the error of a connection, or one that names the protocol that the port speaks instead of the given one. */
+/**
+ * Returns the error of a connection, or one that names the protocol that the port speaks instead of
+ * the given one.
+ */
 async function orOtherProtocol(error: unknown, addresses: Addresses): Promise<unknown> {
   if (!isTrituneError(error, 'SERVER_UNREACHABLE')) return error;
   const { protocol, url } = addresses;

@@ -2,7 +2,10 @@ import { TrituneError } from '../../base/errors.ts';
 import { TRITON } from '../../space/model-configs.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 
-/** Checks that the study's candidates are for the adapter of this name. Errors: UNSUPPORTED for those of another one. */
+/**
+ * Checks that the study's candidates are for the adapter of this name. Errors: UNSUPPORTED for
+ * those of another one.
+ */
 export function checkAdapter({ adapter, original }: Pick<StudyStarted, 'adapter' | 'original'>, name = TRITON): void {
   if (adapter === name) return;
   throw new TrituneError(

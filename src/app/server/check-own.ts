@@ -18,9 +18,10 @@ export async function checkResumed(
 }
 
 /**
- * Call before restoring a study's models or tuning them further. `remedy`: advice for the error. `wasSent`: what is known of a model's config beside
- * the records. Errors: RESTORE_FAILED if a model has a config that
- * the study neither found nor sent: another client has changed it since, and no longer wants the original.
+ * Call before restoring a study's models or tuning them further. `remedy`: advice for the error.
+ * `wasSent`: what is known of a model's config beside the records. Errors: RESTORE_FAILED if a
+ * model has a config that the study neither found nor sent: another client has changed it since,
+ * and no longer wants the original.
  */
 export async function checkOwn(
   client: ControlClient,

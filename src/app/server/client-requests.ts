@@ -4,7 +4,10 @@ import type { OpenServer } from './open-server.ts';
 
 type Opened = Pick<OpenServer, 'client' | 'server' | 'isLaunched'>;
 
-/** Returns the requests of clients that the server has counted, for the models of which that is known. */
+/**
+ * Returns the requests of clients that the server has counted, for the models of which that is
+ * known.
+ */
 export async function countClients(
   { client, server }: Opened,
   models: readonly string[],
@@ -15,7 +18,10 @@ export async function countClients(
   return new Map(counted.flatMap(([model, found]) => (found ? [[model, found] as const] : [])));
 }
 
-/** Keeps this run's requests out of what `countClients` gives later runs. Call the returned function after the last request. */
+/**
+ * Keeps this run's requests out of what `countClients` gives later runs. Call the returned function
+ * after the last request.
+ */
 export const noteOwnRequests = async (
   { client, server, isLaunched }: Opened,
   models: readonly string[],

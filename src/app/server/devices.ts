@@ -21,8 +21,8 @@ export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metric
 }
 
 /**
- * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU figures that the page lacks. An emulated server's GPU
- * is not this machine's.
+ * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU
+ * figures that the page lacks. An emulated server's GPU is not this machine's.
  */
 export function devicesOf({ server, metricsUrl, metricsTls, headers }: Watched, model: string | null): Devices {
   const page: DeviceProbe =

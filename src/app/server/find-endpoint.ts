@@ -44,8 +44,9 @@ const ASK_MS = 10 * MS_PER_S;
 const TRY_MS = 120 * MS_PER_S;
 
 /**
- * Finds out how to ask the server, from its model list, from a call of one or two tokens, and for a Triton from the model's inputs. Errors:
- * SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED; MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
+ * Finds out how to ask the server, from its model list, from a call of one or two tokens, and for a
+ * Triton from the model's inputs. Errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED;
+ * MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
  */
 export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
   const { asked } = options;
@@ -104,7 +105,10 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
   throw new TrituneError('USAGE', 'the model is missing', `add -m MODEL; ${hint}`);
 }
 
-/** Returns the request forms that a server may accept, the most complete first. Not all servers can ignore the end token or report token counts. */
+/**
+ * Returns the request forms that a server may accept, the most complete first. Not all servers can
+ * ignore the end token or report token counts.
+ */
 function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
   const kinds: readonly OpenAiEndpoint['kind'][] =
     asked === 'openai-chat' || asked === 'openai-completions' ? [asked] : ['openai-chat', 'openai-completions'];

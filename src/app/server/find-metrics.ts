@@ -3,8 +3,8 @@ import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { Addresses } from './addresses.ts';
 
 /**
- * Returns the address of a server's metrics page: the given one, else the port after that of gRPC if it has such a page, because servers usually
- * have three ports in a row; else port 8002.
+ * Returns the address of a server's metrics page: the given one, else the port after that of gRPC
+ * if it has such a page, because servers usually have three ports in a row; else port 8002.
  */
 export async function findMetrics(
   given: string | undefined,

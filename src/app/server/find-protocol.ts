@@ -14,9 +14,11 @@ export type AnyProtocol<O extends { readonly protocol: Protocol }> = Omit<O, 'pr
 };
 
 /**
- * Returns the options with a protocol, by one rule for all commands: the given one, that of the address's scheme, HTTP for JSON tensors, else the one
- * that the port speaks. If nothing answers, and for a server that is started for the run, it is gRPC, or HTTP at port 8000. `reached`: the options as
- * the connection reads them. Errors: USAGE, INPUT_INVALID for files of headers and certificates.
+ * Returns the options with a protocol, by one rule for all commands: the given one, that of the
+ * address's scheme, HTTP for JSON tensors, else the one that the port speaks. If nothing answers,
+ * and for a server that is started for the run, it is gRPC, or HTTP at port 8000. `reached`: the
+ * options as the connection reads them. Errors: USAGE, INPUT_INVALID for files of headers and
+ * certificates.
  */
 export async function withProtocol<O extends Reached>(
   options: AnyProtocol<O>,
@@ -35,7 +37,9 @@ export async function withProtocol<O extends Reached>(
   return by(order[0] as Protocol);
 }
 
-/** Options that say the protocol of a study themselves, or that name a server other than a Triton. */
+/**
+ * Options that say the protocol of a study themselves, or that name a server other than a Triton.
+ */
 const OTHERWISE: ReadonlySet<string> = new Set([
   ...['spec', 'resume', 'temporal', 'fleet', 'adapter', 'endpoint', 'launchCommand', 'modelAnalyzerConfig'],
 ]);

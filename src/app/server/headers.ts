@@ -15,8 +15,9 @@ const MAX_HEADERS = 32;
 const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
 
 /**
- * Returns the headers in the options, from whichever source. Headers that match `reserved` are refused. Errors: USAGE, and INPUT_INVALID for a file
- * that cannot be read; neither ever shows a value.
+ * Returns the headers in the options, from whichever source. Headers that match `reserved` are
+ * refused. Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a
+ * value.
  */
 export function headersOf(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
   const headers = [
@@ -94,7 +95,10 @@ export const hasCredentials = ({ header = [], headerEnv = [], tokenEnv, tokenFil
   tokenFile !== undefined ||
   [...header, ...headerEnv].some((text) => /^authorization\s*:/i.test(text));
 
-/** Returns the headers in a form safe to store: names, and the names of variables and files, but no values. */
+/**
+ * Returns the headers in a form safe to store: names, and the names of variables and files, but no
+ * values.
+ */
 export function withoutHeaderValues<O extends HeaderSpec>(options: O): O {
   const names = headersOf(options).map(({ name }) => name);
   return names.length === 0 ? options : { ...options, header: names };
@@ -112,12 +116,15 @@ interface Unsafe extends Pick<HeaderSpec, 'header'> {
 
 const addressNames = ['url', 'controlUrl', 'metricsUrl'] as const;
 const argumentNames = ['serverArg', 'dockerArg'] as const;
-/** Options that a resumed run takes only to have their secrets again, which the journal does not hold. */
+/**
+ * Options that a resumed run takes only to have their secrets again, which the journal does not
+ * hold.
+ */
 export const secretOptionNames = [...argumentNames, 'launchCommand'] as const;
 
 /**
- * Returns the server of a spec in a form safe to store and show: without the values of headers, the logins and query values of addresses, and the
- * secrets in options of a launched server.
+ * Returns the server of a spec in a form safe to store and show: without the values of headers, the
+ * logins and query values of addresses, and the secrets in options of a launched server.
  */
 export function withoutSecretValues<O extends HeaderSpec & Unsafe>(server: O): O {
   const addresses = addressNames.flatMap((name) => {
@@ -150,8 +157,8 @@ export function commandLineWithoutValues(args: readonly string[], given: Unsafe)
 }
 
 /**
- * Returns a stored server with what `withoutSecretValues` left out, from the options that are given again. Errors: USAGE if one is missing, or
- * differs in what is stored of it.
+ * Returns a stored server with what `withoutSecretValues` left out, from the options that are given
+ * again. Errors: USAGE if one is missing, or differs in what is stored of it.
  */
 export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
   const again = [...addressNames, ...secretOptionNames].flatMap((name) => {
@@ -174,8 +181,8 @@ export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
 }
 
 /**
- * Returns a section of an earlier run's spec with headers that can be sent: the ones given now, or else those from the stored variables and files.
- * Errors: USAGE if the names of the headers differ.
+ * Returns a section of an earlier run's spec with headers that can be sent: the ones given now, or
+ * else those from the stored variables and files. Errors: USAGE if the names of the headers differ.
  */
 export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpec): O {
   const flags = flagsAgain(kept, given);
@@ -184,7 +191,10 @@ export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpe
   return { ...(Object.fromEntries(others) as O), ...flags };
 }
 
-/** Returns the headers of an earlier run that can be sent again: the ones given now, or else those from the stored variables and files. */
+/**
+ * Returns the headers of an earlier run that can be sent again: the ones given now, or else those
+ * from the stored variables and files.
+ */
 export const flagsAgain = (kept: HeaderSpec, given: HeaderSpec): HeaderSpec =>
   isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
 

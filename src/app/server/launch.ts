@@ -9,7 +9,10 @@ import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '../../spec/server-spec.ts
 import type { TransportSpec } from '../../spec/traffic-spec.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
-/** The script of this package's command line. The process may run the user's own program, which has no `emulate`. */
+/**
+ * The script of this package's command line. The process may run the user's own program, which has
+ * no `emulate`.
+ */
 const script = entryPath('cli/main');
 
 /** How to start a server for the run, and what it must support. */
@@ -21,8 +24,9 @@ export interface LaunchRequest extends Partial<LaunchSpec> {
 }
 
 /**
- * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an emulator loads all of its models. Errors: USAGE,
- * PROFILE_INVALID, LAUNCH_FAILED, and for a twin RUN_UNTRUSTED and JOURNAL_INVALID.
+ * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an
+ * emulator loads all of its models. Errors: USAGE, PROFILE_INVALID, LAUNCH_FAILED, and for a twin
+ * RUN_UNTRUSTED and JOURNAL_INVALID.
  */
 export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
@@ -77,7 +81,9 @@ const launchesOf = [
   { option: 'serverCpus', flag: '--server-cpus', launches: /./, hint: '--launch' },
 ] as const;
 
-/** Errors: USAGE for an option about another kind of launch, or about a server that is not launched. */
+/**
+ * Errors: USAGE for an option about another kind of launch, or about a server that is not launched.
+ */
 export function checkLaunch({ launch = '', ...options }: LaunchRequest): void {
   const wrong = launchesOf.find(({ option, launches }) => options[option] !== undefined && !launches.test(launch));
   if (!wrong) return;

@@ -18,7 +18,10 @@ import type { TritonClient } from '../../triton/types.ts';
 import { studyFiles } from '../output/directory.ts';
 import { originalsOf } from '../target/triton/originals.ts';
 
-/** A model that a killed run left changed. `directory`: that of the run, if it can be restored from this machine. */
+/**
+ * A model that a killed run left changed. `directory`: that of the run, if it can be restored from
+ * this machine.
+ */
 export class LeftChangedError extends TrituneError {
   override readonly name = 'LeftChangedError';
   readonly model: string;
@@ -44,9 +47,10 @@ export interface Served {
 }
 
 /**
- * Call before any config of these models, or of the parts of those that are ensembles, is taken for an original one. `directory`: that of the run that
- * calls; one that was killed in it before its first record left nothing. Errors: MODEL_LEFT_CHANGED (a LeftChangedError) for a model that a killed
- * run left changed, MODEL_LOCKED for one that a run changes now, SERVER_*.
+ * Call before any config of these models, or of the parts of those that are ensembles, is taken for
+ * an original one. `directory`: that of the run that calls; one that was killed in it before its
+ * first record left nothing. Errors: MODEL_LEFT_CHANGED (a LeftChangedError) for a model that a
+ * killed run left changed, MODEL_LOCKED for one that a run changes now, SERVER_*.
  */
 export async function checkLeftovers(served: Served, models: readonly string[], directory?: string): Promise<void> {
   for await (const error of leftoversIn(served, models, directory)) throw error;
@@ -70,7 +74,10 @@ export async function* leftoversIn(
   }
 }
 
-/** null if it cannot be read: for a model that is not loaded, and from servers of text models that have no configs. */
+/**
+ * null if it cannot be read: for a model that is not loaded, and from servers of text models that
+ * have no configs.
+ */
 async function configIfLoaded(client: TritonClient, model: string): Promise<ModelConfig | null> {
   try {
     return await client.modelConfig(model);
@@ -81,7 +88,10 @@ async function configIfLoaded(client: TritonClient, model: string): Promise<Mode
   }
 }
 
-/** This machine's lock knows of any change. The mark on the server is there on other machines, too, and for longer. */
+/**
+ * This machine's lock knows of any change. The mark on the server is there on other machines, too,
+ * and for longer.
+ */
 async function leftoverOf(
   served: Served,
   model: string,
@@ -106,7 +116,10 @@ async function leftoverOf(
   return isChanged ? new LeftChangedError(model, fromHere(model, directory)) : null;
 }
 
-/** Returns the journal of a run; without records if it was killed before its first one, and so before any change. */
+/**
+ * Returns the journal of a run; without records if it was killed before its first one, and so
+ * before any change.
+ */
 async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
   try {
     return await readForRestoring(journal);
@@ -117,7 +130,10 @@ async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
   }
 }
 
-/** True if the run changed the model and did not restore it, and nobody else has since. `current`: its config, if it is loaded. */
+/**
+ * True if the run changed the model and did not restore it, and nobody else has since. `current`:
+ * its config, if it is loaded.
+ */
 function hasChanged(found: FoundJournal, model: string, current: ModelConfig | null): boolean {
   if (found.records.length === 0) return false;
   const { started, restored } = stateToRestore(found);
@@ -132,7 +148,10 @@ function hasChanged(found: FoundJournal, model: string, current: ModelConfig | n
   return compareConfigs(original.config, current).length > 0;
 }
 
-/** True if a load may be the next that the run did: that of a trial, or of a round of the final, which no record announces. */
+/**
+ * True if a load may be the next that the run did: that of a trial, or of a round of the final,
+ * which no record announces.
+ */
 function mayBeLoading(records: readonly StudyRecord[]): boolean {
   const last = records.at(-1)?.type;
   if (last === 'trial-started') return true;

@@ -3,7 +3,10 @@ import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { ListeningTls } from '../../loadgen/listening/server.ts';
 import { readTls } from './read-tls.ts';
 
-/** How a program of ours listens: with certificate files, on the loopback interface, or in plaintext on request. */
+/**
+ * How a program of ours listens: with certificate files, on the loopback interface, or in plaintext
+ * on request.
+ */
 export interface ListenSpec {
   /** HOST:PORT; port 0 takes a free port. */
   readonly listen: string;
@@ -15,8 +18,8 @@ export interface ListenSpec {
 }
 
 /**
- * Reads the files. Returns undefined for plaintext, which requires the loopback interface or an explicit option. `what`: the listening program, such
- * as `an agent`. Errors: USAGE, INPUT_INVALID.
+ * Reads the files. Returns undefined for plaintext, which requires the loopback interface or an
+ * explicit option. `what`: the listening program, such as `an agent`. Errors: USAGE, INPUT_INVALID.
  */
 export async function listeningTls(spec: ListenSpec, what: string): Promise<ListeningTls | undefined> {
   const { tlsCert, tlsKey, tlsCa, plaintext, listen } = spec;

@@ -29,7 +29,10 @@ export interface OpenServer {
   readonly metricsUrl: string;
   /** Whether the server was started for the run: nobody else sends to it. */
   readonly isLaunched: boolean;
-  /** Returns the error of a server that was started for the run and has ended by itself; null for any other. */
+  /**
+   * Returns the error of a server that was started for the run and has ended by itself; null for
+   * any other.
+   */
   failure(): TrituneError | null;
   /** For metrics behind https:// */
   readonly metricsTls: TlsOptions;
@@ -37,8 +40,9 @@ export interface OpenServer {
 }
 
 /**
- * Starts the server if the options say so, with models loaded at once or later, and connects to it. `logDirectory`: where a started server logs;
- * null for a folder that is removed with the server. Errors: LAUNCH_FAILED, SERVER_*, USAGE.
+ * Starts the server if the options say so, with models loaded at once or later, and connects to it.
+ * `logDirectory`: where a started server logs; null for a folder that is removed with the server.
+ * Errors: LAUNCH_FAILED, SERVER_*, USAGE.
  */
 export async function openServer(
   options: AddressSpec & LaunchRequest,
@@ -118,8 +122,8 @@ function protocolOf(endpoint: string | undefined): Partial<Pick<AddressSpec, 'pr
 const NO_MODEL = 'tritune-asks-whether-models-can-be-controlled';
 
 /**
- * Errors: CONTROL_DISABLED if the server refuses load calls. In explicit mode, unloading a model that does not exist succeeds; in other modes the
- * server refuses it (checked on Triton 2.51).
+ * Errors: CONTROL_DISABLED if the server refuses load calls. In explicit mode, unloading a model
+ * that does not exist succeeds; in other modes the server refuses it (checked on Triton 2.51).
  */
 export async function checkControllable(client: TritonClient): Promise<void> {
   await client.unload(NO_MODEL);
@@ -138,7 +142,10 @@ export interface OriginalModel {
   readonly loadMs: number | null;
 }
 
-/** Reads the model's config, after loading the model if needed. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
+/**
+ * Reads the model's config, after loading the model if needed. Errors: MODEL_UNKNOWN with the known
+ * names, MODEL_UNREADY, LOAD_REFUSED.
+ */
 export async function readOriginal(client: TritonClient, model: string): Promise<OriginalModel> {
   const index = await client.index();
   const entries = index.filter((entry) => entry.name === model);

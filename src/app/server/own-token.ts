@@ -8,7 +8,10 @@ const MIN_CHARACTERS = 16;
 
 type TokenSpec = Pick<HeaderSpec, 'tokenFile' | 'tokenEnv'>;
 
-/** Reads the token that a controller shows to its agents. Errors: USAGE, INPUT_INVALID; neither ever shows it. */
+/**
+ * Reads the token that a controller shows to its agents. Errors: USAGE, INPUT_INVALID; neither ever
+ * shows it.
+ */
 export function agentToken(spec: TokenSpec): string {
   const what = 'the token of the agents';
   const token = tokenIn(spec, what, ON_BOTH);
@@ -16,7 +19,10 @@ export function agentToken(spec: TokenSpec): string {
   return token;
 }
 
-/** Reads the token that a person needs to steer studies on the page; null if none is named. Errors: USAGE, INPUT_INVALID; neither ever shows it. */
+/**
+ * Reads the token that a person needs to steer studies on the page; null if none is named. Errors:
+ * USAGE, INPUT_INVALID; neither ever shows it.
+ */
 export const pageToken = (spec: TokenSpec): string | null =>
   spec.tokenFile === undefined && spec.tokenEnv === undefined ? null : tokenIn(spec, 'the token of the page', ALONE);
 

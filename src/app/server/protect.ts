@@ -12,9 +12,9 @@ export function checkNames(models: readonly string[], { protect = [] }: ProtectS
 }
 
 /**
- * Checks that a model can be changed without changing a protected one. Triton loads the parts of an ensemble with it, and loads and unloads an
- * ensemble with its parts. Errors: USAGE if it cannot, or if that cannot be known in advance; MODEL_UNKNOWN for a protected model that does not
- * exist.
+ * Checks that a model can be changed without changing a protected one. Triton loads the parts of an
+ * ensemble with it, and loads and unloads an ensemble with its parts. Errors: USAGE if it cannot,
+ * or if that cannot be known in advance; MODEL_UNKNOWN for a protected model that does not exist.
  */
 export async function checkProtected(client: TritonClient, model: string, spec: ProtectSpec): Promise<void> {
   checkNames([model], spec);
@@ -33,7 +33,10 @@ export async function checkProtected(client: TritonClient, model: string, spec: 
   throw refused(`'${unloaded}' is protected and not loaded, and '${model}' may need it`);
 }
 
-/** Checks the parts of a model that `checkProtected` has allowed, once its config can be read. Errors: USAGE. */
+/**
+ * Checks the parts of a model that `checkProtected` has allowed, once its config can be read.
+ * Errors: USAGE.
+ */
 export async function checkParts(
   client: TritonClient,
   model: string,

@@ -45,8 +45,8 @@ const alphabets: readonly (readonly [RegExp, number])[] = [
 ];
 
 /**
- * Estimates the bits that a guesser lacks, at most: characters count by the alphabet; repetitions of what came before, runs such as `aaaa`, `1234`
- * or `dcba`, and common words count little.
+ * Estimates the bits that a guesser lacks, at most: characters count by the alphabet; repetitions
+ * of what came before, runs such as `aaaa`, `1234` or `dcba`, and common words count little.
  */
 export function tokenBits(token: string): number {
   const size = alphabets.reduce((sum, [pattern, letters]) => sum + (pattern.test(token) ? letters : 0), 0);

@@ -4,20 +4,29 @@ import { defaultWindowRule } from '../../profiler/level-options.ts';
 import type { SamplerKind } from '../../study/search/samplers/registry.ts';
 import type { SearchLength } from '../../study/search/samplers/search-length.ts';
 
-/** Seconds for warm-up, waking the instances and draining requests, and the number of windows per measurement in the search and in the final. */
+/**
+ * Seconds for warm-up, waking the instances and draining requests, and the number of windows per
+ * measurement in the search and in the final.
+ */
 const MEASUREMENT = { besideSeconds: 0.55, searchWindows: 2.8, finalWindows: 3.5 };
 /** A window holds about this many latencies in a row, if that is longer than its minimum length. */
 const LATENCIES_PER_WINDOW = 20;
 /**
- * Default seconds of a full load: for small models on a real Triton, including refused loads and waits for old instances, and for the emulator's
- * profiles.
+ * Default seconds of a full load: for small models on a real Triton, including refused loads and
+ * waits for old instances, and for the emulator's profiles.
  */
 const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
-/** Extra seconds of a candidate's load, because most candidates have more instances than the original. */
+/**
+ * Extra seconds of a candidate's load, because most candidates have more instances than the
+ * original.
+ */
 const MORE_INSTANCES_SECONDS = 0.25;
 /** Seconds of a load on a real server that takes configs as they are. */
 const FAST_LOAD_SECONDS = 0.1 + MORE_INSTANCES_SECONDS;
-/** Seconds to look at the server and write the results, and to start and stop a launched server. An emulated one takes next to nothing. */
+/**
+ * Seconds to look at the server and write the results, and to start and stop a launched server. An
+ * emulated one takes next to nothing.
+ */
 const AROUND_SECONDS = { remote: 1.5, launched: 5 };
 
 /** What was seen of the model before a study. */
@@ -56,13 +65,17 @@ export interface Prospect extends Seen {
   readonly isEmulated: boolean;
   /** True if the server is started for the run. */
   readonly isLaunched?: boolean;
-  /** Seconds of a level with the study's workloads, which are measured over whole passes; absent for even traffic. */
+  /**
+   * Seconds of a level with the study's workloads, which are measured over whole passes; absent for
+   * even traffic.
+   */
   readonly passesSeconds?: number;
 }
 
 /**
- * Returns the expected duration of a study. The results determine how often a sampler retries, and how many levels it measures: most studies of the
- * default sampler are within 30 % (docs/search.md). A time budget is a hard limit.
+ * Returns the expected duration of a study. The results determine how often a sampler retries, and
+ * how many levels it measures: most studies of the default sampler are within 30 %
+ * (docs/search.md). A time budget is a hard limit.
  */
 export function expectedDuration(prospect: Prospect): Expected {
   const { sampler, finalRounds, timeBudgetMs, isEmulated, isLaunched = false, passesSeconds } = prospect;
@@ -114,7 +127,10 @@ function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {
   return isEmulated ? loadSeconds : loadSeconds + MORE_INSTANCES_SECONDS;
 }
 
-/** Returns the mean latency at the measured levels: the lower of its two limits, blended if they are close. */
+/**
+ * Returns the mean latency at the measured levels: the lower of its two limits, blended if they are
+ * close.
+ */
 function latencyMsOf({ budgetShare, requestTimes }: SearchLength, { budgetMs, requestMs }: Prospect): number {
   const byBudget = budgetMs === null ? Number.POSITIVE_INFINITY : budgetShare * budgetMs;
   const byRequest = requestMs === null ? Number.POSITIVE_INFINITY : requestTimes * requestMs;

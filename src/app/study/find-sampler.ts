@@ -13,14 +13,16 @@ import {
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
 /**
- * The queueing sampler has a performance model of Triton and of language model engines; other servers get a sampler that needs no model.
+ * The queueing sampler has a performance model of Triton and of language model engines; other
+ * servers get a sampler that needs no model.
  */
 const usualSampler = (spec: StudySpec, hasAdapter: boolean): string =>
   hasAdapter || requestKindOf(spec) === 'http' ? 'tpe' : 'queueing';
 
 /**
- * Returns the sampler of a study; `hasAdapter`: through an adapter that is not tritune's own. The spec gives a built-in name, or the path of a
- * module that exports the sampler as `sampler` or by default. Errors: USAGE for a name that is neither, INPUT_INVALID for a module that cannot be
+ * Returns the sampler of a study; `hasAdapter`: through an adapter that is not tritune's own. The
+ * spec gives a built-in name, or the path of a module that exports the sampler as `sampler` or by
+ * default. Errors: USAGE for a name that is neither, INPUT_INVALID for a module that cannot be
  * loaded or exports no sampler.
  */
 export async function findSampler(spec: StudySpec, hasAdapter = spec.adapter !== undefined): Promise<SamplerKind> {
@@ -29,7 +31,9 @@ export async function findSampler(spec: StudySpec, hasAdapter = spec.adapter !==
   return isSamplerName(name) ? samplerKind(name) : kindOf(await loadExport(name, { name: 'sampler', hint, isValid }));
 }
 
-/** Errors: USAGE for a text that is neither the name of a built-in sampler nor the path of a module. */
+/**
+ * Errors: USAGE for a text that is neither the name of a built-in sampler nor the path of a module.
+ */
 export function checkSamplerName(name: string): void {
   if (isSamplerName(name) || isModulePath(name)) return;
   throw new TrituneError(

@@ -10,8 +10,8 @@ import type { Goal, LevelRange } from '../../study/types.ts';
 import { costTermsOf } from './cost/cost-terms.ts';
 
 /**
- * Returns the goal of a study. `metrics` defines the names in it. Errors: USAGE for an unknown metric, or for a text that is no constraint or
- * objective.
+ * Returns the goal of a study. `metrics` defines the names in it. Errors: USAGE for an unknown
+ * metric, or for a text that is no constraint or objective.
  */
 export function goalOf(
   spec: Pick<StudySpec, 'goal' | 'together' | 'prices' | 'cost'> & AboutTokens,
@@ -50,7 +50,10 @@ type AboutTokens = Pick<StudySpec, 'server' | 'prompts' | 'http'>;
 /** The user's name for cost; the metric depends on what is served. */
 const COST = 'cost';
 
-/** Returns the objective `cost`, with its weight, as the metric that applies here. Returns other objectives unchanged. */
+/**
+ * Returns the objective `cost`, with its weight, as the metric that applies here. Returns other
+ * objectives unchanged.
+ */
 function costObjective(text: string, spec: AboutTokens, cost: Goal['cost']): string {
   const [name = '', ...weight] = text.split(':');
   if (name.trim() !== COST) return text;
@@ -60,8 +63,8 @@ function costObjective(text: string, spec: AboutTokens, cost: Goal['cost']): str
 }
 
 /**
- * Returns throughput. For models that share a server, returns each model's throughput weighted by its share, so that requests of one model do not
- * simply offset those of another.
+ * Returns throughput. For models that share a server, returns each model's throughput weighted by
+ * its share, so that requests of one model do not simply offset those of another.
  */
 function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']> = {}): readonly string[] {
   if (!models) return ['throughput'];
@@ -75,14 +78,21 @@ function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']
 
 /** Every model is measured up to this many requests in flight, … */
 const MIN_HIGH = 256;
-/** … and up to this many at most, unless the user asks for more: one load generator can send these without being the limit itself. */
+/**
+ * … and up to this many at most, unless the user asks for more: one load generator can send these
+ * without being the limit itself.
+ */
 const MAX_HIGH = 4096;
-/** Requests per place in a batch that keep all instances busy: one batch executes while the next one waits. */
+/**
+ * Requests per place in a batch that keep all instances busy: one batch executes while the next one
+ * waits.
+ */
 const PER_PLACE = 2;
 
 /**
- * Returns the load levels to search. `places`: the most samples that a candidate executes at once; without it the range ends at 256 requests in
- * flight. A search stops where the budget or the throughput stops it. Errors: USAGE if the spec asks for two kinds of level.
+ * Returns the load levels to search. `places`: the most samples that a candidate executes at once;
+ * without it the range ends at 256 requests in flight. A search stops where the budget or the
+ * throughput stops it. Errors: USAGE if the spec asks for two kinds of level.
  */
 export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec, places = 1): LevelRange {
   if (batch) checkBatchRange(traffic, requestRate !== undefined);
@@ -93,7 +103,10 @@ export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic 
   throw new TrituneError('USAGE', '--concurrency and --request-rate cannot be used together', 'leave one of them out');
 }
 
-/** Returns the load levels of a study; a resumed one keeps those of its journal. Errors: as `levelsOf`. */
+/**
+ * Returns the load levels of a study; a resumed one keeps those of its journal. Errors: as
+ * `levelsOf`.
+ */
 export const levelsOfStudy = (
   { spec, started }: { readonly spec: StudySpec; readonly started: StudyStarted | null },
   places: number,

@@ -6,8 +6,9 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 export const isModulePath = (text: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(text);
 
 /**
- * Returns the export of a module by name, or its default export. `what` names it in errors, and `hint` explains how to write it. Errors:
- * INPUT_INVALID for a module that cannot be loaded, or has no such export.
+ * Returns the export of a module by name, or its default export. `what` names it in errors, and
+ * `hint` explains how to write it. Errors: INPUT_INVALID for a module that cannot be loaded, or has
+ * no such export.
  */
 export async function loadExport<T>(
   path: string,

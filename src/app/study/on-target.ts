@@ -2,7 +2,10 @@ import type { ModelRestored } from '../../study/records/records.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import type { Left, OpenStudy, Target, TargetSetting } from './study.ts';
 
-/** How a run leaves its models. Learned from the events for observers, because writing the journal may have failed. */
+/**
+ * How a run leaves its models. Learned from the events for observers, because writing the journal
+ * may have failed.
+ */
 export class Ending {
   #restored: ModelRestored | null = null;
 
@@ -18,8 +21,9 @@ export class Ending {
 }
 
 /**
- * Opens the target of a study, does the work, and closes the target as the work leaves it. The work notes its events in the ending. Errors: those of
- * opening, of the work, and RESTORE_FAILED; that of a server that was started for the study and ended by itself instead of what it caused.
+ * Opens the target of a study, does the work, and closes the target as the work leaves it. The work
+ * notes its events in the ending. Errors: those of opening, of the work, and RESTORE_FAILED; that
+ * of a server that was started for the study and ended by itself instead of what it caused.
  */
 export async function onTarget<T>(
   study: OpenStudy,

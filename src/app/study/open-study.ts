@@ -40,7 +40,10 @@ export interface Given {
 /** The words of the usual command that resumes a run. */
 export const RESUME: readonly string[] = ['tune', '--resume'];
 
-/** How a person trusts a run that is resumed, with the options and the words of the command that resumes it. */
+/**
+ * How a person trusts a run that is resumed, with the options and the words of the command that
+ * resumes it.
+ */
 export interface ResumeTrust extends Trust {
   readonly typed?: TypedOptions;
   readonly command?: readonly string[];
@@ -73,8 +76,9 @@ export async function openStudy(asked: StudySpec, given: Given, wallMs: number):
 }
 
 /**
- * Opens the study in a directory to continue it. `change` takes the spec in the journal and returns the one to use. Errors: OUTPUT_LOCKED,
- * JOURNAL_INVALID, RUN_UNTRUSTED, UNSUPPORTED for a study of another kind of server, those of `change`.
+ * Opens the study in a directory to continue it. `change` takes the spec in the journal and returns
+ * the one to use. Errors: OUTPUT_LOCKED, JOURNAL_INVALID, RUN_UNTRUSTED, UNSUPPORTED for a study of
+ * another kind of server, those of `change`.
  */
 export async function resumeStudy(
   directory: string,
@@ -121,7 +125,10 @@ async function partsOf(
 const metricsWith = ({ metrics = [] }: Given): Metrics =>
   metrics.length === 0 ? builtInMetrics : builtInMetrics.with(...metrics);
 
-/** Checks a spec for faults that do not depend on the server. Errors: USAGE, INPUT_INVALID for a file of headers. */
+/**
+ * Checks a spec for faults that do not depend on the server. Errors: USAGE, INPUT_INVALID for a
+ * file of headers.
+ */
 export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   goalOf(spec, metrics);
   levelsOf(spec);

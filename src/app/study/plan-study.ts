@@ -16,7 +16,9 @@ import { readCandidates } from './read-candidates.ts';
 import type { FoundTarget, OpenStudy } from './study.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
-/** The maximum number of trials for a sampler that never stops by itself, unless the user sets one. */
+/**
+ * The maximum number of trials for a sampler that never stops by itself, unless the user sets one.
+ */
 const DEFAULT_RANDOM_TRIALS = 30;
 
 /** A study's plan, made before it does anything. */
@@ -26,7 +28,9 @@ export interface PlannedStudy {
   readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
   /** Returns the expected duration, from what was seen of the model. */
   readonly expected: (seen: Seen) => Expected;
-  /** Returns the usual duration of such runs, for the plan. Absent for samplers that do not use it. */
+  /**
+   * Returns the usual duration of such runs, for the plan. Absent for samplers that do not use it.
+   */
   readonly usual?: (seen: Seen) => UsualTime;
 }
 
@@ -35,7 +39,10 @@ export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'star
   readonly metrics?: Metrics;
 };
 
-/** Returns the plan of a study of a target. A resumed study keeps the config, goal and space of its journal. Errors: USAGE, INPUT_INVALID. */
+/**
+ * Returns the plan of a study of a target. A resumed study keeps the config, goal and space of its
+ * journal. Errors: USAGE, INPUT_INVALID.
+ */
 export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy {
   const { spec, sampler: kind, earlier, started, workloads } = study;
   const { sampler: asked, limits: given } = spec;

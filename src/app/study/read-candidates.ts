@@ -9,8 +9,9 @@ import { describeAssignment } from '../../study/summary/describe.ts';
 const list = z.array(z.record(z.string(), z.json())).min(1);
 
 /**
- * Returns the assignments in a YAML or JSON file: a list of objects from parameter to value, as in `summary.json`. Errors: USAGE without a file;
- * INPUT_INVALID for a file without such a list, or an assignment that the space does not allow.
+ * Returns the assignments in a YAML or JSON file: a list of objects from parameter to value, as in
+ * `summary.json`. Errors: USAGE without a file; INPUT_INVALID for a file without such a list, or an
+ * assignment that the space does not allow.
  */
 export function readCandidates(file: string | undefined, space: SpaceView): readonly Assignment[] {
   if (file === undefined) {

@@ -11,13 +11,19 @@ export type AskedSpec = StudySpec | SeriesSpec;
 
 export const isSeriesSpec = (spec: AskedSpec): spec is SeriesSpec => 'studies' in spec;
 
-/** Returns the study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable file, USAGE with the path of a fault. */
+/**
+ * Returns the study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable
+ * file, USAGE with the path of a fault.
+ */
 export function readSpec(file: string): AskedSpec {
   const value = contentOf(file);
   return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
 }
 
-/** Returns the text of a file for `readSpec`: YAML, with all defaults written out, and without secrets. */
+/**
+ * Returns the text of a file for `readSpec`: YAML, with all defaults written out, and without
+ * secrets.
+ */
 export function printSpec(spec: AskedSpec): string {
   const shown = (study: StudySpec) => specToJson({ ...study, server: withoutSecretValues(study.server) });
   const value = isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(shown) } : shown(spec);

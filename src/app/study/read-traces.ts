@@ -4,8 +4,8 @@ import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary
 import { readTraces } from '../../triton/control/trace-file.ts';
 
 /**
- * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors: INPUT_INVALID, also for files without a trace;
- * UNSUPPORTED.
+ * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors:
+ * INPUT_INVALID, also for files without a trace; UNSUPPORTED.
  */
 export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
   const read = await readTraces(files.map((name) => ({ name, chunks: piecesOf(name, fileLimits.log) })));

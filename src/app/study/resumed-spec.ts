@@ -38,8 +38,9 @@ const resumable: readonly string[] = [
 ];
 
 /**
- * Returns the spec of a resumed study: the one in its journal, with new values for the named options, and with headers that can be sent again.
- * Errors: USAGE for an option that a resumed study cannot change, and for other headers than before.
+ * Returns the spec of a resumed study: the one in its journal, with new values for the named
+ * options, and with headers that can be sent again. Errors: USAGE for an option that a resumed
+ * study cannot change, and for other headers than before.
  */
 export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, named: Iterable<string>): StudySpec {
   const names = [...named];
@@ -54,7 +55,10 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
   );
 }
 
-/** The headers in a journal are for the server that it names. Errors: USAGE if they would go to another one. */
+/**
+ * The headers in a journal are for the server that it names. Errors: USAGE if they would go to
+ * another one.
+ */
 function checkSameServer({ server: kept }: StudySpec, given: Partial<TuneOptions>): void {
   const headers = flagsAgain(kept, {});
   if (isSilent(headers) || !isSilent(given)) return;

@@ -37,8 +37,9 @@ export interface TargetKind {
   /** Recorded in journals; a study continues with the kind of the same name. */
   readonly name: string;
   /**
-   * Opens the server of a study, which no other run of tritune on this machine changes until it is closed. Errors: MODEL_LOCKED, SERVER_*, USAGE,
-   * INPUT_INVALID, SPACE_INVALID, UNSUPPORTED; on an error, everything is as it was.
+   * Opens the server of a study, which no other run of tritune on this machine changes until it is
+   * closed. Errors: MODEL_LOCKED, SERVER_*, USAGE, INPUT_INVALID, SPACE_INVALID, UNSUPPORTED; on an
+   * error, everything is as it was.
    */
   open(study: StudyOfTarget, setting: TargetSetting): Promise<Target>;
 }
@@ -51,7 +52,9 @@ export interface TargetSetting {
   readonly signal: AbortSignal;
   /** Called with messages for people. */
   readonly tell: (line: string) => void;
-  /** The first record of a study that began on another server; this one must serve the same model. */
+  /**
+   * The first record of a study that began on another server; this one must serve the same model.
+   */
   readonly began?: StudyStarted | null;
   /** The rule for the windows of each measurement, if not the usual one. */
   readonly windows?: Partial<WindowRule>;
@@ -78,11 +81,17 @@ export interface Target extends FoundTarget {
   readonly tracing?: Tracing | undefined;
   /** Returns what is seen of the original before the study. May send a few requests. */
   look(): Promise<Seen>;
-  /** Returns the error of a server that was started for the study and has ended by itself; null for any other. */
+  /**
+   * Returns the error of a server that was started for the study and has ended by itself; null for
+   * any other.
+   */
   failure(): TrituneError | null;
   /** Closes what is open, and releases the server. Errors: RESTORE_FAILED. */
   close(left: Left): Promise<void>;
 }
 
-/** How a driver leaves a target: `restored` by its adapter, `untouched`, or `changed`, which the next run is to find. */
+/**
+ * How a driver leaves a target: `restored` by its adapter, `untouched`, or `changed`, which the
+ * next run is to find.
+ */
 export type Left = 'restored' | 'untouched' | 'changed';

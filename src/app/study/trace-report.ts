@@ -7,7 +7,10 @@ import { readTraceFiles } from './read-traces.ts';
 /** Ways to launch a server that writes its traces next to its log. */
 const onOurDisk: readonly string[] = ['local', 'docker'];
 
-/** Returns the report after a run with `--trace`: the summary if the server's disk is ours, else the place of the file. Empty without a trace. */
+/**
+ * Returns the report after a run with `--trace`: the summary if the server's disk is ours, else the
+ * place of the file. Empty without a trace.
+ */
 export async function traceReport({ tracing, started }: StudyState): Promise<readonly string[]> {
   if (!tracing?.ended) return [];
   const { file, trial } = tracing.started;

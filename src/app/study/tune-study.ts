@@ -12,8 +12,8 @@ import { traceReport } from './trace-report.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
 
 /**
- * Tunes the target of a study, and writes the documents, also after an early end. Returns how it ended. Errors: those of `onTarget`, what ended the
- * study, OUTPUT_UNWRITABLE.
+ * Tunes the target of a study, and writes the documents, also after an early end. Returns how it
+ * ended. Errors: those of `onTarget`, what ended the study, OUTPUT_UNWRITABLE.
  */
 export const tuneStudy = (study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> =>
   onTarget(study, { signal, tell: watch.tell }, (target, ending) => tuneTarget(study, target, ending, signal, watch));

@@ -18,8 +18,8 @@ export interface Twin {
 }
 
 /**
- * Returns the twin of the server that the run in a directory measured. `trust`: absent if the run is only read. Errors: JOURNAL_INVALID, UNSUPPORTED,
- * RUN_UNTRUSTED.
+ * Returns the twin of the server that the run in a directory measured. `trust`: absent if the run
+ * is only read. Errors: JOURNAL_INVALID, UNSUPPORTED, RUN_UNTRUSTED.
  */
 export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin> {
   const found = await findJournal(studyFiles(directory).journal);
@@ -30,8 +30,8 @@ export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin>
 }
 
 /**
- * Call before a server of a study emulates the run in a directory: what it measures would be as somebody else's journal says. Errors:
- * JOURNAL_INVALID, RUN_UNTRUSTED.
+ * Call before a server of a study emulates the run in a directory: what it measures would be as
+ * somebody else's journal says. Errors: JOURNAL_INVALID, RUN_UNTRUSTED.
  */
 export async function checkOwnTwin(directory: string): Promise<void> {
   const { origin } = await findJournal(studyFiles(directory).journal);

@@ -11,7 +11,10 @@ import type { FoundTarget, StudyOfTarget, Target, TargetKind } from '../study/st
 import { requestsOfKind } from './requests/request-kinds.ts';
 import { requestProfile } from './requests/request-profile.ts';
 
-/** A server that an adapter opens: one that a command starts for each candidate, or one with a user's own settings. */
+/**
+ * A server that an adapter opens: one that a command starts for each candidate, or one with a
+ * user's own settings.
+ */
 export const byAdapter = (definition: AdapterDefinition): TargetKind => ({
   name: definition.name,
   open: (study) => openByAdapter(definition, study),

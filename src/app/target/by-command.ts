@@ -12,7 +12,10 @@ import { byAdapter } from './by-adapter.ts';
 import { requestsOfKind } from './requests/request-kinds.ts';
 import { type RequestServer, requestProfile } from './requests/request-profile.ts';
 
-/** A server that is started by a command for each candidate. Errors: USAGE for a command without a search space, SPACE_INVALID. */
+/**
+ * A server that is started by a command for each candidate. Errors: USAGE for a command without a
+ * search space, SPACE_INVALID.
+ */
 export function byCommand(
   command: string,
   { spec, started, workloads }: Pick<OpenStudy, 'spec' | 'started' | 'workloads'>,

@@ -10,8 +10,9 @@ import { byCommand } from './by-command.ts';
 import { triton } from './triton/kind.ts';
 
 /**
- * Returns the target of a study: a server that `adapter` opens, if there is one, or that a command starts for each candidate; else a Triton. Errors:
- * USAGE for a server without a way to change settings, SPACE_INVALID.
+ * Returns the target of a study: a server that `adapter` opens, if there is one, or that a command
+ * starts for each candidate; else a Triton. Errors: USAGE for a server without a way to change
+ * settings, SPACE_INVALID.
  */
 export function targetOf(
   study: Pick<OpenStudy, 'spec' | 'started' | 'workloads'>,

@@ -18,8 +18,9 @@ import { readTls } from '../server/read-tls.ts';
 const USUAL_CLOCK_LIMIT_MS = 25;
 
 /**
- * Returns the threads that send, on agents if any are named. This thread never sends during a measurement: its other work would make replies look
- * late. Errors: AGENT_FAILED; USAGE, INPUT_INVALID for the token and certificates of agents.
+ * Returns the threads that send, on agents if any are named. This thread never sends during a
+ * measurement: its other work would make replies look late. Errors: AGENT_FAILED; USAGE,
+ * INPUT_INVALID for the token and certificates of agents.
  */
 export async function clientThreadsOf(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
   const { clientThreads: threadsEach = 1 } = client;
@@ -30,7 +31,10 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/** Does the same for inference requests over a transport with these options. An observer gets each request. */
+/**
+ * Does the same for inference requests over a transport with these options. An observer gets each
+ * request.
+ */
 export function inferThreadsOf(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',

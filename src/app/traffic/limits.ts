@@ -3,7 +3,10 @@ import type { RequestLimits } from '../../queueing/continuous/request-limits.ts'
 
 const names = { ttftNs: 'ttft', itlNs: 'itl', tpotNs: 'tpot' } as const;
 
-/** Errors: USAGE for limits on tokens, because a model with tensor inputs has none. `whose`: the subject in the message. */
+/**
+ * Errors: USAGE for limits on tokens, because a model with tensor inputs has none. `whose`: the
+ * subject in the message.
+ */
 export function checkEndOnly(limits: RequestLimits | undefined, whose: string): void {
   const other = (Object.keys(names) as (keyof typeof names)[]).find((key) => limits?.[key] !== undefined);
   if (other === undefined) return;

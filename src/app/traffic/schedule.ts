@@ -5,7 +5,10 @@ import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { LevelSpec } from '../profile/profile-spec.ts';
 
-/** Returns requests at a rate. The seed makes the arrivals the same every time, so that two measurements do not differ by luck. */
+/**
+ * Returns requests at a rate. The seed makes the arrivals the same every time, so that two
+ * measurements do not differ by luck.
+ */
 export const rateSchedule = (
   { requestDistribution, seed }: Pick<LevelSpec, 'requestDistribution'> & { readonly seed: number },
   perSecond: number,
@@ -27,7 +30,10 @@ type TimedSpec = Pick<
 > &
   Pick<RequestSpec, 'inputData'>;
 
-/** Returns the schedule in the options; null for plain concurrencies and rates. Errors: INPUT_INVALID, USAGE. */
+/**
+ * Returns the schedule in the options; null for plain concurrencies and rates. Errors:
+ * INPUT_INVALID, USAGE.
+ */
 export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | null> {
   if (spec.requestIntervals !== undefined) {
     const gapsNs = await readIntervals(spec.requestIntervals);

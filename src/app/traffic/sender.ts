@@ -3,7 +3,10 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { Workers } from '../../loadgen/workers/workers.ts';
 import type { Sending } from '../../profiler/play.ts';
 
-/** The longest time for a request with one reply that is not written piece by piece, unless the user gives another. */
+/**
+ * The longest time for a request with one reply that is not written piece by piece, unless the user
+ * gives another.
+ */
 export const REPLY_TIMEOUT_MS = 30 * MS_PER_S;
 
 /** Sends one kind of request to one server; open for many levels. */

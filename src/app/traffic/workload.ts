@@ -29,7 +29,10 @@ export interface WorkloadFront {
   readonly indexes: readonly number[];
 }
 
-/** Prepares to play a workload, `timeScale` times as long as written. The seed makes its arrivals the same every time. */
+/**
+ * Prepares to play a workload, `timeScale` times as long as written. The seed makes its arrivals
+ * the same every time.
+ */
 export function played(
   workload: Workload,
   { seed, timeScale = 1 }: { readonly seed: number; readonly timeScale?: number | undefined },
@@ -53,7 +56,10 @@ function rememberingOne(make: PlayedWorkload['planAt']): PlayedWorkload['planAt'
   };
 }
 
-/** Returns a front for each model that the workload's classes name, in their order. Classes without a model use `model`. Errors: USAGE without it. */
+/**
+ * Returns a front for each model that the workload's classes name, in their order. Classes without
+ * a model use `model`. Errors: USAGE without it.
+ */
 export function frontsOf(
   { workload }: Pick<PlayedWorkload, 'workload'>,
   model: string | undefined,
@@ -72,7 +78,10 @@ export function frontsOf(
   }));
 }
 
-/** Returns how many requests of each of its classes a front gets per pass of the workload at its own rate. */
+/**
+ * Returns how many requests of each of its classes a front gets per pass of the workload at its own
+ * rate.
+ */
 export function classShares(
   { indexes }: WorkloadFront,
   { planAt, perSecond }: Pick<PlayedWorkload, 'planAt' | 'perSecond'>,
@@ -86,13 +95,15 @@ export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimit
   Object.keys(limits).length > 0 ? limits : undefined;
 
 /**
- * True if requests are counted by class. With only one class they are not: its figures are those of all requests, and its limits are `limitsOf` it.
+ * True if requests are counted by class. With only one class they are not: its figures are those of
+ * all requests, and its limits are `limitsOf` it.
  */
 export const hasClasses = ({ classes }: Pick<Workload, 'classes'>): boolean => classes.length > 1;
 
 /**
- * Returns the inputs of a front's classes for its model, as one set with classes, or without if the workload has only one. Options apply where a
- * class says nothing. The workload's own rate determines the mean samples per request. Errors: as `requestsOf`.
+ * Returns the inputs of a front's classes for its model, as one set with classes, or without if the
+ * workload has only one. Options apply where a class says nothing. The workload's own rate
+ * determines the mean samples per request. Errors: as `requestsOf`.
  */
 export async function classInputsOf(
   front: WorkloadFront,

@@ -19,7 +19,10 @@ export interface Trust {
   readonly advice?: string | undefined;
 }
 
-/** The line of one effect is this long at most, so that whoever agrees to a command has seen its end. */
+/**
+ * The line of one effect is this long at most, so that whoever agrees to a command has seen its
+ * end.
+ */
 const MAX_LETTERS = 16_384;
 
 /** What a run directory is used for. */
@@ -33,8 +36,9 @@ interface Purpose {
 }
 
 /**
- * Call before a run acts on what its directory says. Somebody else's directory is data: its addresses, commands, files and secrets count only if the
- * person was shown them and agreed. Errors: RUN_UNTRUSTED.
+ * Call before a run acts on what its directory says. Somebody else's directory is data: its
+ * addresses, commands, files and secrets count only if the person was shown them and agreed.
+ * Errors: RUN_UNTRUSTED.
  */
 export async function checkTrusted(
   { directory, origin, command, effects }: Purpose,

@@ -27,7 +27,10 @@ export interface ControlTarget {
   readonly withheld: HeaderSpec | null;
 }
 
-/** Returns the server of the run's latest start, unless the options name another. A study's secrets go to the server that it named them for, alone. */
+/**
+ * Returns the server of the run's latest start, unless the options name another. A study's secrets
+ * go to the server that it named them for, alone.
+ */
 export function controlTarget({ started, server }: RunToTrust, typed: TypedOptions): ControlTarget {
   const isGrpc = server.controlProtocol === 'grpc';
   const url = typed.url === undefined ? server.controlUrl : serverAddress(typed.url, isGrpc ? 8001 : 8000);

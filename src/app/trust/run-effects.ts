@@ -43,7 +43,10 @@ export function effectsOfStudy(spec: StudySpec, typed: TypedOptions): readonly s
   ];
 }
 
-/** What a file with a study says beside its options, that its reader should know before it happens: what it runs, and which secrets it sends where. */
+/**
+ * What a file with a study says beside its options, that its reader should know before it happens:
+ * what it runs, and which secrets it sends where.
+ */
 export function noticesOf(spec: StudySpec, named: ReadonlySet<string>): readonly string[] {
   const { server } = spec;
   const unnamed = Object.fromEntries(

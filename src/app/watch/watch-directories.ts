@@ -20,8 +20,8 @@ interface SeenJournal {
 type Filled = Pick<Board, 'list' | 'take' | 'known' | 'forget' | 'trouble'>;
 
 /**
- * Shows the studies in directories and their subdirectories until the signal aborts. Reads journals of other processes again when they grow. Reports
- * unreadable journals on the page.
+ * Shows the studies in directories and their subdirectories until the signal aborts. Reads journals
+ * of other processes again when they grow. Reports unreadable journals on the page.
  */
 export async function watchDirectories(
   directories: readonly string[],
@@ -35,7 +35,10 @@ export async function watchDirectories(
   }
 }
 
-/** Looks at all directories once. `isWritten`: returns true if a process holds that lock. Exported for tests. */
+/**
+ * Looks at all directories once. `isWritten`: returns true if a process holds that lock. Exported
+ * for tests.
+ */
 export async function lookOnce(
   directories: readonly string[],
   board: Filled,
@@ -64,7 +67,10 @@ export async function lookOnce(
   board.trouble([...faults, ...(await absentOf(directories))][0] ?? null);
 }
 
-/** Returns the heads, latest start first. A study without a writer and without an end was interrupted. */
+/**
+ * Returns the heads, latest start first. A study without a writer and without an end was
+ * interrupted.
+ */
 const headsOf = (
   found: ReadonlyMap<string, string>,
   seen: ReadonlyMap<string, SeenJournal>,
@@ -79,7 +85,10 @@ const headsOf = (
     })
     .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
 
-/** The maximum number of studies shown, the last written ones first: a folder of all runs may have hundreds. */
+/**
+ * The maximum number of studies shown, the last written ones first: a folder of all runs may have
+ * hundreds.
+ */
 const MAX_STUDIES = 20;
 
 /** Returns the journals in directories or their subdirectories, by study name. */
@@ -97,7 +106,10 @@ async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<st
 const sizeOf = (path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> =>
   stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
 
-/** Returns a line for each directory that is not there: a study may still create it, or its name is mistyped. */
+/**
+ * Returns a line for each directory that is not there: a study may still create it, or its name is
+ * mistyped.
+ */
 async function absentOf(directories: readonly string[]): Promise<string[]> {
   const lines = directories.map((directory) =>
     stat(directory).then(

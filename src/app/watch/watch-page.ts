@@ -12,7 +12,10 @@ export interface WatchSpec extends ListenSpec {
   readonly tokenEnv?: string;
 }
 
-/** Serves the page. Returns a board to fill. `order`: steers studies; null if they cannot be steered. Errors: USAGE, INPUT_INVALID. */
+/**
+ * Serves the page. Returns a board to fill. `order`: steers studies; null if they cannot be
+ * steered. Errors: USAGE, INPUT_INVALID.
+ */
 export async function openPage(
   spec: WatchSpec,
   order: Controls['order'] | null,

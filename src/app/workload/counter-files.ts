@@ -21,7 +21,10 @@ const rangeAnswer = z.object({
   }),
 });
 
-/** Returns the counters, by model, in replies of Prometheus' `/api/v1/query_range`. Errors: INPUT_INVALID. */
+/**
+ * Returns the counters, by model, in replies of Prometheus' `/api/v1/query_range`. Errors:
+ * INPUT_INVALID.
+ */
 export async function rangeCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = await Promise.all(paths.map(async (path) => seriesIn(path, await textOf(path))));
   return series.flat();
@@ -50,8 +53,8 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
 const RANGE_HINT = "give Prometheus' answer of /api/v1/query_range to the query nv_inference_request_success";
 
 /**
- * Returns the counters on a series of scraped pages, by model and version. A page's time comes from its samples, else from the file's modification
- * time. Errors: INPUT_INVALID.
+ * Returns the counters on a series of scraped pages, by model and version. A page's time comes from
+ * its samples, else from the file's modification time. Errors: INPUT_INVALID.
  */
 export async function scrapedCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();

@@ -11,8 +11,9 @@ import { rangeCounters, scrapedCounters } from './counter-files.ts';
 const SNIFFED_BYTES = 2 ** 16;
 
 /**
- * Makes the parts of a workload from a recording, and recognizes its format by content: Triton's trace files, Prometheus' request counters (the
- * answer to a range query, or scrapes), or a log of requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another format.
+ * Makes the parts of a workload from a recording, and recognizes its format by content: Triton's
+ * trace files, Prometheus' request counters (the answer to a range query, or scrapes), or a log of
+ * requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another format.
  */
 export async function recordedWorkload(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
   const start = await startOf(paths[0] as string);

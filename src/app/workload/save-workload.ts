@@ -15,8 +15,9 @@ export interface SaveRule {
 }
 
 /**
- * Writes a workload and its traces. Each file gets its name only when it is complete. Returns their paths, the workload's first. Errors:
- * OUTPUT_EXISTS for a file that already exists, OUTPUT_UNWRITABLE.
+ * Writes a workload and its traces. Each file gets its name only when it is complete. Returns their
+ * paths, the workload's first. Errors: OUTPUT_EXISTS for a file that already exists,
+ * OUTPUT_UNWRITABLE.
  */
 export async function saveWorkload(workload: Workload, { path, comment, force }: SaveRule): Promise<readonly string[]> {
   const folder = dirname(resolve(path));

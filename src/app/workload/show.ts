@@ -15,7 +15,10 @@ export interface ShownWorkload {
 /** Longer plans take more time and show nothing more on a screen. */
 const MAX_SHOWN = 5_000_000;
 
-/** Compiles a workload for display. Shortens one with very many requests, but keeps its rates. Errors: INPUT_INVALID. */
+/**
+ * Compiles a workload for display. Shortens one with very many requests, but keeps its rates.
+ * Errors: INPUT_INVALID.
+ */
 export function shownWorkload(workload: Workload, options: PlanOptions): ShownWorkload {
   const mostSeconds = MAX_SHOWN / (options.meanPerSecond ?? meanRateOf(workload));
   const plan = planOf(workload, { ...options, mostSeconds: Math.min(options.mostSeconds ?? mostSeconds, mostSeconds) });

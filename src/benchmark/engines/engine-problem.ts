@@ -27,7 +27,10 @@ export function engineProblem(engine: Engine): TestProblem {
   };
 }
 
-/** Returns the goal: its limits are multiples of the original settings' figures at the lightest load. */
+/**
+ * Returns the goal: its limits are multiples of the original settings' figures at the lightest
+ * load.
+ */
 function goalOf(engine: Engine, baseline: Candidate): Goal {
   const { tokens, latencyMs } = engineTruth(engine, baseline, engine.gridLevels[0] as number, undefined);
   const { ask } = engine;

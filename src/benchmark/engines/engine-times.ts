@@ -2,9 +2,10 @@ import type { StepTimes } from '../../queueing/continuous/step-law.ts';
 import type { EngineSettings } from './engine.ts';
 
 /**
- * The times of a made-up engine's steps, in nanoseconds. The form differs from the law that a search fits: decoding sequences are padded to the
- * sizes of captured graphs, weights and arithmetic overlap in part, short chunks compute inefficiently, and a step with both prompts and decoding
- * has an extra cost.
+ * The times of a made-up engine's steps, in nanoseconds. The form differs from the law that a
+ * search fits: decoding sequences are padded to the sizes of captured graphs, weights and
+ * arithmetic overlap in part, short chunks compute inefficiently, and a step with both prompts and
+ * decoding has an extra cost.
  */
 export interface EngineTimes {
   readonly overheadNs: number;
@@ -23,7 +24,10 @@ export interface EngineTimes {
   /** Decoding sequences are padded to multiples of this number. */
   readonly padding: number;
   readonly cv: number;
-  /** The effect of threads on arithmetic: speed grows with their number to this power, up to `cores`. */
+  /**
+   * The effect of threads on arithmetic: speed grows with their number to this power, up to
+   * `cores`.
+   */
   readonly threads?: { readonly power: number; readonly cores: number };
 }
 

@@ -38,8 +38,9 @@ export interface EngineSettings {
 export type EngineAxes = { readonly [name in keyof EngineSettings]: readonly EngineSettings[name][] };
 
 /**
- * The goal of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL; or most requests per second within p99 latency.
- * The limits are multiples of the original's figures at the lightest load.
+ * The goal of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL;
+ * or most requests per second within p99 latency. The limits are multiples of the original's
+ * figures at the lightest load.
  */
 export interface Ask {
   readonly what: 'goodput' | 'tokens' | 'requests';

@@ -10,11 +10,17 @@ export interface Found {
   readonly throughput: number;
 }
 
-/** The number of random starts, in addition to the original config and the best of an earlier search. */
+/**
+ * The number of random starts, in addition to the original config and the best of an earlier
+ * search.
+ */
 const STARTS = 5;
 const MAX_STEPS = 60;
 
-/** Finds the highest true throughput with a p99 up to `limitMs`. Climbs over the truth from several starts, taking the first better neighbour. */
+/**
+ * Finds the highest true throughput with a p99 up to `limitMs`. Climbs over the truth from several
+ * starts, taking the first better neighbour.
+ */
 export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Found | null {
   const random = randomFor(`${problem.name} ${limitMs}`);
   const neighboursOf = nextTo(problem.space);

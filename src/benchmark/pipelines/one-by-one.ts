@@ -17,8 +17,9 @@ export interface OneByOneOptions extends QueueingOptions {
 }
 
 /**
- * Tunes one model after another, like people and tools that know no pipelines. Each model gets part of the measurements, while the others stay as in
- * the best trial so far. The search itself is the default sampler's, with all its knowledge of the pipeline. For comparison only.
+ * Tunes one model after another, like people and tools that know no pipelines. Each model gets part
+ * of the measurements, while the others stay as in the best trial so far. The search itself is the
+ * default sampler's, with all its knowledge of the pipeline. For comparison only.
  */
 export function oneByOneSampler(options: OneByOneOptions): Sampler {
   const { topology, goal, measurements, baseline } = options;

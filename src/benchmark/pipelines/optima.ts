@@ -1,6 +1,9 @@
 import type { KnownBudget } from '../problem.ts';
 
-/** The optima of the made-up pipelines within each budget, as long searches over the truth found them: written by bench/pipeline-optima.ts. */
+/**
+ * The optima of the made-up pipelines within each budget, as long searches over the truth found
+ * them: written by bench/pipeline-optima.ts.
+ */
 export const optima: Readonly<Record<string, readonly KnownBudget[]>> = {
   'pipeline 0 (chain, two stages on one GPU)': [
     {

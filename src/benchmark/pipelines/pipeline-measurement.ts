@@ -5,10 +5,15 @@ import { frontLevels, type Topology } from '../../space/topology.ts';
 import { type Disturbance, measurementOf } from '../measurement-of.ts';
 import type { FrontTruth, StageTruth, Truth } from '../truth.ts';
 
-/** Relative noise of the mean execution time of a batch size: the minimum, and that of a single execution, which falls with their number. */
+/**
+ * Relative noise of the mean execution time of a batch size: the minimum, and that of a single
+ * execution, which falls with their number.
+ */
 const EXECUTION_NOISE = { least: 0.015, single: 0.1 };
 
-/** Returns the measurement of a pipeline: of its front or fronts, with the statistics of each stage. */
+/**
+ * Returns the measurement of a pipeline: of its front or fronts, with the statistics of each stage.
+ */
 export function pipelineMeasurement(
   truth: Truth,
   level: LoadLevel,
@@ -59,7 +64,9 @@ export function pipelineMeasurement(
   };
 }
 
-/** Returns the server's statistics of one stage. Its queue and executions slow down with the whole. */
+/**
+ * Returns the server's statistics of one stage. Its queue and executions slow down with the whole.
+ */
 function breakdownOf(
   { requests, queueUs, computeUs, batches }: StageTruth,
   { rate }: Disturbance,

@@ -2,7 +2,10 @@ import type { Device, Step } from '../../queueing/network/types.ts';
 import type { ServiceLaw } from '../../queueing/service-law.ts';
 import type { TopologyFront } from '../../space/topology.ts';
 
-/** A made-up pipeline: models with laws, the resources they share, and the targets of clients' requests. */
+/**
+ * A made-up pipeline: models with laws, the resources they share, and the targets of clients'
+ * requests.
+ */
 export interface Pipeline {
   readonly name: string;
   /** The models in the order in which requests reach them. */
@@ -12,7 +15,10 @@ export interface Pipeline {
   readonly roundTripMs: number;
   /** The server's work on each client request, done one after another. */
   readonly frontEndUs: number;
-  /** Relative standard deviation of a measurement: of throughput, of the percentile, and of a stage's mean execution times. */
+  /**
+   * Relative standard deviation of a measurement: of throughput, of the percentile, and of a
+   * stage's mean execution times.
+   */
   readonly noise: { readonly throughput: number; readonly latency: number; readonly execution: number };
   /** The memory that instances of all models share, in units; absent if there is enough. */
   readonly memory?: number;

@@ -11,7 +11,10 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64];
 const GPU = 'gpu';
 const CPU = 'cpu';
 
-/** Draws a law. Half of the batching ones have a quirk that the search's own law lacks: padded batches, or a cliff. */
+/**
+ * Draws a law. Half of the batching ones have a quirk that the search's own law lacks: padded
+ * batches, or a cliff.
+ */
 function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
   const perSample = {
     'batches well': between(0.02, 0.08, random),
@@ -50,7 +53,8 @@ function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: 
   const isShared = on !== 'own';
   return {
     name,
-    // On a GPU that executions fill, those of one stage slow each other down like any others. On cores, the device covers everything.
+    // On a GPU that executions fill, those of one stage slow each other down like any others. On
+    // cores, the device covers everything.
     law:
       on === GPU ? { ...law, interference: { perInstance: share * between(0.5, 0.9, random), batchExponent: 0 } } : law,
     presence: on === 'own' ? between(2.5, 6, random) : Number.POSITIVE_INFINITY,
@@ -175,7 +179,9 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const names = Object.keys(kinds);
 
-/** The number of made-up pipelines used to choose constants of the search: the first of each kind. */
+/**
+ * The number of made-up pipelines used to choose constants of the search: the first of each kind.
+ */
 export const CHOSEN_BY = names.length;
 /** The number of made-up pipelines: two of each kind. The second ones judge the search. */
 export const ALL_PIPELINES = 2 * names.length;

@@ -2,8 +2,8 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { MadeUpModel } from './problem-under.ts';
 
 /**
- * A made-up image encoder on a small GPU. An execution takes 6.5 ms, plus 1 ms for each image; two at once each take 1.45 times as long. The
- * emulator has it as the profile `encoder`.
+ * A made-up image encoder on a small GPU. An execution takes 6.5 ms, plus 1 ms for each image; two
+ * at once each take 1.45 times as long. The emulator has it as the profile `encoder`.
  */
 export const encoder: MadeUpModel = {
   name: 'encoder',

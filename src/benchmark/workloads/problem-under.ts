@@ -25,7 +25,10 @@ const ROUND_TRIP_NS = 0.15 * NS_PER_MS;
 const LOAD_MS = 1500;
 const NOISE = { throughput: 0.005, latency: 0.03 };
 
-/** Returns the model under workloads as a test problem. A candidate's truth is a simulation of a whole pass. */
+/**
+ * Returns the model under workloads as a test problem. A candidate's truth is a simulation of a
+ * whole pass.
+ */
 export function problemUnder(model: MadeUpModel, workloads: StudyWorkloads): TestProblem {
   const space = candidateOver(model.axes);
   const truthUnder = (candidate: Candidate, plan: ArrivalPlan): Truth => truthOf(model.law, candidate, plan);
@@ -71,8 +74,8 @@ const batchesOf = ({ executions, executionNs: times }: Simulation, law: ServiceL
 const STEPS = 9;
 
 /**
- * Returns the highest level at which the candidate truly keeps the budget on p99, by the rule of the problem's workloads, in mean requests per
- * second of the first; 0 for none.
+ * Returns the highest level at which the candidate truly keeps the budget on p99, by the rule of
+ * the problem's workloads, in mean requests per second of the first; 0 for none.
  */
 export function trueCapacity({ under, levels }: TestProblem, candidate: Candidate, budgetMs: number): number {
   if (!under) return 0;

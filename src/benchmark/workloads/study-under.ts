@@ -7,8 +7,8 @@ import type { TestProblem } from '../problem.ts';
 import { OfflineWorld } from '../world.ts';
 
 /**
- * Plays a whole study of the default sampler under the problem's workloads, including the final, in virtual time. The goal is throughput within a
- * budget on p99.
+ * Plays a whole study of the default sampler under the problem's workloads, including the final, in
+ * virtual time. The goal is throughput within a budget on p99.
  */
 export async function playUnder(testProblem: TestProblem, budgetMs: number, seed: number): Promise<StudyState> {
   const { space, levels, under } = testProblem;

@@ -19,8 +19,9 @@ export interface BacklogsMet {
 const LONGEST = 8192;
 
 /**
- * Plays the arrivals to a server that works off its backlog at a steady rate, as a fluid (Kleinrock, Queueing Systems II, 1976, chapter 2).
- * `perSecond`: the rate. `idleMs`: the latency of a request that meets no backlog. A request counts if its reply falls into a counted time.
+ * Plays the arrivals to a server that works off its backlog at a steady rate, as a fluid
+ * (Kleinrock, Queueing Systems II, 1976, chapter 2). `perSecond`: the rate. `idleMs`: the latency
+ * of a request that meets no backlog. A request counts if its reply falls into a counted time.
  */
 export function playBacklog(
   { dueMs, countedMs }: PlayedArrivals,
@@ -59,9 +60,10 @@ export function playBacklog(
 const NEWTON_STEPS = 10;
 
 /**
- * Returns the backlog, in requests, that this share of Poisson arrivals exceeds on a steady server with the utilization ρ, themselves included. The
- * waiting time W of an M/D/1 queue, in services, has P(W > t) → (1 − ρ) / (ρ e^θ − 1) · e^(−θt), where ρ (e^θ − 1) = θ (Cramér and Lundberg; Asmussen,
- * Applied Probability and Queues, 2003, chapter XIII).
+ * Returns the backlog, in requests, that this share of Poisson arrivals exceeds on a steady server
+ * with the utilization ρ, themselves included. The waiting time W of an M/D/1 queue, in services,
+ * has P(W > t) → (1 − ρ) / (ρ e^θ − 1) · e^(−θt), where ρ (e^θ − 1) = θ (Cramér and Lundberg;
+ * Asmussen, Applied Probability and Queues, 2003, chapter XIII).
  */
 export function backlogExceededBy(share: number, utilization: number): number {
   let theta = decayAtMost(utilization);
@@ -74,8 +76,9 @@ export function backlogExceededBy(share: number, utilization: number): number {
 }
 
 /**
- * Returns an upper bound of θ, from which Newton's steps fall to it, because the function is convex: the lower of those by e^θ − 1 ≥ θ + θ²/2, close
- * near saturation, and by θ ≤ (2/e) e^(θ/2), close at low utilizations.
+ * Returns an upper bound of θ, from which Newton's steps fall to it, because the function is
+ * convex: the lower of those by e^θ − 1 ≥ θ + θ²/2, close near saturation, and by θ ≤ (2/e)
+ * e^(θ/2), close at low utilizations.
  */
 function decayAtMost(utilization: number): number {
   const scale = 1 / (Math.E * utilization);

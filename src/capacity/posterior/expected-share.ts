@@ -15,13 +15,19 @@ interface ExpectedShare {
 
 /** What is known of the server in a reading. */
 interface ServerThen {
-  /** The backlogs of a steady server, by the index of the saturation's error; empty if the arrivals are unknown. */
+  /**
+   * The backlogs of a steady server, by the index of the saturation's error; empty if the arrivals
+   * are unknown.
+   */
   readonly backlogs: readonly BacklogsMet[];
   /** The logarithm of its speed relative to the usual one. */
   readonly logSpeed: number;
 }
 
-/** Returns the share that a shape expects at a rate that is `share` of the capacity, within the limits of what a shape can tell. */
+/**
+ * Returns the share that a shape expects at a rate that is `share` of the capacity, within the
+ * limits of what a shape can tell.
+ */
 export function expectedShare(
   shape: Pick<WeightedShape, 'gap' | 'floor' | 'slope' | 'steady'>,
   allowed: number,
@@ -54,7 +60,10 @@ function logisticShare(allowed: number, slope: number, share: number): ExpectedS
   return { expected: 1 / (1 + 1 / odds), steepness: slope / (1 + odds) };
 }
 
-/** Returns the share on a steady server, where the arrivals decide it as far as the server's steadiness says. */
+/**
+ * Returns the share on a steady server, where the arrivals decide it as far as the server's
+ * steadiness says.
+ */
 function decidedBy(
   backlogs: readonly BacklogsMet[],
   { index, budgetBacklog, weight }: SteadyShape,

@@ -6,40 +6,65 @@ import { expectedShare } from './expected-share.ts';
 import type { CapacityPrior } from './prior.ts';
 import { STEADY_ERRORS, shapesAt, type WeightedShape } from './shapes.ts';
 
-/** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
+/**
+ * Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative
+ * to that of independent requests.
+ */
 const CLUSTERS = [
   { cluster: 0.5, logPrior: -1.5 },
   { cluster: 1, logPrior: -1 },
   { cluster: 2.5, logPrior: -1.5 },
 ] as const;
 /**
- * The same for a workload. The luck of its arrivals makes a reading look like one at another rate, so most of the variance is in `WORKLOAD_SCATTERS`.
- * Both chosen on 24 simulated workloads (docs/benchmarks/traffic.md).
+ * The same for a workload. The luck of its arrivals makes a reading look like one at another rate,
+ * so most of the variance is in `WORKLOAD_SCATTERS`. Both chosen on 24 simulated workloads
+ * (docs/benchmarks/traffic.md).
  */
 const WORKLOAD_CLUSTERS = [{ cluster: 10, logPrior: 0 }] as const;
-/** A workload's curve is right near the capacity only: the uncertainty of its rate, as a part of the distance from the capacity, both as logarithms. */
+/**
+ * A workload's curve is right near the capacity only: the uncertainty of its rate, as a part of the
+ * distance from the capacity, both as logarithms.
+ */
 const MISFIT = 0.3;
-/** The variance factor before any reading (simulated queues near saturation: 5 to 40), and its weight in bad requests. */
+/**
+ * The variance factor before any reading (simulated queues near saturation: 5 to 40), and its
+ * weight in bad requests.
+ */
 const USUAL_CLUSTER = 20;
 const USUAL_WEIGHT = 30;
-/** Batches of readings say something about the clusters up to this multiple of the allowed share; in an overload all requests are bad. */
+/**
+ * Batches of readings say something about the clusters up to this multiple of the allowed share; in
+ * an overload all requests are bad.
+ */
 const NEAR_ALLOWED = 15;
-/** Candidate scatters, from reading to reading, of the rate that the server can serve, as logarithms. */
+/**
+ * Candidate scatters, from reading to reading, of the rate that the server can serve, as
+ * logarithms.
+ */
 const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
 const WORKLOAD_SCATTERS = [0.02, 0.04, 0.08] as const;
 /** The index of the usual one; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
-/** A stall of the machine causes any number of bad requests with this chance. Nothing causes too few, up to this weight in squared deviations. */
+/**
+ * A stall of the machine causes any number of bad requests with this chance. Nothing causes too
+ * few, up to this weight in squared deviations.
+ */
 const LOG_STALL = Math.log(0.001);
 const MAX_BELOW = 50;
-/** The chance that a server fell behind because it was held up, which says nothing about its capacity. */
+/**
+ * The chance that a server fell behind because it was held up, which says nothing about its
+ * capacity.
+ */
 const HELD_UP = 0.02;
 /** By about this share, a server may serve more at another moment than was seen. */
 const SERVED_SD = 0.03;
 /** Scatter of the host's own work, as a logarithm (see study/speed). */
 const HOST_SD = 0.03;
-/** The maximum ratio between a change in the share of bad requests and the change in rate that causes it, both as logarithms. */
+/**
+ * The maximum ratio between a change in the share of bad requests and the change in rate that
+ * causes it, both as logarithms.
+ */
 const MAX_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
@@ -49,7 +74,10 @@ export interface Clustered {
   readonly reading: RateReading;
   /** The variance of the bad requests relative to that of independent ones, from all readings. */
   readonly cluster: number;
-  /** The backlogs of a steady server, by the index of the saturation's error: at the usual speed, and at the host's. Empty if unknown. */
+  /**
+   * The backlogs of a steady server, by the index of the saturation's error: at the usual speed,
+   * and at the host's. Empty if unknown.
+   */
   readonly backlogs: readonly BacklogsMet[];
   readonly hostBacklogs: readonly BacklogsMet[];
 }
@@ -83,7 +111,10 @@ interface PointLikelihood {
   readonly gap: number;
 }
 
-/** Returns the likelihood of the readings if the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
+/**
+ * Returns the likelihood of the readings if the capacity's logarithm is `log`, over all shapes,
+ * scatters and hosts.
+ */
 export function likelihoodAt(log: number, readings: readonly Clustered[], prior: CapacityPrior): PointLikelihood {
   const { followsHost, allowed, budgetSeconds } = prior;
   const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
@@ -161,7 +192,10 @@ interface Expected {
   readonly variance: number;
   /** The scatter of the rate that stands for what the shape does not know, as a logarithm. */
   readonly misfit: number;
-  /** The variance that a scatter of the rate adds, for a standard deviation of 1 of the rate's logarithm. */
+  /**
+   * The variance that a scatter of the rate adds, for a standard deviation of 1 of the rate's
+   * logarithm.
+   */
   readonly shift: number;
 }
 
@@ -194,9 +228,11 @@ function varianceOf({ reading, cluster }: Clustered, shape: Shape, expected: num
 }
 
 /**
- * Returns the ratio between the variance of the count of bad requests and that of independent ones. The model is a queue as a Brownian motion with
- * the drift −d, where d is the share of time that the server has to spare. Once over the budget B, it stays there for 2B/d ln(1/a) seconds of
- * requests. Such visits last exponentially long, which doubles the variance. The actual arrival rate explains p ln² p of that.
+ * Returns the ratio between the variance of the count of bad requests and that of independent ones.
+ * The model is a queue as a Brownian motion with the drift −d, where d is the share of time that
+ * the server has to spare. Once over the budget B, it stays there for 2B/d ln(1/a) seconds of
+ * requests. Such visits last exponentially long, which doubles the variance. The actual arrival
+ * rate explains p ln² p of that.
  */
 function clusterAt(
   { perSecond, requests }: RateReading,
@@ -217,7 +253,8 @@ function devianceOf(seen: number, expected: number, requests: number): number {
 }
 
 /**
- * Returns the variance of bad requests relative to independent ones, from the batches of all readings. Each batch is weighted by its bad requests.
+ * Returns the variance of bad requests relative to independent ones, from the batches of all
+ * readings. Each batch is weighted by its bad requests.
  */
 function clusterOf(readings: readonly RateReading[], allowed: number): number {
   let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
@@ -230,7 +267,10 @@ function clusterOf(readings: readonly RateReading[], allowed: number): number {
   return Math.max(1, sum / weights);
 }
 
-/** Returns the sum of log likelihoods, and the mean gap by their weights. Each gap applies to the parts from its predecessor's `to` up to its own. */
+/**
+ * Returns the sum of log likelihoods, and the mean gap by their weights. Each gap applies to the
+ * parts from its predecessor's `to` up to its own.
+ */
 function meanOver(
   parts: readonly number[],
   gaps: readonly { readonly gap: number; readonly to: number }[],

@@ -11,23 +11,32 @@ export interface CapacityPosterior {
   chance(perSecond: number): number;
   /** Returns the rate that exceeds the capacity with this chance. */
   quantile(chance: number): number;
-  /** Returns the rate at which this share of requests should be bad, as a multiple of the capacity. */
+  /**
+   * Returns the rate at which this share of requests should be bad, as a multiple of the capacity.
+   */
   timesForShare(share: number): number;
   /** The median with the 95 % interval. */
   readonly interval: Interval;
 }
 
-/** The scale of a first guess, as a logarithm: half of all capacities are within about this distance. */
+/**
+ * The scale of a first guess, as a logarithm: half of all capacities are within about this
+ * distance.
+ */
 const GUESS_SCALE = 0.25;
-/** Points of each grid over the logarithm of the capacity, nested grids, and the mass that the next one leaves out on each side. */
+/**
+ * Points of each grid over the logarithm of the capacity, nested grids, and the mass that the next
+ * one leaves out on each side.
+ */
 const POINTS = 41;
 const GRIDS = 3;
 const LEFT_OUT = 1e-3;
 
 /**
- * Returns the posterior of the capacity: a Bayesian threshold estimate as QUEST makes of psychometric functions (Watson and Pelli, 1983), with
- * shares of bad requests instead of yes and no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon, 1987).
- * It sums over shapes and scatters on a grid. Without readings, it equals the prior.
+ * Returns the posterior of the capacity: a Bayesian threshold estimate as QUEST makes of
+ * psychometric functions (Watson and Pelli, 1983), with shares of bad requests instead of yes and
+ * no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon,
+ * 1987). It sums over shapes and scatters on a grid. Without readings, it equals the prior.
  */
 export function capacityPosterior(all: readonly RateReading[], prior: CapacityPrior): CapacityPosterior {
   const readings = clustered(all, prior);
@@ -44,13 +53,16 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
 }
 
 /**
- * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of the capacity's logarithm: near saturation a
- * queue needs longer than a measurement to fill.
+ * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of
+ * the capacity's logarithm: near saturation a queue needs longer than a measurement to fill.
  */
 const MODEL_SD = 0.008;
 /** The same for workloads: phases and classes with capacities of their own bend the curve. */
 const WORKLOAD_SD = 0.012;
-/** The range beyond the grid in which quantiles are searched, in deviations, and the number of halvings. */
+/**
+ * The range beyond the grid in which quantiles are searched, in deviations, and the number of
+ * halvings.
+ */
 const ENDS = 4;
 const HALVINGS = 30;
 

@@ -9,7 +9,10 @@ export interface CapacityPrior {
   readonly budgetSeconds: number | null;
   /** A first guess, which may be far off; null for none. */
   readonly likely: number | null;
-  /** The scale of the guess, as a logarithm: half of all capacities are within about this distance. A quarter if absent. */
+  /**
+   * The scale of the guess, as a logarithm: half of all capacities are within about this distance.
+   * A quarter if absent.
+   */
   readonly guessScale?: number;
   /** The highest throughput seen, which no capacity can exceed by much; null if none was seen. */
   readonly mostServed: number | null;
@@ -17,6 +20,9 @@ export interface CapacityPrior {
   readonly isWorkload: boolean;
   /** The approximate percentile of an idle server, divided by the budget; null if unknown. */
   readonly idle: number | null;
-  /** True if the server computes on this host's CPU and so follows the host's speed. The host's speed says nothing about any other server. */
+  /**
+   * True if the server computes on this host's CPU and so follows the host's speed. The host's
+   * speed says nothing about any other server.
+   */
   readonly followsHost: boolean;
 }

@@ -16,24 +16,35 @@ export interface PlayedRecovery {
 
 /** The points of the grid over the logarithm of the base rate. */
 const POINTS = 300;
-/** Candidate scatters of a play, as logarithms of the base rate: mostly the luck of its arrivals. */
+/**
+ * Candidate scatters of a play, as logarithms of the base rate: mostly the luck of its arrivals.
+ */
 const SCATTERS = [0.01, 0.03, 0.1] as const;
-/** A fluid is right near the time asked for only: the uncertainty of a play, as a part of its distance, both as logarithms. */
+/**
+ * A fluid is right near the time asked for only: the uncertainty of a play, as a part of its
+ * distance, both as logarithms.
+ */
 const MISFIT = 0.2;
 /** The chance that a play says nothing, because the server was held up. */
 const HELD_UP = 0.02;
-/** The error of the model beyond its own uncertainty, as a standard deviation of the logarithm: a window is late or not as a whole. */
+/**
+ * The error of the model beyond its own uncertainty, as a standard deviation of the logarithm: a
+ * window is late or not as a whole.
+ */
 const MODEL_SD = 0.008;
 
-/** When a server recovered, in seconds after the burst's end: no earlier than `from`, and by `to`. null if not while it was played. */
+/**
+ * When a server recovered, in seconds after the burst's end: no earlier than `from`, and by `to`.
+ * null if not while it was played.
+ */
 interface Recovered {
   readonly from: number;
   readonly to: number | null;
 }
 
 /**
- * Returns when the windows after a burst came back within the budget: the moment with the fewest late windows after it and others before it. A single
- * late window long after is chance.
+ * Returns when the windows after a burst came back within the budget: the moment with the fewest
+ * late windows after it and others before it. A single late window long after is chance.
  */
 function recovered(windows: readonly CourseWindow[], seconds: number, budgetMs: number): Recovered {
   const after = windows.filter(({ endSeconds }) => endSeconds > seconds);
@@ -51,20 +62,27 @@ function recovered(windows: readonly CourseWindow[], seconds: number, budgetMs: 
     : { from: endOf(count - 2), to: endOf(count - 1) };
 }
 
-/** Returns the seconds after the burst's end at which the latency was back within the budget; null if it was not while the burst was played. */
+/**
+ * Returns the seconds after the burst's end at which the latency was back within the budget; null
+ * if it was not while the burst was played.
+ */
 export const recoveredAfter = (windows: readonly CourseWindow[], seconds: number, budgetMs: number): number | null =>
   recovered(windows, seconds, budgetMs).to;
 
 /**
- * Returns the base rate that is recovered from in a time, as a share of the capacity. It takes requests as a fluid: a burst of factor f over D seconds
- * on the base rate b leaves a backlog of (f b − c) D, which is served in T seconds if (f b − c) D = (c − b) T.
+ * Returns the base rate that is recovered from in a time, as a share of the capacity. It takes
+ * requests as a fluid: a burst of factor f over D seconds on the base rate b leaves a backlog of (f
+ * b − c) D, which is served in T seconds if (f b − c) D = (c − b) T.
  */
 export const recoverableShare = (
   { factor, seconds }: Pick<BurstQuestion, 'factor' | 'seconds'>,
   tookSeconds: number,
 ): number => (seconds + tookSeconds) / (factor * seconds + tookSeconds);
 
-/** Returns the base rate at which a server that recovered in some seconds would do so in those asked for. */
+/**
+ * Returns the base rate at which a server that recovered in some seconds would do so in those asked
+ * for.
+ */
 export const baseRateFor = (
   perSecond: number,
   burst: Pick<BurstQuestion, 'factor' | 'seconds'>,
@@ -72,7 +90,10 @@ export const baseRateFor = (
   askedSeconds: number,
 ): number => (perSecond / recoverableShare(burst, tookSeconds)) * recoverableShare(burst, askedSeconds);
 
-/** Returns the posterior of the base rate that is recovered from in time: from how long each play took, not only from whether it was in time. */
+/**
+ * Returns the posterior of the base rate that is recovered from in time: from how long each play
+ * took, not only from whether it was in time.
+ */
 export function recoveryPosterior(
   plays: readonly PlayedRecovery[],
   prior: CapacityPrior,
@@ -102,7 +123,8 @@ function toldBy(
   const own = Math.log(perSecond) - logSpeed;
   const sdAt = (log: number, scatter: number): number => Math.hypot(scatter, MISFIT * Math.abs(log - own));
   const { from, to } = recovered(windows, burst.seconds, budgetMs);
-  // Not recovered by the end: the base rate is lower than if it had been then. Never late after the burst: it is higher than if it had just been.
+  // Not recovered by the end: the base rate is lower than if it had been then. Never late after the
+  // burst: it is higher than if it had just been.
   if (to === null || to === 0) {
     const [bound, side] = [impliedBy(from), to === null ? 1 : -1];
     return (log, scatter) =>

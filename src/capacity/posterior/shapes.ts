@@ -3,34 +3,41 @@ import { backlogExceededBy } from './backlog.ts';
 import type { CapacityPrior } from './prior.ts';
 
 /**
- * The candidate shapes of latency over rate: L(λ) = F + (B − F) · g / (1 + g − λ/c). This is the law of a queue with the capacity c, at which the
- * percentile L equals the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail, a share a^(B/L)
+ * The candidate shapes of latency over rate: L(λ) = F + (B − F) · g / (1 + g − λ/c). This is the
+ * law of a queue with the capacity c, at which the percentile L equals the budget B, the saturation
+ * rate c(1 + g) and the percentile F of an idle server. With an exponential tail, a share a^(B/L)
  * of the requests is then over the budget, where a is the share of requests above the percentile.
  */
 const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
 const FLOORS = [0.1, 0.5, 0.9] as const;
 const ALL_SHAPES = Math.log(GAPS.length * FLOORS.length);
-/** Batches raise an idle server's latency before it queues. The log prior falls by this much for each budget that F lies above it. */
+/**
+ * Batches raise an idle server's latency before it queues. The log prior falls by this much for
+ * each budget that F lies above it.
+ */
 const FLOOR_PRIOR = 6;
 /** By about this share, the saturation may be above the highest throughput that was seen. */
 const SATURATION_SD = 0.12;
 /**
- * A workload mixes phases and classes, each with a capacity of its own: the share of bad requests then follows no queue's law. Its candidates are
- * logistic curves over the logarithm of the rate, as for psychometric functions: logit p = logit a + k ln(λ/c). The example workload `evening` has k = 3;
- * simulated ones had 2 to 50.
+ * A workload mixes phases and classes, each with a capacity of its own: the share of bad requests
+ * then follows no queue's law. Its candidates are logistic curves over the logarithm of the rate,
+ * as for psychometric functions: logit p = logit a + k ln(λ/c). The example workload `evening` has
+ * k = 3; simulated ones had 2 to 50.
  */
 const SLOPES = [1.5, 3, 6, 12, 25, 50] as const;
 /**
- * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Simulated queues with one to eight servers, single requests
- * and batches had shares of 0.2 to 18 % within about a factor of 1.3 of it; those with a service cv above 1 are farther off. The constants are the error
- * of the seen S, as a logarithm, and the chance that a server follows another law.
+ * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Simulated
+ * queues with one to eight servers, single requests and batches had shares of 0.2 to 18 % within
+ * about a factor of 1.3 of it; those with a service cv above 1 are farther off. The constants are
+ * the error of the seen S, as a logarithm, and the chance that a server follows another law.
  */
 const SEEN_SD = 0.012;
 const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
 const UNUSUAL = 0.05;
 /**
- * The same for servers that work off their backlog steadily, at finer steps, because the readings tell more about them. Most models take about the same
- * time for each batch, so that the arrivals decide which requests are late. The last constant is the prior chance.
+ * The same for servers that work off their backlog steadily, at finer steps, because the readings
+ * tell more about them. Most models take about the same time for each batch, so that the arrivals
+ * decide which requests are late. The last constant is the prior chance.
  */
 export const STEADY_STEP = 0.004;
 export const STEADY_ERRORS: readonly number[] = Array.from({ length: 21 }, (_, at) => (at - 10) * STEADY_STEP);
@@ -45,8 +52,8 @@ export interface Steadiness {
 }
 
 /**
- * The arrivals leave a part of the variance: 0.001 (one request at a time) to 0.1 (batches of 16), and 0.6 if services scatter by half of their mean
- * (simulated queues, 300 readings each).
+ * The arrivals leave a part of the variance: 0.001 (one request at a time) to 0.1 (batches of 16),
+ * and 0.6 if services scatter by half of their mean (simulated queues, 300 readings each).
  */
 const STEADINESS: readonly Steadiness[] = [
   { weight: 0.99, cluster: 0.02 },
@@ -54,7 +61,10 @@ const STEADINESS: readonly Steadiness[] = [
   { weight: 0.6, cluster: 0.5 },
 ];
 
-/** Returns the log chance that a figure known to `sd` is above `log`, with a floor so that readings can outweigh it. */
+/**
+ * Returns the log chance that a figure known to `sd` is above `log`, with a floor so that readings
+ * can outweigh it.
+ */
 const logChanceAbove = (log: number, mean: number, sd: number): number =>
   Math.log(1e-9 + chanceBelow((mean - log) / sd));
 
@@ -71,15 +81,19 @@ export interface WeightedShape {
   readonly gap: number;
   readonly floor: number;
   readonly logPrior: number;
-  /** The k of a logistic curve; null for a queue. Its gap is that of a queue which is as steep at the capacity. */
+  /**
+   * The k of a logistic curve; null for a queue. Its gap is that of a queue which is as steep at
+   * the capacity.
+   */
   readonly slope: number | null;
   /** Set for a server that works off its backlog steadily; null for others. */
   readonly steady: SteadyShape | null;
 }
 
 /**
- * Returns the possible shapes at a capacity: all of them, or those that agree with the saturation, if it was seen; for a workload its curves.
- * `knowsArrivals`: without the arrivals of each reading, no server is known to be steady.
+ * Returns the possible shapes at a capacity: all of them, or those that agree with the saturation,
+ * if it was seen; for a workload its curves. `knowsArrivals`: without the arrivals of each reading,
+ * no server is known to be steady.
  */
 export function shapesAt(
   log: number,

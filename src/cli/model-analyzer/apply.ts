@@ -19,8 +19,8 @@ const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]
 const byModel: ReadonlySet<string> = new Set(['constraint', 'inputData', 'shape', 'latencyBudget']);
 
 /**
- * Returns the options, completed from `--model-analyzer-config`, and lists the file's keys that are ignored. A resumed run continues with its
- * original options. Errors: those of `translate`.
+ * Returns the options, completed from `--model-analyzer-config`, and lists the file's keys that are
+ * ignored. A resumed run continues with its original options. Errors: those of `translate`.
  */
 export function withAnalyzerFile(
   options: SeriesFlags,

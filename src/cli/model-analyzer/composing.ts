@@ -4,8 +4,9 @@ import type { ModelSettings } from './schema.ts';
 import { searchSpace } from './search-space.ts';
 
 /**
- * Returns the search space of a model with its composing models: its own space for all of them, except those that the file specifies. The server
- * knows the models of an ensemble. Errors: INPUT_INVALID with the path of the key.
+ * Returns the search space of a model with its composing models: its own space for all of them,
+ * except those that the file specifies. The server knows the models of an ensemble. Errors:
+ * INPUT_INVALID with the path of the key.
  */
 export function composedSpace(read: ReadFile, name: string, settings: ModelSettings, batch: number): JsonObject {
   const own = searchSpace(read, name, settings, batch);

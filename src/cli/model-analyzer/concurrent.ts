@@ -16,8 +16,9 @@ const SHARED = /^gpu-/;
 const PERCENTILE = 99;
 
 /**
- * Returns one study of the models that are profiled at the same time. Each model's goals only concern that model, and `weighting` sets its weight.
- * They share one level, whereas Model Analyzer gives each its own.
+ * Returns one study of the models that are profiled at the same time. Each model's goals only
+ * concern that model, and `weighting` sets its weight. They share one level, whereas Model Analyzer
+ * gives each its own.
  */
 export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): Options {
   const [first] = models as [Concurrent, ...Concurrent[]];

@@ -18,9 +18,10 @@ type KeyPath = readonly (string | number)[];
 const MAX_VALUES = 1000;
 
 /**
- * Reads `model_config_parameters`: fields of Triton's ModelConfig, where a list holds values to try. In a field that is itself a list, only a list
- * of lists does. Each field becomes a separate parameter, so that all combinations are tried. If a list in a config has several items, they become
- * one parameter together. Errors: INPUT_INVALID with the path of the key.
+ * Reads `model_config_parameters`: fields of Triton's ModelConfig, where a list holds values to
+ * try. In a field that is itself a list, only a list of lists does. Each field becomes a separate
+ * parameter, so that all combinations are tried. If a list in a config has several items, they
+ * become one parameter together. Errors: INPUT_INVALID with the path of the key.
  */
 export function configParameters(given: JsonObject, file: string, at: KeyPath): SpaceParameters {
   const fail = (path: KeyPath, reason: string): never => {
@@ -111,7 +112,9 @@ function entries(object: JsonObject, valuesAt: (key: string, value: Json) => rea
   return all.map((values) => Object.fromEntries(keys.map((key, index) => [key, values[index] as Json])));
 }
 
-/** Returns all combinations, or slightly more than allowed: too many are refused without being made. */
+/**
+ * Returns all combinations, or slightly more than allowed: too many are refused without being made.
+ */
 const product = (lists: readonly (readonly Json[])[]): readonly (readonly Json[])[] =>
   lists.reduce<readonly (readonly Json[])[]>(
     (so, list) => fewOf(so.flatMap((before) => fewOf(list).map((value) => [...before, value]))),

@@ -65,7 +65,10 @@ export interface FlagOptions {
   readonly requests: Partial<TuneOptions>;
 }
 
-/** Translates perf_analyzer's flags to tritune's options. `at`: the path of the flags. Errors: INPUT_INVALID for an invalid value. */
+/**
+ * Translates perf_analyzer's flags to tritune's options. `at`: the path of the flags. Errors:
+ * INPUT_INVALID for an invalid value.
+ */
 export function flagOptions(
   flags: NonNullable<ModelSettings['perf_analyzer_flags']>,
   protocol: Protocol,

@@ -4,7 +4,9 @@ import type { AnalyzerFile, ModelSettings } from './schema.ts';
 
 type Limits = NonNullable<ModelSettings['constraints']>;
 
-/** Model Analyzer's metrics by name, our name for each, and the unit of its figures if ours differs. */
+/**
+ * Model Analyzer's metrics by name, our name for each, and the unit of its figures if ours differs.
+ */
 const metrics: Readonly<Record<string, { readonly metric: string; readonly unit?: string }>> = {
   perf_throughput: { metric: 'throughput' },
   perf_latency: { metric: 'latency-p99', unit: 'ms' },
@@ -30,9 +32,10 @@ const unmeasured: readonly (readonly [RegExp, string])[] = [
 const budgeted = ['perf_latency_p99', 'perf_latency_p95', 'perf_latency_p90'] as const;
 
 /**
- * Returns what a model is tuned for: its own objectives and constraints, else those of the whole file. `latency_budget` and `min_throughput` replace
- * the constraints that they abbreviate. Latencies are in milliseconds, memory in megabytes. The limit on a percentile becomes the budget, unless
- * `percentile` selects another one. Errors: UNSUPPORTED for a metric that is not measured.
+ * Returns what a model is tuned for: its own objectives and constraints, else those of the whole
+ * file. `latency_budget` and `min_throughput` replace the constraints that they abbreviate.
+ * Latencies are in milliseconds, memory in megabytes. The limit on a percentile becomes the budget,
+ * unless `percentile` selects another one. Errors: UNSUPPORTED for a metric that is not measured.
  */
 export function goalOptions(
   file: AnalyzerFile,

@@ -7,7 +7,10 @@ export interface Load extends Pick<TuneOptions, 'concurrency' | 'requestRate'> {
   readonly levels?: readonly number[];
 }
 
-/** Returns the load levels of a model: those listed for it or in the file, else the range to search. Errors: INPUT_INVALID for two kinds of load. */
+/**
+ * Returns the load levels of a model: those listed for it or in the file, else the range to search.
+ * Errors: INPUT_INVALID for two kinds of load.
+ */
 export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): Load {
   const { file, content } = read;
   const own = parameters?.concurrency ?? parameters?.request_rate;
@@ -40,7 +43,10 @@ const rangeOf = (values: readonly number[]): NumberRange => ({ low: Math.min(...
 
 const rising = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
-/** Returns the samples per request: the single listed number, or the range of several, which is searched together with the concurrency. */
+/**
+ * Returns the samples per request: the single listed number, or the range of several, which is
+ * searched together with the concurrency.
+ */
 export function batchOptions(
   { content }: ReadFile,
   name: string,

@@ -15,7 +15,10 @@ export interface ReadFile {
   readonly steps: ReadonlyMap<string, ModelSettings>;
 }
 
-/** Reads the file by the rules of YAML 1.1, as Model Analyzer does. Errors: INPUT_INVALID with the path of the key. */
+/**
+ * Reads the file by the rules of YAML 1.1, as Model Analyzer does. Errors: INPUT_INVALID with the
+ * path of the key.
+ */
 export function readAnalyzerFile(file: string): ReadFile {
   const content = checked(analyzerFile, contentOf(file), file, []);
   const modelsUnder = (key: keyof AnalyzerFile & string): ReadonlyMap<string, ModelSettings> => {
@@ -59,7 +62,10 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: r
 
 type Named = readonly (readonly [string, unknown])[];
 
-/** Parses `a,b`, a list of names and of settings by name, or settings by name. null for anything else, and for none. */
+/**
+ * Parses `a,b`, a list of names and of settings by name, or settings by name. null for anything
+ * else, and for none.
+ */
 function namedModels(value: unknown): Named | null {
   const items: unknown = typeof value === 'string' ? value.split(',').flatMap((name) => name.trim() || []) : value;
   const named = (Array.isArray(items) ? items : [items]).map((item: unknown): Named | null => {

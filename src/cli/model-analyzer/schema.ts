@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The supported keys of Model Analyzer's YAML file, and their forms. Other keys are accepted, and listed. */
+/**
+ * The supported keys of Model Analyzer's YAML file, and their forms. Other keys are accepted, and
+ * listed.
+ */
 
 const text = z.string().min(1);
 const positive = z.number().positive();

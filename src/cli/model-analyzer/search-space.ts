@@ -10,8 +10,10 @@ const DEFAULTS = { instances: [1, 5], batches: [1, 128] } as const;
 const MAX_COUNTS = 1000;
 
 /**
- * Returns the search space of a model in our format: every combination of the values in `model_config_parameters`; without any, the automatic one of
- * instances and doubling batch sizes; or only the unchanged model if the search is disabled. Errors: INPUT_INVALID with the path of the key.
+ * Returns the search space of a model in our format: every combination of the values in
+ * `model_config_parameters`; without any, the automatic one of instances and doubling batch sizes;
+ * or only the unchanged model if the search is disabled. Errors: INPUT_INVALID with the path of the
+ * key.
  */
 export function searchSpace(
   read: ReadFile,
@@ -45,7 +47,10 @@ export function searchSpace(
   }
 }
 
-/** Model Analyzer's quick and optuna searches vary instances and batch sizes in addition to the listed values; the brute one does not. */
+/**
+ * Model Analyzer's quick and optuna searches vary instances and batch sizes in addition to the
+ * listed values; the brute one does not.
+ */
 function beside(listed: SpaceParameters, read: ReadFile): SpaceParameters {
   if ((read.content.run_config_search_mode ?? 'brute') === 'brute') return listed;
   const { instances, ...others } = automatic(read);

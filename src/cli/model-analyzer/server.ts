@@ -14,8 +14,8 @@ const ofContainer = [
 ] as const;
 
 /**
- * Returns the server's address, or how it is started: locally unless the file says otherwise, like Model Analyzer. `models`: the settings of the
- * tuned models.
+ * Returns the server's address, or how it is started: locally unless the file says otherwise, like
+ * Model Analyzer. `models`: the settings of the tuned models.
  */
 export function serverOptions(
   file: AnalyzerFile,

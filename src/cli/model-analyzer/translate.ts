@@ -39,7 +39,10 @@ const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
   optuna: 'tpe',
 };
 
-/** Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for settings whose omission would change the run. */
+/**
+ * Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for settings whose omission would
+ * change the run.
+ */
 export function translate(read: ReadFile, given: Given): Translation {
   const { file, content } = read;
   refuseTokens(content);

@@ -5,7 +5,10 @@ import { msPer } from './option-values.ts';
 
 const example = "write for example e2e<=50ms, 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 e2el:5000";
 
-/** Names of limits: ours, and those of vLLM (`e2el`) and AIPerf. AIPerf's inter-token latency is a mean over the reply, so it is our `tpot`. */
+/**
+ * Names of limits: ours, and those of vLLM (`e2el`) and AIPerf. AIPerf's inter-token latency is a
+ * mean over the reply, so it is our `tpot`.
+ */
 const fields: Readonly<Record<string, keyof RequestLimits>> = {
   ttft: 'ttftNs',
   time_to_first_token: 'ttftNs',
@@ -17,7 +20,10 @@ const fields: Readonly<Record<string, keyof RequestLimits>> = {
   request_latency: 'e2eNs',
 };
 
-/** Reads limits, and adds them to the earlier ones. A value without a unit is in milliseconds. Errors: USAGE. */
+/**
+ * Reads limits, and adds them to the earlier ones. A value without a unit is in milliseconds.
+ * Errors: USAGE.
+ */
 export function goodputLimits(text: string, previous: RequestLimits | undefined): RequestLimits {
   return text
     .split(/[\s,]+/)

@@ -1,7 +1,10 @@
 import type { ListenSpec } from '../../app/server/listening-tls.ts';
 import type { OptionTable } from './option-table.ts';
 
-/** What listens, in the words of its help: `owner` has the certificate, `clients` connect, and without TLS anybody can read `exposed`. */
+/**
+ * What listens, in the words of its help: `owner` has the certificate, `clients` connect, and
+ * without TLS anybody can read `exposed`.
+ */
 interface ListenerWords {
   readonly port: number;
   readonly owner: string;

@@ -8,7 +8,9 @@ export interface OptionRow<T> {
   readonly help: string;
   readonly parse?: (text: string, previous: T | undefined) => T;
   readonly choices?: readonly string[];
-  /** Words that a shell completes although other values are allowed too, such as the path of a file. */
+  /**
+   * Words that a shell completes although other values are allowed too, such as the path of a file.
+   */
   readonly offers?: readonly string[];
   readonly default?: T;
   readonly required?: boolean;
@@ -33,8 +35,8 @@ export function under<O>(heading: Heading, table: OptionTable<O>): OptionTable<O
 }
 
 /**
- * Adds the table's options to the command. The help lists `mostUsed` first, in that order, and then the others under their headings. The row's key
- * must be the long flag in camelCase.
+ * Adds the table's options to the command. The help lists `mostUsed` first, in that order, and then
+ * the others under their headings. The row's key must be the long flag in camelCase.
  */
 export function addOptions<O>(
   command: Command,

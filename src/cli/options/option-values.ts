@@ -106,7 +106,10 @@ export const collectListed = (text: string, previous: readonly string[] | undefi
   ...text.split(',').flatMap((name) => name.trim() || []),
 ];
 
-/** For repeatable options of NAME=VALUE: numbers, true and false are such values, everything else is a text. */
+/**
+ * For repeatable options of NAME=VALUE: numbers, true and false are such values, everything else is
+ * a text.
+ */
 export const collectSettings = (text: string, previous: Settings | undefined): Settings => ({
   ...previous,
   ...Object.fromEntries(text.split(',').map(settingIn)),

@@ -1,7 +1,10 @@
 import type { TemporalFlags } from '../../app/fleet/temporal-options.ts';
 import { type OptionTable, under } from './option-table.ts';
 
-/** How to reach Temporal. Secrets come from files and variables, because anyone can see a command line. */
+/**
+ * How to reach Temporal. Secrets come from files and variables, because anyone can see a command
+ * line.
+ */
 export const temporalOptionTable: OptionTable<TemporalFlags> = under<TemporalFlags>('Temporal', {
   temporalNamespace: {
     flags: '--temporal-namespace <name>',

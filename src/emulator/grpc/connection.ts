@@ -14,10 +14,16 @@ import { GrpcStream, type Line } from './stream.ts';
 /** A window is returned in pieces of this size. */
 const WINDOW_PIECE = 2 ** 24;
 
-/** Sink for trailers of a request and headers of ended streams: nobody needs them, but the table of names must see them. */
+/**
+ * Sink for trailers of a request and headers of ended streams: nobody needs them, but the table of
+ * names must see them.
+ */
 const NOWHERE = { field: (): void => undefined };
 
-/** A client's HTTP/2 connection (RFC 9113). If the client breaks the protocol, it gets a GOAWAY and the connection ends. */
+/**
+ * A client's HTTP/2 connection (RFC 9113). If the client breaks the protocol, it gets a GOAWAY and
+ * the connection ends.
+ */
 export class GrpcConnection implements FrameSink, FrameEvents, Line {
   readonly #socket: Socket;
   readonly #methods: GrpcMethods;

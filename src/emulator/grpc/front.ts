@@ -15,7 +15,9 @@ import { inferMethod, NO_REQUEST, streamInferMethod } from './infer.ts';
 import type { GrpcCall, GrpcMethods } from './methods.ts';
 import { startGrpcServer } from './server.ts';
 
-/** Starts the gRPC protocol. Calls that Triton lacks get UNIMPLEMENTED. Rejects if it cannot listen. */
+/**
+ * Starts the gRPC protocol. Calls that Triton lacks get UNIMPLEMENTED. Rejects if it cannot listen.
+ */
 export function startGrpcFront(context: ServerContext, host: string, port: number): Promise<Front> {
   return startGrpcServer(grpcMethods(context), host, port);
 }

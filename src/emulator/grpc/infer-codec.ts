@@ -5,8 +5,9 @@ import type { TensorPlace } from '../wire/shared-memory.ts';
 import { inputValues, textCallOf } from '../wire/text-call.ts';
 
 /**
- * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: measures tensors without decoding them, and encodes a
- * response once per batch size. Field numbers are those of `proto/grpc_service.proto`.
+ * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: measures
+ * tensors without decoding them, and encodes a response once per batch size. Field numbers are
+ * those of `proto/grpc_service.proto`.
  */
 export function readInferRequest(bytes: Uint8Array): InferCall {
   const reader = protobuf.Reader.create(bytes);
@@ -125,7 +126,10 @@ function readPackedShape(reader: protobuf.Reader, shape: number[]): void {
   checkEnd(reader, end);
 }
 
-/** Returns the number of elements in an InferTensorContents: packed fp32 and fp64 by length, packed varints by last bytes. */
+/**
+ * Returns the number of elements in an InferTensorContents: packed fp32 and fp64 by length, packed
+ * varints by last bytes.
+ */
 function countContents(reader: protobuf.Reader): number {
   const end = reader.uint32() + reader.pos;
   let elements = 0;
@@ -174,7 +178,10 @@ const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
     }),
   );
 
-/** Reads one entry of a parameter map: the name is field 1, the value field 2; inside the value bool is 1, int64 2, string 3, uint64 5. */
+/**
+ * Reads one entry of a parameter map: the name is field 1, the value field 2; inside the value bool
+ * is 1, int64 2, string 3, uint64 5.
+ */
 function readParameter(reader: protobuf.Reader, parameters: Record<string, unknown>): void {
   const end = reader.uint32() + reader.pos;
   let name = '';

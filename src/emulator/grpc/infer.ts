@@ -36,10 +36,14 @@ export function inferMethod(context: ServerContext): (call: GrpcCall) => CallTak
   };
 }
 
-/** ModelStreamInfer: any number of requests, each with any number of responses, in the order in which they become ready. */
+/**
+ * ModelStreamInfer: any number of requests, each with any number of responses, in the order in
+ * which they become ready.
+ */
 export function streamInferMethod(context: ServerContext): (call: GrpcCall) => CallTaker {
   return (call) => {
-    // A client may ask for errors as the status of the whole stream, which ends with the first error.
+    // A client may ask for errors as the status of the whole stream, which ends with the first
+    // error.
     const endsAtErrors = call.headers.get('triton_grpc_error') === 'true';
     let inFlight = 0;
     let isDone = false;

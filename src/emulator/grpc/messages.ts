@@ -5,7 +5,9 @@ const PREFIX_BYTES = 5;
 /** gRPC's own limit: its lengths are signed numbers. */
 const MAX_MESSAGE_BYTES = 2 ** 31 - 1;
 
-/** Splits the bytes of a call into its messages, each preceded by a flag and four bytes of length. */
+/**
+ * Splits the bytes of a call into its messages, each preceded by a flag and four bytes of length.
+ */
 export class MessageCutter {
   readonly #encoding: string;
   readonly #take: (message: Buffer) => void;

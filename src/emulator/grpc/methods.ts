@@ -1,7 +1,10 @@
 import type { Breakage } from '../wire/broken-connection.ts';
 import type { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** One call as its method sees it. After `end`, `fail` or a broken connection, all other calls do nothing. */
+/**
+ * One call as its method sees it. After `end`, `fail` or a broken connection, all other calls do
+ * nothing.
+ */
 export interface GrpcCall {
   /** By name in lower case; the last of several with one name. */
   readonly headers: ReadonlyMap<string, string>;
@@ -14,7 +17,9 @@ export interface GrpcCall {
   break(how: Breakage): void;
 }
 
-/** A method's handling of a call: `message` for each message that arrives, `done` after the last. */
+/**
+ * A method's handling of a call: `message` for each message that arrives, `done` after the last.
+ */
 export interface CallTaker {
   message(bytes: Buffer): void;
   done(): void;

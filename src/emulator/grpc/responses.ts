@@ -6,7 +6,10 @@ import { zeroTensor } from '../wire/tensors.ts';
 /** The tag of a length-delimited field. */
 const tagOf = (field: number): number => (field << 3) | 2;
 
-/** Returns a ModelInferResponse with zero tensors, or with `text` in those of type BYTES, without the request's id. */
+/**
+ * Returns a ModelInferResponse with zero tensors, or with `text` in those of type BYTES, without
+ * the request's id.
+ */
 export function writeInferResponse(
   signature: ModelSignature,
   version: string,

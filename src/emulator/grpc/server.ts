@@ -4,8 +4,9 @@ import { GrpcConnection } from './connection.ts';
 import type { GrpcMethods } from './methods.ts';
 
 /**
- * A gRPC server on the load generator's HTTP/2. Node's own HTTP/2 makes several long-lived objects per call, and the collector's pauses of 4 to 8
- * ms at 5,000 calls a second would be the slowest requests. Accepts messages of up to 2 GiB, gzip and deflate. Rejects if it cannot listen.
+ * A gRPC server on the load generator's HTTP/2. Node's own HTTP/2 makes several long-lived objects
+ * per call, and the collector's pauses of 4 to 8 ms at 5,000 calls a second would be the slowest
+ * requests. Accepts messages of up to 2 GiB, gzip and deflate. Rejects if it cannot listen.
  */
 export async function startGrpcServer(methods: GrpcMethods, host: string, port: number): Promise<Front> {
   const connections = new Set<GrpcConnection>();

@@ -145,12 +145,17 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     if (this.sentBytes === this.body.length) this.allSent();
   }
 
-  /** A call that was answered before its request was whole is kept until then, because it owns the data that still arrives. */
+  /**
+   * A call that was answered before its request was whole is kept until then, because it owns the
+   * data that still arrives.
+   */
   #endIfDone(): void {
     const isAnswered = this.#trailers !== null && this.body === NOTHING;
     if (this.#hasRequest && isAnswered) this.#line.over(this);
   }
 }
 
-/** gRPC over HTTP/2, "Responses": printable ASCII except '%' stays, other bytes of UTF-8 become %XX. */
+/**
+ * gRPC over HTTP/2, "Responses": printable ASCII except '%' stays, other bytes of UTF-8 become %XX.
+ */
 const percentEncoded = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);

@@ -24,8 +24,8 @@ const NOT_ONE =
   'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses';
 
 /**
- * The generate extension: a flat JSON object with inputs or parameters as its request, and one with outputs as its response. Throws errors that can
- * be reported as a failure.
+ * The generate extension: a flat JSON object with inputs or parameters as its request, and one with
+ * outputs as its response. Throws errors that can be reported as a failure.
  */
 export function generate(context: ServerContext, request: GenerateRequest, response: ServerResponse): void {
   const call = readGenerate(request, context.repository.serving(request.model, request.version).signature);

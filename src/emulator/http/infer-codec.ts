@@ -16,8 +16,9 @@ interface Fields {
 }
 
 /**
- * Reads an infer body: JSON alone, or JSON of `headerLength` bytes followed by the binary tensors. Measures tensors without decoding them. Throws
- * INTERNAL for any other body, INVALID_ARGUMENT for truncated tensors.
+ * Reads an infer body: JSON alone, or JSON of `headerLength` bytes followed by the binary tensors.
+ * Measures tensors without decoding them. Throws INTERNAL for any other body, INVALID_ARGUMENT for
+ * truncated tensors.
  */
 export function readHttpInfer(
   model: string,
@@ -93,7 +94,10 @@ function sizeIn(value: unknown): number {
   return value as number;
 }
 
-/** Reads a body that is just one tensor, for a model with one input; the batch is 1 if the model has batches. */
+/**
+ * Reads a body that is just one tensor, for a model with one input; the batch is 1 if the model has
+ * batches.
+ */
 function readRawInfer(version: string, body: Buffer, { model, inputs, maxBatchSize }: ModelSignature): HttpInferCall {
   const [input] = inputs;
   if (!input || inputs.length > 1)

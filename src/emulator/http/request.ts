@@ -3,7 +3,10 @@ import { nestsDeeperThan } from '../../base/json.ts';
 import { inflated } from '../wire/inflated.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** The maximum nesting of a body's JSON: tensors have a few levels, and code that walks it recurses once per level. */
+/**
+ * The maximum nesting of a body's JSON: tensors have a few levels, and code that walks it recurses
+ * once per level.
+ */
 const MAX_LEVELS = 100;
 /** The same limit as over gRPC. */
 const MAX_BODY_BYTES = 2 ** 31 - 1;
@@ -21,7 +24,10 @@ export function readBody(request: IncomingMessage, done: (body: Buffer) => void)
   request.on('error', () => request.socket.destroy());
 }
 
-/** Returns the body without the compression that its header names. Throws INTERNAL if it is not compressed that way. */
+/**
+ * Returns the body without the compression that its header names. Throws INTERNAL if it is not
+ * compressed that way.
+ */
 export function plainBody(body: Buffer, encoding: string | undefined): Buffer {
   return encoding === 'gzip' || encoding === 'deflate' ? inflated(body, encoding) : body;
 }
@@ -35,7 +41,10 @@ export function pathSegment(text: string): string {
   }
 }
 
-/** Returns the object or list in a body. Throws INTERNAL for anything else, and for deeper nesting than any request has. */
+/**
+ * Returns the object or list in a body. Throws INTERNAL for anything else, and for deeper nesting
+ * than any request has.
+ */
 export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));

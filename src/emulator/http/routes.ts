@@ -101,7 +101,10 @@ const patterns: readonly Pattern[] = [
   }),
 ];
 
-/** Returns the route of a request; undefined if there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
+/**
+ * Returns the route of a request; undefined if there is none. Throws INVALID_ARGUMENT for a path
+ * with broken escapes.
+ */
 export function routeOf(method: string, path: string): Route | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;
@@ -137,7 +140,10 @@ function indexReply(context: ServerContext, body: Buffer): Json {
   });
 }
 
-/** Reads the parameters of a load body, which must be strings: `config` holds JSON, files are base64. */
+/**
+ * Reads the parameters of a load body, which must be strings: `config` holds JSON, files are
+ * base64.
+ */
 function loadParametersOf(body: Buffer): { config: string | undefined; files: UploadedFiles } {
   const { parameters } = parseBody(body);
   const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);

@@ -3,7 +3,10 @@ import type { TraceChange } from '../settings/trace.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { listIn, textIn } from './request.ts';
 
-/** Returns the body of a trace setting: strings, a list for the levels, null to clear. Throws INTERNAL for any other value. */
+/**
+ * Returns the body of a trace setting: strings, a list for the levels, null to clear. Throws
+ * INTERNAL for any other value.
+ */
 export function changedTrace(body: { readonly [name: string]: unknown }): TraceChange {
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => {

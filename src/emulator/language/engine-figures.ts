@@ -4,7 +4,9 @@ import type { StepWork } from '../../queueing/continuous/step-law.ts';
 /** Why a generation ended, in vLLM's words. */
 export type FinishReason = 'stop' | 'length' | 'abort';
 
-/** Bounds of the time buckets in seconds: from a millisecond to minutes, as on the engines' pages. */
+/**
+ * Bounds of the time buckets in seconds: from a millisecond to minutes, as on the engines' pages.
+ */
 const SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160,
 ];
@@ -65,7 +67,10 @@ export class EngineFigures {
     this.stepTokens.add(prefillTokens + decoding);
   }
 
-  /** Records a token. `firstNs`: the time to it if it was the first; `gapNs`: the time since the previous one. */
+  /**
+   * Records a token. `firstNs`: the time to it if it was the first; `gapNs`: the time since the
+   * previous one.
+   */
   emitted(firstNs: number | null, gapNs: number): void {
     this.generationTokens++;
     if (firstNs === null) this.interTokenS.add(gapNs / NS_PER_S);

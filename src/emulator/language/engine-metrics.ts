@@ -9,7 +9,9 @@ export interface NamedEngine {
 
 type Sample = readonly [suffix: string, labels: string, value: number];
 
-/** Returns vLLM's Prometheus page (V1): names and units are those of `vllm/v1/metrics/loggers.py`. */
+/**
+ * Returns vLLM's Prometheus page (V1): names and units are those of `vllm/v1/metrics/loggers.py`.
+ */
 export function engineMetrics(engines: readonly NamedEngine[]): string {
   const each = (of: (engine: LanguageEngine) => number): Sample[] =>
     engines.map(({ model, engine }) => ['', labelsOf(model), of(engine)] as const);

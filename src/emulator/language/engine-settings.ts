@@ -8,7 +8,10 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
 
-/** Start options of an engine, under vLLM's names (`vllm serve --help`, and `model.json` of Triton's vLLM backend). */
+/**
+ * Start options of an engine, under vLLM's names (`vllm serve --help`, and `model.json` of Triton's
+ * vLLM backend).
+ */
 const settings = {
   max_num_seqs: positiveWhole,
   max_num_batched_tokens: positiveWhole,
@@ -34,12 +37,18 @@ export const engineSettings = z.strictObject({
 
 export type EngineSettings = z.infer<typeof engineSettings>;
 
-/** Settings that differ from the profile's; everything else in a `model.json` is about the model and is ignored. */
+/**
+ * Settings that differ from the profile's; everything else in a `model.json` is about the model and
+ * is ignored.
+ */
 const changes = z.looseObject(settings).partial();
 
 const BLOCK_TOKENS = 16;
 
-/** Returns the settings, overridden by those of an uploaded `model.json`. Throws INVALID_ARGUMENT for an invalid one. */
+/**
+ * Returns the settings, overridden by those of an uploaded `model.json`. Throws INVALID_ARGUMENT
+ * for an invalid one.
+ */
 export function uploadedSettings(own: EngineSettings, files: UploadedFiles = NO_FILES): EngineSettings {
   const [, content] = [...files].find(([name]) => name.endsWith('/model.json')) ?? [];
   if (!content) return own;
@@ -70,7 +79,10 @@ export interface LanguageMemory {
   readonly kvBytesPerToken: number;
 }
 
-/** Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, if the KV cache has no room for the longest sequence. */
+/**
+ * Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, if the KV cache has no
+ * room for the longest sequence.
+ */
 export function policyOf(
   engine: EngineSettings,
   { deviceMib, modelMib, kvBytesPerToken }: LanguageMemory,

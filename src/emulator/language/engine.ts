@@ -8,7 +8,9 @@ import type { WakeUps } from '../scheduling/wake-ups.ts';
 import { EngineFigures, type FinishReason } from './engine-figures.ts';
 import { PrefixBlocks } from './prefix-blocks.ts';
 
-/** A request to an engine. The answer is known from the start: only the time that it takes matters. */
+/**
+ * A request to an engine. The answer is known from the start: only the time that it takes matters.
+ */
 export interface Generation {
   readonly prompt: readonly string[];
   /** At least one token. */
@@ -42,8 +44,9 @@ interface Running extends Submitted {
 const MAX_BEHIND_NS = 50 * NS_PER_MS;
 
 /**
- * A language model's engine in real time: the scheduler of `ContinuousBatcher`, whose steps take the time of their law. Tokens arrive at the ends
- * of steps. A step begins when the previous one has ended by the law, even if the event loop reported that a moment later.
+ * A language model's engine in real time: the scheduler of `ContinuousBatcher`, whose steps take
+ * the time of their law. Tokens arrive at the ends of steps. A step begins when the previous one
+ * has ended by the law, even if the event loop reported that a moment later.
  */
 export class LanguageEngine {
   readonly policy: ContinuousPolicy;
@@ -56,7 +59,10 @@ export class LanguageEngine {
   #isStepping = false;
   #onDrained: (() => void)[] = [];
 
-  /** `spread` draws a factor for each step's time. Throws INPUT_INVALID for a policy under which nothing can run. */
+  /**
+   * `spread` draws a factor for each step's time. Throws INPUT_INVALID for a policy under which
+   * nothing can run.
+   */
   constructor(
     {
       policy,

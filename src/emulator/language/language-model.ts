@@ -21,7 +21,10 @@ export interface LanguageModel {
   readonly mostTokens: number;
 }
 
-/** Returns the profile with these settings for all its engines. Errors: USAGE if it has no engine, or for an invalid value. */
+/**
+ * Returns the profile with these settings for all its engines. Errors: USAGE if it has no engine,
+ * or for an invalid value.
+ */
 export function withEngineSettings(profile: Profile, changes: Partial<EngineSettings>): Profile {
   if (Object.keys(changes).length === 0) return profile;
   if (!profile.models.some(({ language }) => language)) {
@@ -59,8 +62,8 @@ export function stepLawOf({ step }: LanguageProfile): StepLaw {
 }
 
 /**
- * Returns a profile's language model, with the settings of an uploaded `model.json` as overrides. Throws INVALID_ARGUMENT for settings with which
- * its engine would not start.
+ * Returns a profile's language model, with the settings of an uploaded `model.json` as overrides.
+ * Throws INVALID_ARGUMENT for settings with which its engine would not start.
  */
 export function languageModelOf(
   profile: LanguageProfile,

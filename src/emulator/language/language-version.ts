@@ -68,7 +68,10 @@ export class LanguageVersion implements Servable {
     return this.engine.waiting;
   }
 
-  /** Submits a request over Triton's protocols: one response per token for a stream, otherwise a single one. */
+  /**
+   * Submits a request over Triton's protocols: one response per token for a stream, otherwise a
+   * single one.
+   */
   submit(job: Job): void {
     const { text } = job;
     if (!text) throw new ProtocolFailure('INVALID_ARGUMENT', `'${this.model}' needs a text to answer`);

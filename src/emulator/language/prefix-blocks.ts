@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 const BLOCK_TOKENS = 16;
 
 /**
- * Knows the prompt prefixes that an engine has already computed, in whole blocks, like vLLM's automatic prefix caching: a block is identified by
- * its tokens and all before it. If the cache is full, the least recently used block goes first.
+ * Knows the prompt prefixes that an engine has already computed, in whole blocks, like vLLM's
+ * automatic prefix caching: a block is identified by its tokens and all before it. If the cache is
+ * full, the least recently used block goes first.
  */
 export class PrefixBlocks {
   readonly #most: number;

@@ -7,7 +7,10 @@ export interface EncodedAnswer {
 const MAX_ANSWERS = 1000;
 const MAX_BYTES = 2 ** 28;
 
-/** Encoded answers by request. Requests can vary without limit, so the cache forgets all when it holds too much. */
+/**
+ * Encoded answers by request. Requests can vary without limit, so the cache forgets all when it
+ * holds too much.
+ */
 export class AnswerCache {
   readonly #answers = new Map<string, EncodedAnswer>();
   #bytes = 0;

@@ -8,8 +8,9 @@ type Task = (done: Done) => void;
 type Serving = (model: string, version: string) => Servable;
 
 /**
- * Makes the calls of one execution of `model`, whose requests have these numbers of samples. `done` gets null if all were answered; otherwise the
- * failure that ends the whole execution, in the words of Triton's Python backend.
+ * Makes the calls of one execution of `model`, whose requests have these numbers of samples. `done`
+ * gets null if all were answered; otherwise the failure that ends the whole execution, in the words
+ * of Triton's Python backend.
  */
 export function runBlsCalls(
   model: string,
@@ -45,7 +46,10 @@ function requestTask(model: string, samples: number, serving: Serving): Task {
   };
 }
 
-/** Returns its largest batch. For a missing model: one request with everything, which fails when it is sent. */
+/**
+ * Returns its largest batch. For a missing model: one request with everything, which fails when it
+ * is sent.
+ */
 function mostAtOnce(model: string, serving: Serving): number {
   try {
     return Math.max(1, serving(model, '').signature.maxBatchSize);
@@ -93,7 +97,9 @@ const notReady = (model: string): ProtocolFailure =>
     `Model ${model} - Error when running inference: Failed for execute the inference request. Model '${model}' is not ready.`,
   );
 
-/** The Python backend's report of an exception in `execute`, which all requests of the batch get. */
+/**
+ * The Python backend's report of an exception in `execute`, which all requests of the batch get.
+ */
 const executionFailure = (model: string, { message }: ProtocolFailure): ProtocolFailure =>
   new ProtocolFailure(
     'INTERNAL',

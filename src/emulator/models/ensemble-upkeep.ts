@@ -5,13 +5,17 @@ import type { ModelEntry } from './model-entry.ts';
 import { NO_FILES } from './uploaded-files.ts';
 
 /**
- * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md has the facts). After each control call, an
- * ensemble whose models are missing or no longer fit is removed, and comes back when they fit again. It is recreated, with statistics from 0, while
- * one of its models has been loaded with a config since the ensemble's own last load.
+ * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md
+ * has the facts). After each control call, an ensemble whose models are missing or no longer fit is
+ * removed, and comes back when they fit again. It is recreated, with statistics from 0, while one
+ * of its models has been loaded with a config since the ensemble's own last load.
  */
 export class EnsembleUpkeep {
   readonly #entries: ReadonlyMap<string, ModelEntry>;
-  /** Ensembles that went away with one of their models and come back with it: the configs that they were served with. */
+  /**
+   * Ensembles that went away with one of their models and come back with it: the configs that they
+   * were served with.
+   */
   readonly #away = new Map<string, ModelConfig>();
   /** Ensembles with a model that was loaded with a config after them. */
   readonly #stale = new Set<string>();
@@ -30,7 +34,10 @@ export class EnsembleUpkeep {
     for (const { name } of this.#over(model)) this.#stale.add(name);
   }
 
-  /** Called when an ensemble was loaded by name: neither it nor its inner ensembles need anything else. */
+  /**
+   * Called when an ensemble was loaded by name: neither it nor its inner ensembles need anything
+   * else.
+   */
   loaded(ensemble: string): void {
     this.unloaded(ensemble);
     this.#stale.delete(ensemble);
@@ -62,7 +69,8 @@ export class EnsembleUpkeep {
       else if (this.#away.has(entry.name) && fits) {
         const config = this.#configOf(entry);
         this.#away.delete(entry.name);
-        // No client asked for it: if it cannot be loaded it stays away, and its index entry says why.
+        // No client asked for it: if it cannot be loaded it stays away, and its index entry says
+        // why.
         await entry.load({ config, files: NO_FILES, version: entry.version }).catch(() => undefined);
       }
     }

@@ -28,8 +28,9 @@ export interface EnsembleOptions {
 }
 
 /**
- * An ensemble: a request passes through its steps in the composing models' own queues, each step as soon as its input tensors exist. Its statistics
- * are Triton's: no queue of its own, and the sum of the compute times of all steps.
+ * An ensemble: a request passes through its steps in the composing models' own queues, each step as
+ * soon as its input tensors exist. Its statistics are Triton's: no queue of its own, and the sum of
+ * the compute times of all steps.
  */
 export class EnsembleVersion implements Servable {
   readonly model: string;

@@ -133,8 +133,9 @@ export class ModelEntry {
   }
 
   /**
-   * Loads `posted` as a whole config, or the stored one if null. Without a config a ready model stays as it is: an override is sticky, and the
-   * repository never changes; such a load only undoes uploaded files. Loads of one model run one after another.
+   * Loads `posted` as a whole config, or the stored one if null. Without a config a ready model
+   * stays as it is: an override is sticky, and the repository never changes; such a load only
+   * undoes uploaded files. Loads of one model run one after another.
    */
   load(posted: LoadSource | null): Promise<void> {
     return this.#inTurn(async () => {
@@ -173,7 +174,10 @@ export class ModelEntry {
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);
   }
 
-  /** Removes its directory: the served version continues, but the index does not list it and no load finds it (verified on 2.51). */
+  /**
+   * Removes its directory: the served version continues, but the index does not list it and no load
+   * finds it (verified on 2.51).
+   */
   remove(): void {
     this.#isRemoved = true;
   }
@@ -194,7 +198,9 @@ export class ModelEntry {
     });
   }
 
-  /** Triton's rule for an in-place change: only the instance groups and the version policy differ. */
+  /**
+   * Triton's rule for an in-place change: only the instance groups and the version policy differ.
+   */
   #differsInInstancesOnly({ config, version, files }: LoadSource): boolean {
     if (!this.#serving || !this.#posted || version !== this.#posted.version) return false;
     // The repository's own files after uploaded ones count as another model (verified on 2.51).

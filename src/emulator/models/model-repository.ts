@@ -71,7 +71,10 @@ export class ModelRepository {
     return this.#entries.get(model)?.effectiveConfig() as ModelConfig;
   }
 
-  /** Returns the statistics of one model, or of all ready models if `model` is ''. Throws INVALID_ARGUMENT. */
+  /**
+   * Returns the statistics of one model, or of all ready models if `model` is ''. Throws
+   * INVALID_ARGUMENT.
+   */
   statistics(model: string, version: string): ModelStatistics[] {
     if (model === '') return this.models.flatMap((entry) => entry.readStatistics() ?? []);
     const statistics = this.isModelReady(model, version) ? this.#entries.get(model)?.readStatistics() : null;
@@ -80,9 +83,10 @@ export class ModelRepository {
   }
 
   /**
-   * Loads a model, with `configJson` as its whole config if given, and the versions in `files` instead of the stored one. An ensemble also loads
-   * its models. Throws UNAVAILABLE without explicit control, INTERNAL with Triton's one text for anything that it cannot read, INVALID_ARGUMENT if
-   * the model cannot start.
+   * Loads a model, with `configJson` as its whole config if given, and the versions in `files`
+   * instead of the stored one. An ensemble also loads its models. Throws UNAVAILABLE without
+   * explicit control, INTERNAL with Triton's one text for anything that it cannot read,
+   * INVALID_ARGUMENT if the model cannot start.
    */
   async load(model: string, configJson?: string, files: UploadedFiles = NO_FILES): Promise<void> {
     this.#checkControl();
@@ -110,8 +114,9 @@ export class ModelRepository {
   }
 
   /**
-   * Unloads a model; an unknown or unloaded one is no error. Ensembles that need it go too. `withDependents` also unloads the models of an
-   * ensemble, unless they were loaded by name. Throws UNAVAILABLE without explicit control.
+   * Unloads a model; an unknown or unloaded one is no error. Ensembles that need it go too.
+   * `withDependents` also unloads the models of an ensemble, unless they were loaded by name.
+   * Throws UNAVAILABLE without explicit control.
    */
   unload(model: string, withDependents = false): void {
     this.#checkControl();
@@ -128,7 +133,10 @@ export class ModelRepository {
     for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.#unloadNamed(name, true);
   }
 
-  /** Does what another client might do to a model: unloads it, loads it with its stored config, or removes its directory. Never fails. */
+  /**
+   * Does what another client might do to a model: unloads it, loads it with its stored config, or
+   * removes its directory. Never fails.
+   */
   async meddle(model: string, how: Meddling): Promise<void> {
     const entry = this.#entries.get(model);
     if (how === 'unload') this.#unloadNamed(model, false);

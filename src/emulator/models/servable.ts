@@ -37,7 +37,10 @@ export interface Servable {
   readonly waitingRequests: number;
   /** Throws a ProtocolFailure if the request cannot be accepted; then never calls `job`. */
   submit(job: Job): void;
-  /** Changes instances in place from `before`: statistics and remaining instances stay; added instances have warmed up. */
+  /**
+   * Changes instances in place from `before`: statistics and remaining instances stay; added
+   * instances have warmed up.
+   */
   setInstances(placement: Placement, before: number, warmUp: WarmUp): void;
   /** Resolves once nothing is queued or executing. */
   drained(): Promise<void>;

@@ -63,8 +63,8 @@ function lanesOf({ gpuOf, config }: Placement, { atOnce }: ModelSimulator): Lane
 }
 
 /**
- * One loaded model version: the dynamic batcher groups requests, and each execution takes as long as the model's simulator says, in real time.
- * Statistics hold the times that really passed.
+ * One loaded model version: the dynamic batcher groups requests, and each execution takes as long
+ * as the model's simulator says, in real time. Statistics hold the times that really passed.
  */
 export class ServedVersion implements Servable {
   readonly model: string;
@@ -149,7 +149,10 @@ export class ServedVersion implements Servable {
     return this.#batcher.waitingRequests === 0 && this.#batcher.busyInstances === 0;
   }
 
-  /** Drives the batcher: runs the executions that it has started, and wakes it when it asks for that. */
+  /**
+   * Drives the batcher: runs the executions that it has started, and wakes it when it asks for
+   * that.
+   */
   #advance(): void {
     for (let started = this.#batcher.takeStarted(); started; started = this.#batcher.takeStarted())
       this.#start(started);
@@ -191,8 +194,8 @@ export class ServedVersion implements Servable {
   }
 
   /**
-   * Returns the number of busy instances on the GPU of a starting one, itself included. Those that start at the same moment count if all are on one
-   * GPU.
+   * Returns the number of busy instances on the GPU of a starting one, itself included. Those that
+   * start at the same moment count if all are on one GPU.
    */
   #busyBeside(gpu: number | null): number {
     const own = this.#busyOn.get(gpu) ?? 1;
@@ -212,7 +215,10 @@ export class ServedVersion implements Servable {
     else end(null);
   }
 
-  /** Triton counts these executions like any other, with a request for each sample of the batch (checked on 2.51). */
+  /**
+   * Triton counts these executions like any other, with a request for each sample of the batch
+   * (checked on 2.51).
+   */
   #warmedUp(from: number, to: number, { samples }: WarmUp): void {
     for (const { batchSize, executions, executionNs } of samples) {
       const compute = splitExecution(this.#simulator, executionNs);
@@ -266,7 +272,8 @@ export class ServedVersion implements Servable {
       }
     }
     const { turnaroundMs, networkMs } = this.#simulator;
-    // The next execution starts before the answers are written, as instances do not wait for the front end.
+    // The next execution starts before the answers are written, as instances do not wait for the
+    // front end.
     this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance, gpu));
     this.#after(networkMs, leaveNs, () => {
       for (const { job } of tickets) {
@@ -289,7 +296,9 @@ export class ServedVersion implements Servable {
   }
 }
 
-/** The batcher's queue is counted as Triton's without prefetch, which is what a queue policy brings. */
+/**
+ * The batcher's queue is counted as Triton's without prefetch, which is what a queue policy brings.
+ */
 function mostQueued({ dynamic_batching: batching }: ModelConfig): number {
   const policy = batching?.default_queue_policy as { readonly max_queue_size?: number } | undefined;
   return Number(policy?.max_queue_size ?? 0) || Number.POSITIVE_INFINITY;

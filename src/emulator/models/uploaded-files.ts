@@ -16,8 +16,9 @@ export const holdsText = (files: UploadedFiles, text: string): boolean =>
 export const isFileParameter = (name: string): boolean => name.startsWith(PREFIX);
 
 /**
- * Returns the version that a load serves: the stored one without files, otherwise one of the files' versions only. The emulator serves one version
- * at a time, the highest that the version policy allows; a profile's arms may depend on the content of the files. Throws INVALID_ARGUMENT if there
+ * Returns the version that a load serves: the stored one without files, otherwise one of the files'
+ * versions only. The emulator serves one version at a time, the highest that the version policy
+ * allows; a profile's arms may depend on the content of the files. Throws INVALID_ARGUMENT if there
  * is none.
  */
 export function chosenVersion(model: string, config: ModelConfig, files: UploadedFiles): string {

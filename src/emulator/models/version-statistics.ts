@@ -22,8 +22,9 @@ class Tally {
 }
 
 /**
- * Counters with Triton's meaning: per request, each compute part counts the whole batch's time; per execution, the
- * entry of its batch size counts it once. A failed execution counts there and in `executionCount` only.
+ * Counters with Triton's meaning: per request, each compute part counts the whole batch's time; per
+ * execution, the entry of its batch size counts it once. A failed execution counts there and in
+ * `executionCount` only.
  */
 export class VersionStatistics {
   readonly success = new Tally();

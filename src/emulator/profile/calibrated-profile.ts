@@ -29,7 +29,10 @@ const HEAD_LINES =
 const SIGNIFICANT_DIGITS = 4;
 const LINE_WIDTH = 120;
 
-/** Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID if no emulator could run it. */
+/**
+ * Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID if no emulator
+ * could run it.
+ */
 export function calibratedProfile(head: ProfileHead, models: readonly CalibratedModel[]): string {
   const { name, description, source, gpu } = head;
   const profile = {

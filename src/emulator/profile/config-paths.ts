@@ -15,7 +15,10 @@ export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
   return found;
 }
 
-/** Returns the config with this value at a dotted path of field names, in every element of a list; creates missing parts of the path. */
+/**
+ * Returns the config with this value at a dotted path of field names, in every element of a list;
+ * creates missing parts of the path.
+ */
 export function withValueAt(config: ModelConfig, path: string, value: Json): ModelConfig {
   return changedAt(config as JsonObject, path.split('.'), value) as ModelConfig;
 }
@@ -28,7 +31,10 @@ function changedAt(at: Json | undefined, [name, ...rest]: readonly string[], val
   return { ...object, [name]: changedAt(next, rest, value) };
 }
 
-/** True if each of these paths has its value in the config, or no value for null: the meaning of `when` in a profile. */
+/**
+ * True if each of these paths has its value in the config, or no value for null: the meaning of
+ * `when` in a profile.
+ */
 export function configMeets(config: ModelConfig, when: { readonly [path: string]: Json }): boolean {
   return Object.entries(when).every(([path, wanted]) => {
     const values = valuesAt(config, path);

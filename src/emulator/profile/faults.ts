@@ -8,7 +8,10 @@ import type { InferFault, LoadFault, ModelProfile, Profile, StatisticsFault } fr
 const FOR_EVER_MS = 2 ** 30;
 const OUT_OF_MEMORY = 'out of memory: failed to allocate the memory of the model';
 
-/** Returns the faults of a profile. Each counts its own loads and requests, from the start of the emulator. */
+/**
+ * Returns the faults of a profile. Each counts its own loads and requests, from the start of the
+ * emulator.
+ */
 export function profileFaults(profile: Profile, random: Random): Faults {
   const models = new Map(profile.models.map((model) => [model.config.name, new ModelFaults(model, random)]));
   const loads = (what: LoadFault['what']) => (load: FaultyLoad) => models.get(load.model)?.meets(load, what);

@@ -7,7 +7,8 @@ export interface MarkdownTable {
 const RULE = /^:?-+:?$/;
 
 /**
- * Returns the tables of a text in order, in the pipe form of GitHub's Markdown: a header, a rule, and rows up to the first line without a pipe.
+ * Returns the tables of a text in order, in the pipe form of GitHub's Markdown: a header, a rule,
+ * and rows up to the first line without a pipe.
  */
 export function markdownTables(text: string): readonly MarkdownTable[] {
   const lines = text.split(/\r?\n/).map(cellsOf);

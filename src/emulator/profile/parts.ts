@@ -22,7 +22,10 @@ export function partsFault(profile: Profile): { readonly place: string; readonly
   return circle ? { place: circle.place, reason: `requests to '${circle.name}' would come back to it` } : null;
 }
 
-/** Returns these models and ensembles, plus the models of the ensembles: everything that is loaded with them. */
+/**
+ * Returns these models and ensembles, plus the models of the ensembles: everything that is loaded
+ * with them.
+ */
 export function withComposingModels(profile: Profile, names: readonly string[]): ReadonlySet<string> {
   const ensembles = new Map(ensembleNodes(profile).map((node) => [node.name, node] as const));
   return new Set(names.flatMap((name) => [name, ...below(name, ensembles)]));

@@ -16,8 +16,9 @@ export interface PostedFor {
 }
 
 /**
- * Reads the config of a load call like Triton: protobuf JSON without unknown fields, then the rules of a model config, then defaults. Throws
- * INTERNAL with the one generic text for all of these, INVALID_ARGUMENT for a backend that the emulator lacks.
+ * Reads the config of a load call like Triton: protobuf JSON without unknown fields, then the rules
+ * of a model config, then defaults. Throws INTERNAL with the one generic text for all of these,
+ * INVALID_ARGUMENT for a backend that the emulator lacks.
  */
 export function readPostedConfig(model: PostedFor, configJson: string): ModelConfig {
   const posted = parse(model.name, configJson);
@@ -37,7 +38,10 @@ export function readPostedConfig(model: PostedFor, configJson: string): ModelCon
   return withTritonDefaults(config, model.name);
 }
 
-/** The placement of instances is checked when they are made, and a warm-up when it runs, with their own messages; a count below 1 counts as 1. */
+/**
+ * The placement of instances is checked when they are made, and a warm-up when it runs, with their
+ * own messages; a count below 1 counts as 1.
+ */
 const toldLater = /^(instance_group\[\d+\]\.(kind|gpus|count)|model_warmup)/;
 
 function parse(model: string, configJson: string): ModelConfig {
@@ -52,7 +56,10 @@ function parse(model: string, configJson: string): ModelConfig {
   throw notPolled(model);
 }
 
-/** False if a field or an enum value does not exist in ModelConfig; protobuf's JSON reader refuses such input. */
+/**
+ * False if a field or an enum value does not exist in ModelConfig; protobuf's JSON reader refuses
+ * such input.
+ */
 function isKnown(schema: MessageSchema, message: { readonly [field: string]: Json | undefined }): boolean {
   return Object.entries(message).every(([name, value]) => {
     const field = schema.field(name);

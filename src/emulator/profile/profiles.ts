@@ -24,8 +24,8 @@ export function profileNames(): string[] {
 }
 
 /**
- * Loads a profile of the package by name, or any by the path of its file (anything with a `/`, `\` or `.`). Errors: PROFILE_INVALID, with the file,
- * the place in it and the reason.
+ * Loads a profile of the package by name, or any by the path of its file (anything with a `/`, `\`
+ * or `.`). Errors: PROFILE_INVALID, with the file, the place in it and the reason.
  */
 export function loadProfile(nameOrFile: string): Profile {
   const isFile = /[./\\]/.test(nameOrFile);
@@ -61,7 +61,9 @@ export function parseProfile(text: string, file: string): Profile {
   return checked.data;
 }
 
-/** Returns the first ensemble that could not be served with its models, and why; null if all can. */
+/**
+ * Returns the first ensemble that could not be served with its models, and why; null if all can.
+ */
 function misfit({ models, ensembles }: Profile): { readonly place: string; readonly reason: string } | null {
   const configs = new Map(
     [...models, ...ensembles].map(({ config }) => [config.name, readStoredConfig(config)] as const),

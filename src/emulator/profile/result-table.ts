@@ -5,7 +5,10 @@ import { markdownTables } from './markdown-tables.ts';
 
 /** Rows of a result table for one server and model, measured at several levels. */
 export interface SetUp {
-  /** Labels that distinguish it from others in its table, by column: `gpu`, `backend`, `dataset`, or the trial and its parameters. */
+  /**
+   * Labels that distinguish it from others in its table, by column: `gpu`, `backend`, `dataset`, or
+   * the trial and its parameters.
+   */
   readonly labels: Readonly<Record<string, string>>;
   /** From the table; null if absent. */
   readonly instances: number | null;
@@ -13,7 +16,10 @@ export interface SetUp {
 }
 
 type Cells = Readonly<Record<string, string>>;
-/** Where to find a figure, by the columns of our own tables, of published ones and of perf_analyzer, and the factor to our unit. */
+/**
+ * Where to find a figure, by the columns of our own tables, of published ones and of perf_analyzer,
+ * and the factor to our unit.
+ */
 type Places = readonly (readonly [column: string, factor: number])[];
 
 const US = 1e-3;
@@ -106,9 +112,11 @@ const LABELS = ['gpu', 'backend', 'precision', 'dataset', 'trial', 'role'];
 const PARAMETERS = { GPU: 'gpu', Backend: 'backend', Precision: 'precision', Dataset: 'dataset' } as const;
 
 /**
- * Reads a result table: a published one with offline and online rows or `tritune profile --scenario`, as CSV or as Markdown with its table of
- * parameters before it; `results.csv` of a run; or perf_analyzer's. `clientBatch`: samples per request if the table does not say. Leaves out rows
- * of request rates, of failures, and of a client that was the limit. Throws INPUT_INVALID if nothing is left.
+ * Reads a result table: a published one with offline and online rows or
+ * `tritune profile --scenario`, as CSV or as Markdown with its table of parameters before it;
+ * `results.csv` of a run; or perf_analyzer's. `clientBatch`: samples per request if the table does
+ * not say. Leaves out rows of request rates, of failures, and of a client that was the limit.
+ * Throws INPUT_INVALID if nothing is left.
  */
 export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
   const groups = new Map<
@@ -132,7 +140,9 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   );
 }
 
-/** Returns the set-ups of several tables, with the rows of those that have the same labels together. */
+/**
+ * Returns the set-ups of several tables, with the rows of those that have the same labels together.
+ */
 export function joinedSetUps(setUps: readonly SetUp[]): SetUp[] {
   const joined = new Map<string, SetUp>();
   for (const setUp of setUps) {
@@ -143,7 +153,9 @@ export function joinedSetUps(setUps: readonly SetUp[]): SetUp[] {
   return [...joined.values()];
 }
 
-/** Returns the rows of all tables, each with the parameters of the last parameter table before it. */
+/**
+ * Returns the rows of all tables, each with the parameters of the last parameter table before it.
+ */
 function markdownRows(text: string): Cells[] {
   let parameters: Cells = {};
   return markdownTables(text).flatMap(({ header, rows }) => {

@@ -20,18 +20,28 @@ const split = z
   .strictObject({ input: share, output: share })
   .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
 
-/** The share by which each further busy instance on the same GPU lengthens an execution of one sample, and its growth with the batch size. */
+/**
+ * The share by which each further busy instance on the same GPU lengthens an execution of one
+ * sample, and its growth with the batch size.
+ */
 const interference = z.strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) });
 
 const law = z.strictObject({
-  /** Time of an execution that runs alone, by batch size; linear between the rows and beyond the outermost two. */
+  /**
+   * Time of an execution that runs alone, by batch size; linear between the rows and beyond the
+   * outermost two.
+   */
   execution_ms: executionTable,
   interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
-  /** The maximum number of simultaneous executions on a GPU; further instances wait, as TensorRT's on one GPU do. */
+  /**
+   * The maximum number of simultaneous executions on a GPU; further instances wait, as TensorRT's
+   * on one GPU do.
+   */
   at_once: z.int().min(1).optional(),
   /**
-   * The share of its GPU or CPU that an execution takes, 0 to 1: if executions of several models ask for more than the whole, all are slowed by the
-   * same factor. 0: it neither slows other models nor is slowed by them.
+   * The share of its GPU or CPU that an execution takes, 0 to 1: if executions of several models
+   * ask for more than the whole, all are slowed by the same factor. 0: it neither slows other
+   * models nor is slowed by them.
    */
   device_share: share.default(0),
   /** Sizes that the model really executes; a batch costs as much as the next larger one. */
@@ -40,13 +50,21 @@ const law = z.strictObject({
   cv: z.number().min(0).max(1).default(0),
   /** Shares of compute-input and compute-output; the rest is compute-infer. */
   split: split.default({ input: 0, output: 0 }),
-  /** Time from the sending of the answers until the instance takes the next batch; in no statistic. */
+  /**
+   * Time from the sending of the answers until the instance takes the next batch; in no statistic.
+   */
   turnaround_ms: atLeastZero.default(0),
-  /** Time by which answers are sent before their execution ends in the statistics: backends clean up after sending. */
+  /**
+   * Time by which answers are sent before their execution ends in the statistics: backends clean up
+   * after sending.
+   */
   answer_lead_ms: atLeastZero.default(0),
 });
 
-/** Dotted config paths and their required values; in a list any element may match; null requires that there is none. All must hold. */
+/**
+ * Dotted config paths and their required values; in a list any element may match; null requires
+ * that there is none. All must hold.
+ */
 const when = z.record(z.string().min(1), json);
 
 const arm = z.strictObject({
@@ -82,7 +100,9 @@ const loadFault = z.strictObject({
   message: z.string().min(1).optional(),
   /** For `delay`. */
   delay_s: atLeastZero.default(0),
-  /** For `other-config`: dotted config paths and the values that are served instead of those sent. */
+  /**
+   * For `other-config`: dotted config paths and the values that are served instead of those sent.
+   */
   change: z.record(z.string().min(1), json).default({}),
 });
 
@@ -121,12 +141,18 @@ const blsCall = z.strictObject({
   model: z.string().min(1),
   /** Samples per sample of the request: crops of an image, passages of a question. */
   fan_out: z.int().min(1).default(1),
-  /** All samples in one request, up to its largest batch; or one request per sample, in parallel or one after another. */
+  /**
+   * All samples in one request, up to its largest batch; or one request per sample, in parallel or
+   * one after another.
+   */
   send: z.enum(['batch', 'each', 'each-in-turn']).default('batch'),
 });
 
 const bls = z.strictObject({
-  /** How an execution processes the requests of its batch: one after another in a plain loop, or all at once (`async_exec`). */
+  /**
+   * How an execution processes the requests of its batch: one after another in a plain loop, or all
+   * at once (`async_exec`).
+   */
   requests: z.enum(['in-turn', 'together']).default('in-turn'),
   /** Stages run one after another; the calls of a stage are sent together. */
   stages: z.array(z.array(blsCall).min(1)).min(1),
@@ -138,7 +164,9 @@ const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), d
 const NO_LAW = law.parse({ execution_ms: [[1, 1]] });
 
 const modelFields = z.strictObject({
-  /** A whole model config, with the field names of config.pbtxt; read like one that a client posts. */
+  /**
+   * A whole model config, with the field names of config.pbtxt; read like one that a client posts.
+   */
   config: z.looseObject({
     name: z.string().min(1),
     backend: z.string().min(1),
@@ -148,7 +176,10 @@ const modelFields = z.strictObject({
   law: law.optional(),
   /** A language model, whose engine batches continuously; replaces a law. */
   language: languageSchema.optional(),
-  /** The models that its code calls (business logic scripting) after the work of its law; its instance waits for them. */
+  /**
+   * The models that its code calls (business logic scripting) after the work of its law; its
+   * instance waits for them.
+   */
   bls: bls.optional(),
   arms: z.array(arm).default([]),
   memory: z

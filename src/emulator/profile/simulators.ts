@@ -12,8 +12,8 @@ import { configMeets } from './config-paths.ts';
 import type { Arm, ModelProfile, Profile } from './schema.ts';
 
 /**
- * Returns the simulator of a profile's model with the given config: its service law, changed by every arm whose conditions hold, and by the drift
- * since the server's start, `elapsedNs` ago.
+ * Returns the simulator of a profile's model with the given config: its service law, changed by
+ * every arm whose conditions hold, and by the drift since the server's start, `elapsedNs` ago.
  */
 export function modelSimulatorOf(
   profile: ModelProfile,
@@ -54,8 +54,8 @@ export function modelSimulatorOf(
 }
 
 /**
- * Returns the simulator of a profile's language model, with the settings of an uploaded `model.json`; if its engine would not start with them, the
- * simulator refuses.
+ * Returns the simulator of a profile's language model, with the settings of an uploaded
+ * `model.json`; if its engine would not start with them, the simulator refuses.
  */
 export function languageSimulatorOf(
   profile: ModelProfile & { readonly language: LanguageProfile },

@@ -1,8 +1,8 @@
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
 /**
- * Returns the config with the values that Triton fills in before it compares or shows one: the version policy, an instance group, the preferred
- * batch size of a dynamic batcher, pinned memory.
+ * Returns the config with the values that Triton fills in before it compares or shows one: the
+ * version policy, an instance group, the preferred batch size of a dynamic batcher, pinned memory.
  */
 export function withTritonDefaults(config: ModelConfig, model: string): ModelConfig {
   const version_policy = config.version_policy ?? { latest: { num_versions: 1 } };

@@ -4,8 +4,9 @@ import type { ModelSimulator } from './model-simulator.ts';
 import { MAX_INSTANCES, type Placement } from './placement.ts';
 
 /**
- * Reserves memory on each GPU for its instances, which are all instances of a model, and releases what the model held before. During a full reload
- * both exist for a moment (Triton swaps them once the new one is loaded). Throws INVALID_ARGUMENT with a backend's message if it refuses them, if
+ * Reserves memory on each GPU for its instances, which are all instances of a model, and releases
+ * what the model held before. During a full reload both exist for a moment (Triton swaps them once
+ * the new one is loaded). Throws INVALID_ARGUMENT with a backend's message if it refuses them, if
  * there are too many, or if memory is too small; then nothing has changed.
  */
 export function admit(

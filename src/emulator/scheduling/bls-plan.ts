@@ -1,4 +1,7 @@
-/** The calls of a BLS model (business logic scripting: a model whose code calls other models) after its own work, while its instance waits. */
+/**
+ * The calls of a BLS model (business logic scripting: a model whose code calls other models) after
+ * its own work, while its instance waits.
+ */
 export interface BlsPlan {
   /** Whether it processes the requests of its batch one after another or all at once. */
   readonly requests: 'in-turn' | 'together';
@@ -12,8 +15,9 @@ export interface BlsCall {
   /** Samples that the called model gets per sample of the request. */
   readonly fanOut: number;
   /**
-   * `batch`: one request, or as few as the called model's largest batch allows; `each`: one request per sample, all sent together; `each-in-turn`:
-   * one request per sample, each sent once the previous one has been answered.
+   * `batch`: one request, or as few as the called model's largest batch allows; `each`: one request
+   * per sample, all sent together; `each-in-turn`: one request per sample, each sent once the
+   * previous one has been answered.
    */
   readonly send: 'batch' | 'each' | 'each-in-turn';
 }

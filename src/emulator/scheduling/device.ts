@@ -1,4 +1,6 @@
-/** The memory of the GPUs, or of the one CPU, that all models of an emulator share. Sizes in MiB. */
+/**
+ * The memory of the GPUs, or of the one CPU, that all models of an emulator share. Sizes in MiB.
+ */
 export class Device {
   /** Memory of one GPU. */
   readonly limitMib: number;
@@ -23,8 +25,9 @@ export class Device {
   }
 
   /**
-   * Sets what `owner` holds, by GPU. If that does not fit on one of them, nothing changes, and `missingMib` is above 0: that of the GPU that lacks
-   * most. `isBeside`: the old memory is only released once the new exists, so both must fit.
+   * Sets what `owner` holds, by GPU. If that does not fit on one of them, nothing changes, and
+   * `missingMib` is above 0: that of the GPU that lacks most. `isBeside`: the old memory is only
+   * released once the new exists, so both must fit.
    */
   reserve(
     owner: object,

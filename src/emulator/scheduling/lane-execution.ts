@@ -1,6 +1,8 @@
 import type { Execution } from '../../queueing/execution.ts';
 
-/** An execution of a single-instance batcher, with the number of that instance in the whole model. */
+/**
+ * An execution of a single-instance batcher, with the number of that instance in the whole model.
+ */
 export class LaneExecution implements Execution {
   readonly instance: number;
   readonly #started: Execution;

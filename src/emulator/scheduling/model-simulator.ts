@@ -5,7 +5,10 @@ import type { BlsPlan } from './bls-plan.ts';
 export interface ModelSimulator {
   /** The engine of a language model, which does not execute batches; null for other models. */
   readonly language: LanguageModel | null;
-  /** Returns the time of one execution in nanoseconds, with noise. `busyInstances` counts the one that starts. */
+  /**
+   * Returns the time of one execution in nanoseconds, with noise. `busyInstances` counts the one
+   * that starts.
+   */
   executionNs(batchSize: number, busyInstances: number): number;
   /** The part of its processor that an execution takes from other models, 0 to 1. */
   readonly deviceShare: number;

@@ -9,18 +9,25 @@ export interface Placeable {
   readonly gpus: number;
 }
 
-/** The config with a definite kind and definite GPUs for every instance group, and the resulting instances. */
+/**
+ * The config with a definite kind and definite GPUs for every instance group, and the resulting
+ * instances.
+ */
 export interface Placement {
   readonly config: ModelConfig;
   readonly instances: number;
   /**
-   * The GPU of each instance, in start order: one on each GPU of a group before the second ones. 0 on a machine whose only device is its CPU; null
-   * on the CPU of a machine with GPUs, which uses none of these. Empty for more than MAX_INSTANCES, which are never admitted.
+   * The GPU of each instance, in start order: one on each GPU of a group before the second ones. 0
+   * on a machine whose only device is its CPU; null on the CPU of a machine with GPUs, which uses
+   * none of these. Empty for more than MAX_INSTANCES, which are never admitted.
    */
   readonly gpuOf: readonly (number | null)[];
 }
 
-/** Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for each listed GPU. */
+/**
+ * Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for
+ * each listed GPU.
+ */
 export function place(model: string, config: ModelConfig, device: Placeable): Placement {
   if (config.ensemble_scheduling) return { config, instances: 1, gpuOf: [null] };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));

@@ -12,7 +12,10 @@ export interface Moment {
 export interface Work {
   /** The model version: its own law, already in `atNs`, says how its executions slow each other. */
   readonly owner: object;
-  /** The share of the processor that the execution takes, 0 to 1; 0: it neither slows others nor is slowed. */
+  /**
+   * The share of the processor that the execution takes, 0 to 1; 0: it neither slows others nor is
+   * slowed.
+   */
   readonly share: number;
   /** By rising time, at least one; the last is the end of the execution. */
   readonly moments: readonly Moment[];
@@ -30,9 +33,11 @@ interface Running {
 }
 
 /**
- * A GPU or CPU that several models share. Their executions run at once, and if they ask for more than there is, each is slowed by the same factor.
- * This is processor sharing, which approximates a GPU's time slices and an operating system's scheduler over an execution. A model asks for the sum
- * of its executions' shares, but at most for the whole; alone it is not slowed, because its own law says what its instances cost each other.
+ * A GPU or CPU that several models share. Their executions run at once, and if they ask for more
+ * than there is, each is slowed by the same factor. This is processor sharing, which approximates a
+ * GPU's time slices and an operating system's scheduler over an execution. A model asks for the sum
+ * of its executions' shares, but at most for the whole; alone it is not slowed, because its own law
+ * says what its instances cost each other.
  */
 export class Processor {
   readonly #clock: Clock;

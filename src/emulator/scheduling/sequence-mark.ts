@@ -11,8 +11,8 @@ export interface SequenceMark {
 }
 
 /**
- * Returns the mark in a request's parameters; null if they name no sequence: 0 and '' are not correlation ids. Throws INVALID_ARGUMENT for an id
- * that is neither a number nor a text.
+ * Returns the mark in a request's parameters; null if they name no sequence: 0 and '' are not
+ * correlation ids. Throws INVALID_ARGUMENT for an id that is neither a number nor a text.
  */
 export function sequenceIn(parameters: { readonly [name: string]: unknown } | undefined): SequenceMark | null {
   const id = parameters?.sequence_id;

@@ -8,7 +8,10 @@ import type { Scheduler } from './scheduler.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 import { sequencePolicy } from './sequence-policy.ts';
 
-/** One live sequence. At most one of its requests is with its instance's batcher; the others wait here in order. */
+/**
+ * One live sequence. At most one of its requests is with its instance's batcher; the others wait
+ * here in order.
+ */
 interface Sequence {
   readonly key: string;
   /** Null while it waits for a slot. */
@@ -25,15 +28,20 @@ interface Lane {
   readonly instance: number;
   readonly batcher: Batcher;
   slotsTaken: number;
-  /** False after the number of instances was reduced: live sequences end there, and nothing new arrives. */
+  /**
+   * False after the number of instances was reduced: live sequences end there, and nothing new
+   * arrives.
+   */
   isOpen: boolean;
   running: Sequence[];
 }
 
 /**
- * Triton's sequence batcher: a sequence gets a slot of an instance at its start and keeps it to its end, its requests run one after another, and a
- * batch takes one request from each of several sequences. `direct` has max_batch_size slots per instance, `oldest` max_candidate_sequences.
- * Sequences beyond all slots wait in order of their start; a sequence that is idle for longer than max_sequence_idle_microseconds is forgotten.
+ * Triton's sequence batcher: a sequence gets a slot of an instance at its start and keeps it to its
+ * end, its requests run one after another, and a batch takes one request from each of several
+ * sequences. `direct` has max_batch_size slots per instance, `oldest` max_candidate_sequences.
+ * Sequences beyond all slots wait in order of their start; a sequence that is idle for longer than
+ * max_sequence_idle_microseconds is forgotten.
  */
 export class SequenceScheduler implements Scheduler {
   readonly #model: string;

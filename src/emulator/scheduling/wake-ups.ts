@@ -3,7 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 
 /** Runs actions at given times of the clock, in order. */
 export interface WakeUps {
-  /** Runs `action` once, at `dueNs` or as soon after it as the event loop allows. Returns a function that cancels it. */
+  /**
+   * Runs `action` once, at `dueNs` or as soon after it as the event loop allows. Returns a function
+   * that cancels it.
+   */
   at(dueNs: number, action: () => void): () => void;
   /** Drops all pending actions. */
   close(): Promise<void>;
@@ -14,7 +17,10 @@ interface Pending {
   readonly action: () => void;
 }
 
-/** Wake-ups on the real event loop, accurate to tens of microseconds; a thread sleeps for them, so that no core is kept busy. */
+/**
+ * Wake-ups on the real event loop, accurate to tens of microseconds; a thread sleeps for them, so
+ * that no core is kept busy.
+ */
 export function startWakeUps(clock: Clock): WakeUps {
   const pending: Pending[] = [];
   const alarm = openAlarm();

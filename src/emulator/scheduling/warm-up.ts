@@ -27,8 +27,9 @@ interface Entry {
 }
 
 /**
- * Returns the warm-up of `instances` new instances, including the cold start of their first executions. As in Triton (checked on 2.51), a count of
- * 0 is one execution, and a batch size of 0 none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
+ * Returns the warm-up of `instances` new instances, including the cold start of their first
+ * executions. As in Triton (checked on 2.51), a count of 0 is one execution, and a batch size of 0
+ * none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
  */
 export function warmUpOf(model: string, config: ModelConfig, instances: number, simulator: ModelSimulator): WarmUp {
   const entries = (config.model_warmup ?? []) as unknown as readonly Entry[];

@@ -12,7 +12,10 @@ export interface LogValues {
 
 const flags = ['log_info', 'log_warning', 'log_error'] as const;
 
-/** The log settings, which can be set and read back; the emulator has no log. Checks and messages are those of Triton 2.51. */
+/**
+ * The log settings, which can be set and read back; the emulator has no log. Checks and messages
+ * are those of Triton 2.51.
+ */
 export class LogSettings {
   #values: LogValues = {
     log_file: '',
@@ -28,8 +31,9 @@ export class LogSettings {
   }
 
   /**
-   * Skips unknown names. `badFormat` makes the error for an invalid format, which the protocols word differently. Throws UNIMPLEMENTED, INTERNAL
-   * and the error of `badFormat`; then nothing has changed.
+   * Skips unknown names. `badFormat` makes the error for an invalid format, which the protocols
+   * word differently. Throws UNIMPLEMENTED, INTERNAL and the error of `badFormat`; then nothing has
+   * changed.
    */
   update(change: { readonly [name: string]: unknown }, badFormat: (format: string) => ProtocolFailure): void {
     const next: Record<string, unknown> = { ...this.#values };

@@ -17,14 +17,17 @@ const numbers = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 const UINT32 = 2 ** 32;
 
 /**
- * Trace settings of the server and of its models, with the checks and messages of Triton 2.51. The emulator writes no traces: as on a server
- * without a trace file, tracing cannot be switched on.
+ * Trace settings of the server and of its models, with the checks and messages of Triton 2.51. The
+ * emulator writes no traces: as on a server without a trace file, tracing cannot be switched on.
  */
 export class TraceSettings {
   readonly #file: string;
   readonly #changed = new Map<string, Map<string, readonly string[]>>();
 
-  /** `file`: the trace file that the server was started with, `''` for none. Nothing is written to it. */
+  /**
+   * `file`: the trace file that the server was started with, `''` for none. Nothing is written to
+   * it.
+   */
   constructor(file = '') {
     this.#file = file;
   }
@@ -35,7 +38,10 @@ export class TraceSettings {
     return { ...defaults, trace_file: [this.#file], ...of(''), ...(model !== '' && of(model)) };
   }
 
-  /** Skips unknown names and levels. Throws UNIMPLEMENTED and INVALID_ARGUMENT; then nothing has changed. */
+  /**
+   * Skips unknown names and levels. Throws UNIMPLEMENTED and INVALID_ARGUMENT; then nothing has
+   * changed.
+   */
   update(model: string, change: TraceChange): void {
     if (change.trace_file)
       throw new ProtocolFailure('UNIMPLEMENTED', 'trace file location can not be updated through network protocol');

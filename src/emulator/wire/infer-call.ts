@@ -18,7 +18,10 @@ export interface InferCall {
   readonly sequence: SequenceMark | null;
   /** For a language model: the text to answer. Undefined if the inputs hold no text. */
   readonly text?: TextCall | undefined;
-  /** True on a stream whose client wants a decoupled model to mark the end with a final response without outputs. */
+  /**
+   * True on a stream whose client wants a decoupled model to mark the end with a final response
+   * without outputs.
+   */
   readonly wantsEmptyFinal: boolean;
 }
 
@@ -63,7 +66,10 @@ export function signatureOf(model: string, config: ModelConfig): ModelSignature 
   };
 }
 
-/** Returns the request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in Triton's manner. */
+/**
+ * Returns the request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in
+ * Triton's manner.
+ */
 export function checkedBatch(signature: ModelSignature, call: InferCall): number {
   for (const input of call.inputs) checkSize(input);
   try {
@@ -158,7 +164,10 @@ function refuse(message: string): never {
   throw new ProtocolFailure('INVALID_ARGUMENT', message);
 }
 
-/** Returns the outputs to send, with their whole shapes: starting with the client's batch, and 1 for each size that the config leaves open. */
+/**
+ * Returns the outputs to send, with their whole shapes: starting with the client's batch, and 1 for
+ * each size that the config leaves open.
+ */
 export function chosenOutputs(
   signature: ModelSignature,
   batch: number,
@@ -174,8 +183,8 @@ export function chosenOutputs(
 }
 
 /**
- * Returns the place in a tensor's parameters; undefined if its values are sent. Missing numbers are 0. Throws INVALID_ARGUMENT for an invalid name
- * or number of bytes.
+ * Returns the place in a tensor's parameters; undefined if its values are sent. Missing numbers are
+ * 0. Throws INVALID_ARGUMENT for an invalid name or number of bytes.
  */
 export function placeIn(parameters: { readonly [name: string]: unknown } | undefined): TensorPlace | undefined {
   const region = parameters?.shared_memory_region;

@@ -5,7 +5,10 @@ import { ProtocolFailure } from './protocol-failure.ts';
 /** A few bytes can expand to any number of them. */
 const MAX_INFLATED_BYTES = 2 ** 27;
 
-/** Returns the decompressed bytes. Throws INTERNAL if they are not compressed that way, or are too long. */
+/**
+ * Returns the decompressed bytes. Throws INTERNAL if they are not compressed that way, or are too
+ * long.
+ */
 export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
   const inflate = encoding === 'gzip' ? gunzipSync : inflateSync;
   try {

@@ -76,14 +76,17 @@ export const logSettingsMessage = (values: LogValues): JsonObject => ({
 
 declare global {
   interface JSON {
-    /** Returns a value that is written as this text (ECMA-262, since V8 11.4); TypeScript does not know it yet. */
+    /**
+     * Returns a value that is written as this text (ECMA-262, since V8 11.4); TypeScript does not
+     * know it yet.
+     */
     rawJSON(text: string): JsonObject;
   }
 }
 
 /**
- * Returns a config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set, integers as digits,
- * however many.
+ * Returns a config as Triton prints it over HTTP: every plain field with its default, sub-messages
+ * only where they are set, integers as digits, however many.
  */
 export function configJson(config: ModelConfig): JsonObject {
   const type = messageType('ModelConfig');

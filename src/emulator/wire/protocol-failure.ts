@@ -11,7 +11,10 @@ export type FailureStatus =
   // Not the core's: a proxy in front of a server uses it when it limits requests.
   | 'RESOURCE_EXHAUSTED';
 
-/** A refusal that the client gets as a gRPC status or an HTTP error body. Not for people: the text is the server's. */
+/**
+ * A refusal that the client gets as a gRPC status or an HTTP error body. Not for people: the text
+ * is the server's.
+ */
 export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
   readonly status: FailureStatus;
@@ -22,7 +25,10 @@ export class ProtocolFailure extends Error {
   }
 }
 
-/** Returns a thrown value as a failure for a client. Anything unforeseen is INTERNAL with its own text. */
+/**
+ * Returns a thrown value as a failure for a client. Anything unforeseen is INTERNAL with its own
+ * text.
+ */
 export function asProtocolFailure(error: unknown): ProtocolFailure {
   if (error instanceof ProtocolFailure) return error;
   return new ProtocolFailure('INTERNAL', error instanceof Error ? error.message : String(error));
@@ -53,7 +59,10 @@ export function grpcStatusOf(failure: ProtocolFailure): number {
   return grpcStatuses[failure.status];
 }
 
-/** Triton's mapping of its codes to HTTP: four have their own status, all others of the core are 400. */
+/**
+ * Triton's mapping of its codes to HTTP: four have their own status, all others of the core are
+ * 400.
+ */
 export function httpStatusOf(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;
 }
@@ -61,7 +70,10 @@ export function httpStatusOf(failure: ProtocolFailure): number {
 /** Triton's prefix for messages about a request. */
 export const requestTag = (id: string): string => `[request id: ${id || '<id_unknown>'}] `;
 
-/** Triton's only answer to a config that it cannot parse or that breaks a rule; the reason stays in its log. */
+/**
+ * Triton's only answer to a config that it cannot parse or that breaks a rule; the reason stays in
+ * its log.
+ */
 export function notPolled(model: string): ProtocolFailure {
   return new ProtocolFailure('INTERNAL', `failed to load '${model}', failed to poll from model repository`);
 }

@@ -1,7 +1,10 @@
 import { trituneVersion } from '../../base/package.ts';
 import type { ServerMetadata } from '../../triton/types.ts';
 
-/** The server's name for itself: never Triton, so that its figures are not mistaken for a real server's. */
+/**
+ * The server's name for itself: never Triton, so that its figures are not mistaken for a real
+ * server's.
+ */
 const EMULATOR_NAME = 'tritune-emulator';
 
 const PROFILE_PREFIX = 'emulator_profile:';
@@ -31,7 +34,10 @@ export const modelOwner = (metadata: ServerMetadata): string => `${metadata.name
 export const emulatedProfileOfOwner = (owner: string): string | null =>
   owner.startsWith(`${EMULATOR_NAME}:`) ? owner.slice(EMULATOR_NAME.length + 1) : null;
 
-/** Returns the profile of a server that identifies itself as our emulator; null for any other server. */
+/**
+ * Returns the profile of a server that identifies itself as our emulator; null for any other
+ * server.
+ */
 export function emulatedProfileOf(metadata: ServerMetadata): string | null {
   if (metadata.name !== EMULATOR_NAME) return null;
   const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));

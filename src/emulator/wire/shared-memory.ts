@@ -26,8 +26,9 @@ const PAGE_BYTES = 4096;
 const called: Readonly<Record<Kind, string>> = { system: 'system', cuda: 'CUDA' };
 
 /**
- * The shared memory that clients have registered, with the checks and messages of Triton 2.51; for `gpus`, with our own messages. An emulated GPU
- * has no memory to open: a handle must hold the key of an object in this machine's memory.
+ * The shared memory that clients have registered, with the checks and messages of Triton 2.51; for
+ * `gpus`, with our own messages. An emulated GPU has no memory to open: a handle must hold the key
+ * of an object in this machine's memory.
  */
 export class SharedMemoryRegistry {
   readonly #gpus: number;
@@ -90,7 +91,10 @@ export class SharedMemoryRegistry {
     }
   }
 
-  /** Holds the regions of these places until the returned function is called. Throws if a place is in no region. */
+  /**
+   * Holds the regions of these places until the returned function is called. Throws if a place is
+   * in no region.
+   */
   use(places: readonly TensorPlace[]): () => void {
     const regions = places.map((place) => this.#holding(place));
     for (const region of regions) region.users++;

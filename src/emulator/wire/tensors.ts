@@ -32,7 +32,10 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Returns a model's tensors as in its metadata: with a batch dimension of any size if the model batches. */
+/**
+ * Returns a model's tensors as in its metadata: with a batch dimension of any size if the model
+ * batches.
+ */
 export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConfig[] | undefined): TensorMetadata[] {
   const batchDim = (config.max_batch_size ?? 0) > 0 ? [-1] : [];
   return (tensors ?? []).map((tensor) => ({
@@ -42,7 +45,10 @@ export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConf
   }));
 }
 
-/** Returns the size in bytes of a zero tensor in the wire's raw form; a BYTES element is an empty string with four bytes of length. */
+/**
+ * Returns the size in bytes of a zero tensor in the wire's raw form; a BYTES element is an empty
+ * string with four bytes of length.
+ */
 export function tensorBytes({
   datatype,
   shape,

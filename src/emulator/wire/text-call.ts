@@ -2,7 +2,10 @@ import type { InferInput, TextCall } from './infer-call.ts';
 
 /** Text inputs of Triton's vLLM backend (`text_input`) and of hand-written models. */
 const TEXT_NAMES = ['text_input', 'prompt', 'PROMPT'];
-/** Names of the answer's maximum length in vLLM's sampling parameters and the inputs of the TensorRT-LLM backend. */
+/**
+ * Names of the answer's maximum length in vLLM's sampling parameters and the inputs of the
+ * TensorRT-LLM backend.
+ */
 const LENGTH_NAMES = ['max_tokens', 'request_output_len'];
 
 /** Values by name: inputs and the request's parameters. */

@@ -5,8 +5,8 @@ import type { StudyRecord } from '../../study/records/records.ts';
 import type { WorkOutcome } from '../study/work.ts';
 
 /**
- * Returns the outcome with its measurements as a journal would return them: they come from another machine, and JSON has no NaN. Errors:
- * INPUT_INVALID.
+ * Returns the outcome with its measurements as a journal would return them: they come from another
+ * machine, and JSON has no NaN. Errors: INPUT_INVALID.
  */
 export function asMeasured(outcome: WorkOutcome): WorkOutcome {
   if (outcome.kind !== 'done') return outcome;

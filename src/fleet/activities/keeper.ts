@@ -7,7 +7,10 @@ import { asMeasured } from './as-measured.ts';
 
 /** Opens studies and keeps their journals. Implemented in `app`. */
 export interface StudyHost {
-  /** Opens a new study, or continues an existing one. With null for the order, the study must exist. Errors: as for opening one on a server. */
+  /**
+   * Opens a new study, or continues an existing one. With null for the order, the study must exist.
+   * Errors: as for opening one on a server.
+   */
   open(study: string, order: StudyOrder | null): Promise<HostedStudy>;
   /** Returns the journal of a study that is not open; null if it does not exist. */
   read(study: string): Promise<readonly StudyRecord[] | null>;
@@ -29,12 +32,18 @@ interface Open {
   readonly records: StudyRecord[];
 }
 
-/** The maximum number of journal characters in one answer, far below Temporal's payload limit of 2 MiB. */
+/**
+ * The maximum number of journal characters in one answer, far below Temporal's payload limit of 2
+ * MiB.
+ */
 const MAX_CHARACTERS = 400_000;
 /** Milliseconds that a reader waits for a record. */
 const WAIT_MS = 20_000;
 
-/** Keeps the journals of studies. `serversOf`: returns the servers of a group whose workers are present. */
+/**
+ * Keeps the journals of studies. `serversOf`: returns the servers of a group whose workers are
+ * present.
+ */
 export class Keeper implements KeeperActivities {
   readonly #host: StudyHost;
   readonly #servers: () => Promise<readonly string[]>;

@@ -11,13 +11,15 @@ export interface ServerHost {
   /** HOST:PORT. */
   readonly name: string;
   /**
-   * Takes the server for a study. With null for `started`, continues with a server that was taken earlier, and returns null if it was not. Errors:
-   * MODEL_LOCKED, SERVER_*, UNSUPPORTED for another model than the study's.
+   * Takes the server for a study. With null for `started`, continues with a server that was taken
+   * earlier, and returns null if it was not. Errors: MODEL_LOCKED, SERVER_*, UNSUPPORTED for
+   * another model than the study's.
    */
   hold(study: string, started: StudyStarted | null, emit: (event: TunerEvent) => void): Promise<HeldServer | null>;
   /**
-   * Restores the server after a study that does not hold it now. Returns null if the study changed nothing. Needs nothing that the study measures
-   * with. Errors: RESTORE_FAILED, SERVER_*, MODEL_LOCKED.
+   * Restores the server after a study that does not hold it now. Returns null if the study changed
+   * nothing. Needs nothing that the study measures with. Errors: RESTORE_FAILED, SERVER_*,
+   * MODEL_LOCKED.
    */
   putBack(study: string): Promise<ServerRestored | null>;
   /** Returns the studies that the server was taken for and not restored after. */

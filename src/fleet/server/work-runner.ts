@@ -11,8 +11,9 @@ import { runTrial } from '../../tuner/trial.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 
 /**
- * Does a study's work on one server, with the same trial code as a study on a single server. Its journal holds the server's original state and all
- * changes, so that `tritune restore` can restore the server. Its trials have their own numbers.
+ * Does a study's work on one server, with the same trial code as a study on a single server. Its
+ * journal holds the server's original state and all changes, so that `tritune restore` can restore
+ * the server. Its trials have their own numbers.
  */
 export class WorkRunner {
   readonly #run: Omit<Run, 'signal'>;
@@ -39,8 +40,8 @@ export class WorkRunner {
   readonly #name: (work: string | undefined) => void;
 
   /**
-   * Does the work, or returns its outcome if it was done before. Errors: those that say nothing about the candidate; INTERRUPTED, or the signal's
-   * reason.
+   * Does the work, or returns its outcome if it was done before. Errors: those that say nothing
+   * about the candidate; INTERRUPTED, or the signal's reason.
    */
   async run(work: Work, signal: AbortSignal): Promise<WorkOutcome> {
     await this.#open();

@@ -30,8 +30,9 @@ export interface ConductorParts
 const MAX_ATTEMPTS = 3;
 
 /**
- * Conducts one study over several servers: records what they did and decides what each does next. Touches no server. Its whole state comes from the
- * journal and the reports, so a new conductor over the same journal continues where another ended.
+ * Conducts one study over several servers: records what they did and decides what each does next.
+ * Touches no server. Its whole state comes from the journal and the reports, so a new conductor
+ * over the same journal continues where another ended.
  */
 export class Conductor {
   readonly #run: Planning;
@@ -72,7 +73,10 @@ export class Conductor {
     tellLimits(this.#run);
   }
 
-  /** Records the outcomes, and hands out work. Repeating a report changes nothing. Errors: those of the journal. */
+  /**
+   * Records the outcomes, and hands out work. Repeating a report changes nothing. Errors: those of
+   * the journal.
+   */
   async advance(report: Report): Promise<Directive> {
     const { outcomes, running, idle, commands = [], refusals = [], away = 0 } = report;
     try {
@@ -91,7 +95,9 @@ export class Conductor {
     }
   }
 
-  /** Records how the servers were left, and that the study is over. Errors: those of the journal. */
+  /**
+   * Records how the servers were left, and that the study is over. Errors: those of the journal.
+   */
   async conclude(end: StudyEnd, restored: readonly ServerRestored[], interrupted: boolean): Promise<void> {
     const { recorder, time } = this.#run;
     if (recorder.state.finished) return;

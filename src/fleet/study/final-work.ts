@@ -12,12 +12,18 @@ import type { Work } from './work.ts';
 /** The maximum number of visits to the original config after the search. */
 const MAX_VISITS = 4;
 
-/** Chooses the work after the search, as on one server: visits to the original config, then the final. Knows when and why the study ends. */
+/**
+ * Chooses the work after the search, as on one server: visits to the original config, then the
+ * final. Knows when and why the study ends.
+ */
 export class FinalWork {
   readonly #run: Planning;
   readonly #handedOut: HandedOut;
   readonly #records: Pick<OutcomeRecords, 'finals'>;
-  /** The number of finished trials at the last visit to the original config, and the visits since then. */
+  /**
+   * The number of finished trials at the last visit to the original config, and the visits since
+   * then.
+   */
   #visited = { after: -1, times: 0 };
   #searchEnded: string | null = null;
   /** What else there is to say about the end. */
@@ -49,12 +55,18 @@ export class FinalWork {
     else this.#notes = [reason, ...this.#notes];
   }
 
-  /** Gives out no more work because the final cannot go on, and records what it decides by then. Errors: those of the journal. */
+  /**
+   * Gives out no more work because the final cannot go on, and records what it decides by then.
+   * Errors: those of the journal.
+   */
   async cutShort(reason: string): Promise<void> {
     this.end(await cutShort(this.#run, reason));
   }
 
-  /** Returns the work after the search, which ended for that reason: first the original config once more. Only while nothing is under way. */
+  /**
+   * Returns the work after the search, which ended for that reason: first the original config once
+   * more. Only while nothing is under way.
+   */
   async afterSearch({ reason, notes }: StopReason, server: string): Promise<Work | 'over'> {
     this.#searchEnded = reason;
     this.#notes = notes;
@@ -73,7 +85,10 @@ export class FinalWork {
     return this.next(server);
   }
 
-  /** Returns the next measurement of the final; 'over' after the last. Only while nothing is under way. */
+  /**
+   * Returns the next measurement of the final; 'over' after the last. Only while nothing is under
+   * way.
+   */
   async next(server: string): Promise<Work | 'over'> {
     this.#searchEnded ??= ALREADY_SEARCHED;
     for (;;) {

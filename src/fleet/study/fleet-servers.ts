@@ -48,7 +48,10 @@ export class FleetServers {
     this.#unfit.set(server, reason);
   }
 
-  /** `able`: the number of servers that may take work, now or later. Errors: SERVER_FAILED if none is left. */
+  /**
+   * `able`: the number of servers that may take work, now or later. Errors: SERVER_FAILED if none
+   * is left.
+   */
   check(able: number): void {
     if (able > 0 || this.#unfit.size === 0) return;
     const reasons = [...this.#unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');

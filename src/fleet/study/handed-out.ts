@@ -11,7 +11,10 @@ const FINAL = 'final-';
 /** True if the id of a piece of work belongs to the final. */
 export const isOfFinal = (work: string): boolean => work.startsWith(FINAL);
 
-/** Makes the pieces of work of one study, and records the start of each trial. All state that it needs for that is in the study's records. */
+/**
+ * Makes the pieces of work of one study, and records the start of each trial. All state that it
+ * needs for that is in the study's records.
+ */
 export class HandedOut {
   readonly #recorder: StudyRecorder;
   /** The number of starts of each trial. */

@@ -10,7 +10,10 @@ import type { WorkOutcome } from './work.ts';
 type Done = Extract<WorkOutcome, { readonly kind: 'done' }>;
 type Unstamped = Parameters<StudyRecorder['record']>[0];
 
-/** Writes the outcomes of work into the journal. Writes each record of each piece of work once, however often it is reported. */
+/**
+ * Writes the outcomes of work into the journal. Writes each record of each piece of work once,
+ * however often it is reported.
+ */
 export class OutcomeRecords {
   readonly #recorder: StudyRecorder;
   readonly #time: Pick<TimeKeeper, 'learn'>;

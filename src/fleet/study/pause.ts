@@ -17,7 +17,10 @@ export class Pause {
     this.#run = run;
   }
 
-  /** Begins a pause once nothing is under way (`isQuiet`), because paused time does not count. Errors: those of the journal. */
+  /**
+   * Begins a pause once nothing is under way (`isQuiet`), because paused time does not count.
+   * Errors: those of the journal.
+   */
   async steer({ isPaused, stopsSearch }: Steered, isQuiet: boolean): Promise<void> {
     const { steering } = this.#run;
     if (stopsSearch) steering.stopSearch();

@@ -20,8 +20,9 @@ function firstOf(plan: LevelPlan): LevelPoint | null {
 }
 
 /**
- * Returns the plan of a trial that is one measurement. The server that tries a candidate need not know what the others have found, and a sampler
- * that comes back to the candidate may ask for another level.
+ * Returns the plan of a trial that is one measurement. The server that tries a candidate need not
+ * know what the others have found, and a sampler that comes back to the candidate may ask for
+ * another level.
  */
 export function asOneMeasurement(
   { number, role, candidate, levels, earlier = [] }: Assigned,
@@ -40,7 +41,10 @@ const fixedAt = ({ value, batch }: LevelPoint): LevelPlan => ({ kind: 'fixed', v
 
 const batchIn = (batch: number | undefined): { readonly batch?: number } => (batch === undefined ? {} : { batch });
 
-/** Returns the plan. If nothing else says where it begins, it begins near the best level so far, which the server that tries it does not know. */
+/**
+ * Returns the plan. If nothing else says where it begins, it begins near the best level so far,
+ * which the server that tries it does not know.
+ */
 export function withHint(plan: LevelPlan, sampler: Sampler, { compared, goal }: StudyState): LevelPlan {
   const best = bestTrial(compared.trials, goal);
   const near = best && chosenOf(best)?.level;

@@ -8,7 +8,10 @@ import { asOneMeasurement, pendingOf, withHint } from './plan-levels.ts';
 import type { StandIn } from './stand-in.ts';
 import type { Work, WorkUnderWay } from './work.ts';
 
-/** The number of trials on a server between two measurements of the original config there, which compare its speed with the others'. */
+/**
+ * The number of trials on a server between two measurements of the original config there, which
+ * compare its speed with the others'.
+ */
 const TRIALS_BETWEEN_ORIGINALS = 24;
 
 /** Chooses the work of each server from the baseline to the end of the search. */
@@ -24,8 +27,9 @@ export class SearchWork {
   }
 
   /**
-   * Measures the original config on every server at once, to compare their speeds. If a trial is one measurement, so is the original on the other
-   * servers, which then try candidates while the baseline is measured at all its levels. Returns null for no work now.
+   * Measures the original config on every server at once, to compare their speeds. If a trial is
+   * one measurement, so is the original on the other servers, which then try candidates while the
+   * baseline is measured at all its levels. Returns null for no work now.
    */
   async begin(server: string, running: readonly WorkUnderWay[]): Promise<Work | null> {
     const { state } = this.#run.recorder;
@@ -44,7 +48,9 @@ export class SearchWork {
     return next && 'reason' in next ? null : next;
   }
 
-  /** Returns search work for this server, null for none now, or the reason for having none any more. */
+  /**
+   * Returns search work for this server, null for none now, or the reason for having none any more.
+   */
   async next(server: string, running: readonly WorkUnderWay[]): Promise<Work | StopReason | null> {
     const { state } = this.#run.recorder;
     const level = state.baseline?.measurements.at(-1)?.level;
@@ -65,7 +71,10 @@ export class SearchWork {
     return this.#run.recorder.state.servers.find(({ name }) => name === server);
   }
 
-  /** Returns a trial that the sampler or a person asks for, or the reason for having none. `told`: as in `nextTrial`. */
+  /**
+   * Returns a trial that the sampler or a person asks for, or the reason for having none. `told`:
+   * as in `nextTrial`.
+   */
   async #propose(
     server: string,
     running: readonly WorkUnderWay[],

@@ -7,8 +7,8 @@ import { BASELINE } from '../../tuner/run.ts';
 import type { WorkOutcome } from './work.ts';
 
 /**
- * Measurements of the original config on other servers replace the baseline until that has finished: it takes several levels, and meanwhile the
- * others try candidates.
+ * Measurements of the original config on other servers replace the baseline until that has
+ * finished: it takes several levels, and meanwhile the others try candidates.
  */
 export class StandIn {
   readonly #measurements: Measurement[];

@@ -2,7 +2,10 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Assignment } from '../../space/types.ts';
 import type { LevelPlan, Trial, TrialFailure } from '../../study/types.ts';
 
-/** One piece of work for one server: a candidate at the levels of a plan. It is small, because the history of a workflow stores it. */
+/**
+ * One piece of work for one server: a candidate at the levels of a plan. It is small, because the
+ * history of a workflow stores it.
+ */
 export interface Work {
   /** Unique in its study: by study, trial and attempt. The journal holds its records once. */
   readonly id: string;

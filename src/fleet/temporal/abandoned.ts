@@ -2,7 +2,10 @@ import type { NativeConnection } from '@temporalio/worker';
 import { messageOf } from '../../base/errors.ts';
 import type { ServerHost, ServerWorker } from '../activities/server.ts';
 
-/** The interval of the search for studies that ended without restoring their servers, in milliseconds. */
+/**
+ * The interval of the search for studies that ended without restoring their servers, in
+ * milliseconds.
+ */
 const CHECK_MS = 60_000;
 /** WORKFLOW_EXECUTION_STATUS_RUNNING of Temporal's API, and NOT_FOUND of gRPC. */
 const RUNNING = 1;
@@ -17,8 +20,8 @@ interface Watched {
 }
 
 /**
- * Restores the server after studies whose workflow ended or vanished without doing so: someone terminated it, or Temporal lost its data. Returns a
- * function that stops the watch.
+ * Restores the server after studies whose workflow ended or vanished without doing so: someone
+ * terminated it, or Temporal lost its data. Returns a function that stops the watch.
  */
 export function watchForAbandoned(watched: Watched): () => void {
   let looking = false;

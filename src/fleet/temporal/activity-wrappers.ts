@@ -7,7 +7,10 @@ const HEARTBEAT_MS = 5_000;
 
 type Activities = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>;
 
-/** Returns the activities such that their errors keep code and hint on the way to the workflow. Errors with a `permanent` code are not retried. */
+/**
+ * Returns the activities such that their errors keep code and hint on the way to the workflow.
+ * Errors with a `permanent` code are not retried.
+ */
 export function withFailures<A extends object>(
   activities: A,
   { common }: Pick<WorkerPackages, 'common'>,
@@ -33,7 +36,10 @@ export function withFailures<A extends object>(
   return Object.fromEntries(wrapped) as A;
 }
 
-/** Returns the activities with heartbeats while they run. Otherwise, a lost worker would show only after an activity's whole time-out. */
+/**
+ * Returns the activities with heartbeats while they run. Otherwise, a lost worker would show only
+ * after an activity's whole time-out.
+ */
 export function withHeartbeats<A extends object>(activities: A, { activity }: Pick<WorkerPackages, 'activity'>): A {
   const wrapped = Object.entries(activities as Activities).map(([name, run]) => [
     name,

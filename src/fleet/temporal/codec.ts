@@ -15,8 +15,9 @@ const WORTH_COMPRESSING_BYTES = 256;
 const MAX_BYTES = 64 * 2 ** 20;
 
 /**
- * Returns the codec for everything that goes through Temporal. It compresses, and encrypts with AES-256-GCM if there is a key. With a key, it
- * refuses payloads that are not encrypted with it. Errors: INPUT_INVALID for a key of another length.
+ * Returns the codec for everything that goes through Temporal. It compresses, and encrypts with
+ * AES-256-GCM if there is a key. With a key, it refuses payloads that are not encrypted with it.
+ * Errors: INPUT_INVALID for a key of another length.
  */
 export function fleetCodec(key: Uint8Array | null): PayloadCodec {
   if (key && key.length !== KEY_BYTES)

@@ -63,7 +63,10 @@ export async function openClient(at: TemporalAddress) {
   return { client, connection, close };
 }
 
-/** The SDK retries calls after a while, perhaps on a connection that is closed by then. That would end the process. */
+/**
+ * The SDK retries calls after a while, perhaps on a connection that is closed by then. That would
+ * end the process.
+ */
 class Retries implements GrpcRetryOptions {
   readonly #usual: GrpcRetryOptions;
   #isOpen = true;
@@ -82,7 +85,10 @@ class Retries implements GrpcRetryOptions {
     return delayMs;
   };
 
-  /** Stops all retries from here on. Resolves when the waiting ones have begun, after at most five seconds. */
+  /**
+   * Stops all retries from here on. Resolves when the waiting ones have begun, after at most five
+   * seconds.
+   */
   async end(): Promise<void> {
     this.#isOpen = false;
     const waitMs = this.#lastMs - performance.now();

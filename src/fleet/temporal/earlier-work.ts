@@ -15,8 +15,9 @@ interface Returned {
 }
 
 /**
- * Tells Temporal at the start of a worker that its earlier process no longer does what it was doing. Otherwise, everybody waits until its heartbeats
- * are missed. Returns the number of activities. Errors: those of Temporal's API.
+ * Tells Temporal at the start of a worker that its earlier process no longer does what it was
+ * doing. Otherwise, everybody waits until its heartbeats are missed. Returns the number of
+ * activities. Errors: those of Temporal's API.
  */
 export async function giveUpEarlierWork({ connection, namespace, group, identity }: Returned): Promise<number> {
   const { workflowService } = connection;

@@ -17,15 +17,19 @@ export interface Follower {
 }
 
 const LOOK_MS = 1_000;
-/** Milliseconds that Temporal, or the worker with the journal, may be away before a follower gives up. The study goes on. */
+/**
+ * Milliseconds that Temporal, or the worker with the journal, may be away before a follower gives
+ * up. The study goes on.
+ */
 const PATIENCE_MS = 3_600_000;
 /** Shorter delays are not reported. */
 const QUIET_MS = 5_000;
 
 /**
- * Follows a study from the record with that number to its last. Waits for an hour if Temporal, or the worker that keeps the journal, does not
- * answer. Errors: INPUT_INVALID if there is no study of that name, the signal's reason, SERVER_FAILED for a terminated study, and the error of the
- * last attempt.
+ * Follows a study from the record with that number to its last. Waits for an hour if Temporal, or
+ * the worker that keeps the journal, does not answer. Errors: INPUT_INVALID if there is no study of
+ * that name, the signal's reason, SERVER_FAILED for a terminated study, and the error of the last
+ * attempt.
  */
 export async function followStudy(
   client: FleetClient,
@@ -74,7 +78,9 @@ function readPart(client: FleetClient, { group, keeper, study }: KeptStudy, from
   }) as Promise<RecordsPart>;
 }
 
-/** Returns the worker that has taken the study's journal. Errors: if none has yet, or none answers. */
+/**
+ * Returns the worker that has taken the study's journal. Errors: if none has yet, or none answers.
+ */
 async function keeperOf(client: FleetClient, study: string): Promise<string> {
   const keeper = (await progressOf(client, study))?.keeper;
   if (keeper) return keeper;
@@ -107,7 +113,10 @@ async function tellHeartbeats(client: FleetClient, study: string, onHeartbeat: F
   }
 }
 
-/** Asks again while no one answers. Errors: the last one after an hour; at once one that no retry would change; the signal's reason. */
+/**
+ * Asks again while no one answers. Errors: the last one after an hour; at once one that no retry
+ * would change; the signal's reason.
+ */
 async function untilAnswered<T>(
   ask: () => Promise<T>,
   onTrouble: Follower['onTrouble'],

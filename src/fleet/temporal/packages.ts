@@ -1,10 +1,15 @@
 import { TrituneError } from '../../base/errors.ts';
 
-/** The packages that a single machine does not need, in the versions that tritune is tested with. */
+/**
+ * The packages that a single machine does not need, in the versions that tritune is tested with.
+ */
 const INSTALL =
   'npm install @temporalio/client@1.24 @temporalio/worker@1.24 @temporalio/workflow@1.24 @temporalio/activity@1.24 @temporalio/common@1.24';
 
-/** Returns the packages that start and watch studies. Errors: UNSUPPORTED if Temporal's packages are not installed. */
+/**
+ * Returns the packages that start and watch studies. Errors: UNSUPPORTED if Temporal's packages are
+ * not installed.
+ */
 export const clientPackages = () =>
   installed(async () => {
     const [client, common] = await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);

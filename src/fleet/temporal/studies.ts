@@ -15,7 +15,10 @@ export interface StudyStatus {
   readonly progress: FleetProgress | null;
 }
 
-/** Starts a study, which goes on whatever happens to this process. Errors: OUTPUT_EXISTS for the name of another study. */
+/**
+ * Starts a study, which goes on whatever happens to this process. Errors: OUTPUT_EXISTS for the
+ * name of another study.
+ */
 export async function startStudy(
   client: FleetClient,
   order: StudyOrder,
@@ -46,13 +49,19 @@ export async function startStudy(
 export const steerStudy = (client: FleetClient, study: string, command: Command): Promise<void> =>
   onStudy(study, () => client.workflow.getHandle(study).signal(STEER, command));
 
-/** Ends a study: drops the work under way, and restores every server. Errors: INPUT_INVALID if there is no study of that name. */
+/**
+ * Ends a study: drops the work under way, and restores every server. Errors: INPUT_INVALID if there
+ * is no study of that name.
+ */
 export const stopStudy = (client: FleetClient, study: string): Promise<void> =>
   onStudy(study, async () => {
     await client.workflow.getHandle(study).cancel();
   });
 
-/** Returns the studies of a group, or all: those under way, and recent ones that Temporal still knows. */
+/**
+ * Returns the studies of a group, or all: those under way, and recent ones that Temporal still
+ * knows.
+ */
 export async function listStudies(client: FleetClient, group?: string): Promise<readonly StudyStatus[]> {
   const found: StudyStatus[] = [];
   for await (const info of client.workflow.list({ query: `WorkflowType = '${STUDY}'` })) {

@@ -23,7 +23,9 @@ export interface FleetWorkerOptions {
   readonly tell: (line: string) => void;
 }
 
-/** A worker that has not polled for this long is gone; a waiting one polls again within a minute. */
+/**
+ * A worker that has not polled for this long is gone; a waiting one polls again within a minute.
+ */
 const SEEN_LATELY_MS = 90_000;
 /** The SDK's message about workers that only run activities. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
@@ -31,12 +33,15 @@ const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 const GRACE_MS = 30_000;
 
 /**
- * The maximum interval of heartbeats, so that observers learn of every window, or of one per second. By default the SDK throttles heartbeats to most
- * of their time-out, 48 s.
+ * The maximum interval of heartbeats, so that observers learn of every window, or of one per
+ * second. By default the SDK throttles heartbeats to most of their time-out, 48 s.
  */
 const TOLD_EVERY_MS = 1_000;
 
-/** Runs a worker until the signal aborts. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
+/**
+ * Runs a worker until the signal aborts. Errors: UNSUPPORTED without the packages,
+ * SERVER_UNREACHABLE for Temporal.
+ */
 export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortSignal): Promise<void> {
   const { temporal, group, keeper, studies, server, tell } = options;
   const packages = await workerPackages();
@@ -122,7 +127,9 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   }
 }
 
-/** Milliseconds that Temporal may be away when a worker starts: an orchestrator starts both at once. */
+/**
+ * Milliseconds that Temporal may be away when a worker starts: an orchestrator starts both at once.
+ */
 const START_PATIENCE_MS = 300_000;
 const ASK_AGAIN_MS = 2_000;
 

@@ -37,7 +37,10 @@ export const readingOnKeeper = ({ group }: Group, keeper: string): Pick<KeeperAc
     retry: steadily,
   });
 
-/** Returns the activities of a server's worker. `restoreHours`: how long that may be away while its server must be restored. */
+/**
+ * Returns the activities of a server's worker. `restoreHours`: how long that may be away while its
+ * server must be restored.
+ */
 export function onServer(
   { group }: Group,
   server: string,

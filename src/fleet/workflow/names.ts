@@ -1,4 +1,7 @@
-/** Names that workflows, workers and clients share. Each belongs to one group of servers. Pure: the workflow's sandbox runs it. */
+/**
+ * Names that workflows, workers and clients share. Each belongs to one group of servers. Pure: the
+ * workflow's sandbox runs it.
+ */
 
 /** Returns the queue for workflows, and for work that any worker of the group can do. */
 export const groupQueue = (group: string): string => `tritune/${group}`;
@@ -11,7 +14,10 @@ export const serverQueue = (group: string, server: string): string => `tritune/$
 
 const WORKER = 'tritune-worker ';
 
-/** Returns a worker's identity for Temporal, which contains the names of its server and of its journals. */
+/**
+ * Returns a worker's identity for Temporal, which contains the names of its server and of its
+ * journals.
+ */
 export const workerIdentity = (server: string, keeper: string): string => `${WORKER}${server} ${keeper}`;
 
 /** Returns the server in a worker's identity; null for an unknown identity. */

@@ -16,7 +16,10 @@ export interface StudyOrder {
 
 /** The input of a study's workflow, and of its continuation after its history has become long. */
 export interface StudyInput extends StudyOrder {
-  /** The worker that keeps the journal, and the servers that must be restored; the continuation alone has them. */
+  /**
+   * The worker that keeps the journal, and the servers that must be restored; the continuation
+   * alone has them.
+   */
   readonly keeper?: string;
   readonly held?: readonly string[];
   readonly steered?: Steered;
@@ -71,7 +74,9 @@ export interface FleetProgress {
   readonly idle: readonly string[];
   /** Servers that must be restored. */
   readonly held: readonly string[];
-  /** Those of them that are getting ready for the study; absent from workers of an earlier version. */
+  /**
+   * Those of them that are getting ready for the study; absent from workers of an earlier version.
+   */
   readonly joining?: readonly string[];
   readonly phase: 'opening' | 'tuning' | 'restoring' | 'over';
 }

@@ -8,12 +8,21 @@ import { asError, failureOf, messageOf } from './faults.ts';
 import type { Command, FleetProgress, KeeperActivities, StudyInput } from './seams.ts';
 import { StudyServers } from './study-servers.ts';
 
-/** Temporal ends a workflow at 51,200 events or 50 MiB. Draining takes one event per trial under way. */
+/**
+ * Temporal ends a workflow at 51,200 events or 50 MiB. Draining takes one event per trial under
+ * way.
+ */
 const HISTORY_LIMIT = { events: 20_000, bytes: 16 * 2 ** 20 };
-/** The interval of the search for new or returning servers while nothing else happens: short at first, then growing. */
+/**
+ * The interval of the search for new or returning servers while nothing else happens: short at
+ * first, then growing.
+ */
 const LOOK_AROUND_SECONDS = { first: 5, times: 1.5, last: 120 } as const;
 
-/** One run of a study's workflow: from its baseline, or from where an earlier history ended, to the last restored model. */
+/**
+ * One run of a study's workflow: from its baseline, or from where an earlier history ended, to the
+ * last restored model.
+ */
 export class StudyRun {
   readonly #input: StudyInput;
   /** Begins the study anew with this input and an empty history; never returns. */
@@ -117,13 +126,19 @@ export class StudyRun {
     return workflowInfo().historyLength > events || workflowInfo().historySize > bytes;
   }
 
-  /** The input of the run that continues this one. Only while nothing is under way: a history that ends would lose its activities. */
+  /**
+   * The input of the run that continues this one. Only while nothing is under way: a history that
+   * ends would lose its activities.
+   */
   get #continued(): StudyInput {
     const keeper = this.#keeper === null ? {} : { keeper: this.#keeper };
     return { ...this.#input, ...keeper, held: this.#servers.held, steered: this.#steered };
   }
 
-  /** Returns what has happened since the last report, which is then empty. A long history gets no more work. */
+  /**
+   * Returns what has happened since the last report, which is then empty. A long history gets no
+   * more work.
+   */
   #report({ isLong }: { readonly isLong: boolean }): Report {
     const [outcomes, commands] = [this.#outcomes, this.#commands];
     this.#outcomes = [];

@@ -9,7 +9,10 @@ const RESTORE_HOURS = 24;
 /** The delay in seconds before a server that refused is asked again: it doubles up to the last. */
 const ASK_AGAIN_SECONDS = { first: 5, last: 120 } as const;
 
-/** The servers of a study, as its workflow knows them: asked, reserved, free, and those that refused. */
+/**
+ * The servers of a study, as its workflow knows them: asked, reserved, free, and those that
+ * refused.
+ */
 export class StudyServers {
   readonly #input: StudyInput;
   readonly #onNews: () => void;
@@ -48,7 +51,9 @@ export class StudyServers {
     return [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
   }
 
-  /** Asks those servers to take the study that are due. True if one of them never refused before. */
+  /**
+   * Asks those servers to take the study that are due. True if one of them never refused before.
+   */
   greet(servers: readonly string[], started: StudyStarted): boolean {
     const asked = servers.filter((server) => this.#greetOne(server, started));
     return asked.some((server) => !this.#refusals.has(server));
@@ -101,7 +106,10 @@ export class StudyServers {
     }
   }
 
-  /** Takes the server of a finished piece of work back. One that was lost is asked again when its worker is seen again. */
+  /**
+   * Takes the server of a finished piece of work back. One that was lost is asked again when its
+   * worker is seen again.
+   */
   release({ kind, work: { server } }: WorkOutcome): void {
     if (kind === 'done') this.#idle.add(server);
     else this.#known.delete(server);

@@ -16,6 +16,9 @@ export async function trituneStudy(input: StudyInput): Promise<StudyEnd> {
   return run.run();
 }
 
-/** Reads a part of a study's journal on the worker that keeps it, so that followers add nothing to the study's own history. */
+/**
+ * Reads a part of a study's journal on the worker that keeps it, so that followers add nothing to
+ * the study's own history.
+ */
 export const trituneReadRecords = (group: string, keeper: string, name: string, from: number): Promise<RecordsPart> =>
   readingOnKeeper({ group }, keeper).readRecords(name, from);

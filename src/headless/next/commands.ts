@@ -25,7 +25,10 @@ function serverWords({ spec, server: { url } }: StudyStarted): readonly string[]
   return [...where, '-i', server.protocol, ...secretWords(server)];
 }
 
-/** Returns three levels up to the given one, from which the gate learns how much they differ; fewer below 3. */
+/**
+ * Returns three levels up to the given one, from which the gate learns how much they differ; fewer
+ * below 3.
+ */
 function levelWords({ spec }: StudyStarted, load: LoadLevel): readonly string[] {
   const { workloads } = spec;
   if (workloads?.files[0] !== undefined) {
@@ -40,7 +43,10 @@ function levelWords({ spec }: StudyStarted, load: LoadLevel): readonly string[] 
   return ['--request-rate-range', range, ...(arrivals === 'constant' ? [] : ['--request-distribution', arrivals])];
 }
 
-/** Returns the command that measures a model of the study at levels up to this one, into a JSON file; null if there is none. */
+/**
+ * Returns the command that measures a model of the study at levels up to this one, into a JSON
+ * file; null if there is none.
+ */
 export function profileCommand(started: StudyStarted, model: string, load: LoadLevel, json: string): string | null {
   const server = serverWords(started);
   if (server === null) return null;
@@ -60,7 +66,10 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
   ]);
 }
 
-/** Returns the command that examines the study's server and model; null if the server was started for the run. */
+/**
+ * Returns the command that examines the study's server and model; null if the server was started
+ * for the run.
+ */
 export function doctorCommand({ spec: { server, model }, server: { controlUrl, controlProtocol } }: StudyStarted) {
   if (server.launch !== undefined || server.launchCommand !== undefined) return null;
   const control = ['-u', controlUrl, '-i', controlProtocol];

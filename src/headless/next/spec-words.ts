@@ -1,7 +1,10 @@
 import { lookUp } from '../../base/look-up.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 
-/** Returns the options of the command line that say the same as fields of a spec: `--tls-ca ca.pem`. The flag of a field is its name. */
+/**
+ * Returns the options of the command line that say the same as fields of a spec: `--tls-ca ca.pem`.
+ * The flag of a field is its name.
+ */
 function optionWords(fields: object, names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const value: unknown = (fields as Readonly<Record<string, unknown>>)[name];
@@ -77,14 +80,19 @@ const prompts = [
 
 type Server = StudySpec['server'];
 
-/** Returns the options for TLS and headers, which every command takes that speaks with the server. */
+/**
+ * Returns the options for TLS and headers, which every command takes that speaks with the server.
+ */
 export const secretWords = (server: Server): readonly string[] => optionWords(server, tlsAndHeaders);
 
 /** Returns the options that start the server of the study again. */
 export const launchWords = (server: Server): readonly string[] =>
   optionWords(server, server.launch === 'docker' ? [...launched, ...inDocker] : launched);
 
-/** Returns the options for the requests of a model with tensors, and who sends them. `front`: its own requests among several models. */
+/**
+ * Returns the options for the requests of a model with tensors, and who sends them. `front`: its
+ * own requests among several models.
+ */
 export function requestWords({ traffic, together }: StudySpec, front: string): readonly string[] {
   const own = { ...traffic, ...lookUp(together?.requests, front) };
   return [...batchWords(traffic), ...optionWords(own, [...requests, ...transport, ...client])];
@@ -92,7 +100,9 @@ export function requestWords({ traffic, together }: StudySpec, front: string): r
 
 const batchWords = ({ batch }: StudySpec['traffic']): readonly string[] => (batch === 1 ? [] : ['-b', String(batch)]);
 
-/** Returns the options for what a plain HTTP service is sent, without its path, and who sends it. */
+/**
+ * Returns the options for what a plain HTTP service is sent, without its path, and who sends it.
+ */
 export const httpWords = ({ traffic, http = {} }: StudySpec): readonly string[] => [
   ...optionWords(http, ['method', 'body', 'bodyFile', 'bodiesFile', 'disableKeepalive']),
   ...optionWords(traffic, client),

@@ -9,7 +9,9 @@ import type { StudyStarted } from '../../study/records/records.ts';
 import type { Summary } from '../../study/summary/summary.ts';
 import { doctorCommand, loadCommand, profileCommand, resumeCommand } from './commands.ts';
 
-/** What a run leaves: how it began, and the paths of its documents; absent or null if not written. */
+/**
+ * What a run leaves: how it began, and the paths of its documents; absent or null if not written.
+ */
 export interface EndedRun {
   readonly started: StudyStarted;
   /** The files of the best candidate, relative to the directory `best`. */
@@ -18,7 +20,10 @@ export interface EndedRun {
   readonly report: string | null;
 }
 
-/** Returns what to do after a run, one step per line. Each ends with a command that works as it stands, or is a sentence. */
+/**
+ * Returns what to do after a run, one step per line. Each ends with a command that works as it
+ * stands, or is a sentence.
+ */
 export function nextSteps(summary: Summary, run: EndedRun): readonly string[] {
   const look = run.report !== null && summary.best ? [`look at it: open ${run.report} in a browser`] : [];
   if (summary.interrupted) return [...look, `go on with it: ${resumeCommand(run.summary)}`];

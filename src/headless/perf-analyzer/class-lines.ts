@@ -3,7 +3,10 @@ import type { LevelReport } from '../../profiler/level-report.ts';
 import type { ClassFigures } from '../../profiler/measurement.ts';
 import { goodputOf } from '../../profiler/windows/class-figures.ts';
 
-/** Returns a level's requests that kept their limits, and the figures of each request class; no lines if it has neither. */
+/**
+ * Returns a level's requests that kept their limits, and the figures of each request class; no
+ * lines if it has neither.
+ */
 export function classLines({ measurement }: LevelReport): readonly string[] {
   const { classes = [] } = measurement;
   const goodput = goodputOf(measurement);

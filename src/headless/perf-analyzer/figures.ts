@@ -2,7 +2,10 @@
 
 const SIGNIFICANT = 6;
 
-/** Returns six significant digits without trailing zeros. From a million on, and below 0.0001, uses an exponent of two digits. */
+/**
+ * Returns six significant digits without trailing zeros. From a million on, and below 0.0001, uses
+ * an exponent of two digits.
+ */
 export function streamFigure(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : Number.isNaN(value) ? 'nan' : '-inf';
   if (value === 0) return '0';

@@ -62,7 +62,10 @@ function sendLines({ sends }: LevelReport): readonly string[] {
   ];
 }
 
-/** Returns the client's own parts, as perf_analyzer shows them. Over gRPC, sending and receiving the bytes is part of the wait. */
+/**
+ * Returns the client's own parts, as perf_analyzer shows them. Over gRPC, sending and receiving the
+ * bytes is part of the wait.
+ */
 function transportLine(report: LevelReport, { protocol }: ProfileSettings, verbose: boolean): string {
   const { averageUs, measurement } = report;
   const words =
@@ -100,7 +103,10 @@ function gpuLines({ measurement }: LevelReport): readonly string[] {
   ];
 }
 
-/** Returns the messages on stderr for a level without good figures, in the words that Model Analyzer looks for. */
+/**
+ * Returns the messages on stderr for a level without good figures, in the words that Model Analyzer
+ * looks for.
+ */
 export function levelWarnings(report: LevelReport, settings: ProfileSettings): readonly string[] {
   return [
     ...(report.isStable ? [] : [unstableWarning(report, settings)]),

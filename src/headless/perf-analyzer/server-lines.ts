@@ -2,7 +2,10 @@ import { plainLine } from '../../base/format.ts';
 import type { ServerReport } from '../../profiler/level-report.ts';
 import { wholeUs } from './figures.ts';
 
-/** Returns the server's side of a level, including the models of an ensemble; no lines without statistics. */
+/**
+ * Returns the server's side of a level, including the models of an ensemble; no lines without
+ * statistics.
+ */
 export function serverLines(server: ServerReport | null): readonly string[] {
   return server === null ? [] : ['  Server: ', ...modelLines(server, '    ')];
 }

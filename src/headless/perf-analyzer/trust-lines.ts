@@ -4,7 +4,10 @@ import type { Measurement, UnheldRate } from '../../profiler/measurement.ts';
 import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import { agentLines } from '../agent-lines.ts';
 
-/** Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count, what failed, and who the limit was. */
+/**
+ * Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count,
+ * what failed, and who the limit was.
+ */
 export function trustLines({ measurement }: LevelReport): readonly string[] {
   const { throughput, budgetLatencyMs, openLoop, client, windows, durationMs } = measurement;
   const from = openLoop ? ' from the time due' : '';

@@ -25,12 +25,16 @@ interface AskedThreads {
 }
 
 /**
- * One agent with its own threads for this connection, from the controller's side: its version and cores, its clock offset, and the requests that it
- * has. Messages sent before the connection is open follow once it is.
+ * One agent with its own threads for this connection, from the controller's side: its version and
+ * cores, its clock offset, and the requests that it has. Messages sent before the connection is
+ * open follow once it is.
  */
 export class AgentConnection {
   readonly link: AgentLink;
-  /** Resolves once the agent and its clock are known, and its threads run. Errors: AGENT_FAILED; USAGE if its limits forbid the threads. */
+  /**
+   * Resolves once the agent and its clock are known, and its threads run. Errors: AGENT_FAILED;
+   * USAGE if its limits forbid the threads.
+   */
   readonly opened: Promise<void>;
   readonly #access: AgentAccess;
   readonly #onReport: (thread: number, report: Report) => void;
@@ -48,8 +52,8 @@ export class AgentConnection {
   #onStep: () => void = () => undefined;
 
   /**
-   * `threads`: null to look at the agent only. `patienceMs`: time to wait for an agent that is not there. `onReport` gets the threads' reports,
-   * with times of the agent's clock.
+   * `threads`: null to look at the agent only. `patienceMs`: time to wait for an agent that is not
+   * there. `onReport` gets the threads' reports, with times of the agent's clock.
    */
   constructor(
     address: string,
@@ -145,7 +149,10 @@ export class AgentConnection {
     for (const work of waiting) this.link.guard(work);
   }
 
-  /** Starts the next step of the opening; the returned function waits for it. Errors of that function: AGENT_FAILED. */
+  /**
+   * Starts the next step of the opening; the returned function waits for it. Errors of that
+   * function: AGENT_FAILED.
+   */
   #nextStep(): () => Promise<void> {
     const step = new Promise<void>((resolve) => {
       this.#onStep = resolve;

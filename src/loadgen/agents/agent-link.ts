@@ -24,7 +24,10 @@ interface Waiting {
   readonly reject: (fault: TrituneError) => void;
 }
 
-/** Messages to and from one agent, with a deadline on every wait. After a fault it does nothing more, and says why. */
+/**
+ * Messages to and from one agent, with a deadline on every wait. After a fault it does nothing
+ * more, and says why.
+ */
 export class AgentLink {
   readonly address: string;
   readonly #onReport: (report: AgentReport, nowNs: number) => void;
@@ -62,8 +65,8 @@ export class AgentLink {
   }
 
   /**
-   * Asks the question that `question` makes for its number, and returns the answer. `extraMs`: time that the work itself may take. Errors:
-   * AGENT_FAILED, and those of the work.
+   * Asks the question that `question` makes for its number, and returns the answer. `extraMs`: time
+   * that the work itself may take. Errors: AGENT_FAILED, and those of the work.
    */
   ask(question: (ask: number) => ToAgent, extraMs = 0): Promise<unknown> {
     const ended = this.#fault ?? (this.#isClosed ? this.#closed() : null);
@@ -75,7 +78,10 @@ export class AgentLink {
     return withDeadline(answer, limitMs, () => this.fail(lost(`it answered nothing for ${limitMs / MS_PER_S} s`)));
   }
 
-  /** Runs the work. Anything it throws is a fault of the agent, because the other side's messages must not end this process. */
+  /**
+   * Runs the work. Anything it throws is a fault of the agent, because the other side's messages
+   * must not end this process.
+   */
   guard(work: () => void): void {
     try {
       work();
@@ -84,7 +90,10 @@ export class AgentLink {
     }
   }
 
-  /** Ends the link with the error, plus the agent's name, unless it has already ended; returns why it ended. */
+  /**
+   * Ends the link with the error, plus the agent's name, unless it has already ended; returns why
+   * it ended.
+   */
   fail(error: TrituneError): TrituneError {
     if (this.#fault !== null) return this.#fault;
     const named = this.named(error);

@@ -9,7 +9,8 @@ import { commandAhead, reportAhead } from './times.ts';
 type ThreadMessage = Extract<ToAgent, { readonly type: 'thread' }>['message'];
 
 /**
- * A thread of an agent, used like a thread of this process. The times of a flow use the estimate of the agent's clock from when the flow began.
+ * A thread of an agent, used like a thread of this process. The times of a flow use the estimate of
+ * the agent's clock from when the flow began.
  */
 export class AgentThread implements LoadThread {
   readonly agent: string;

@@ -15,15 +15,18 @@ export interface ClockEstimate {
 /** Probes to remember: at four a second, those of a quarter of a minute. */
 const REMEMBERED = 64;
 /**
- * How fast two clocks may drift apart, as a share of the time: crystals are accurate to 50 ppm (RFC 5905, section 7.1, takes 15 ppm for a
- * disciplined clock, and lets a clock be slewed by at most 500 ppm).
+ * How fast two clocks may drift apart, as a share of the time: crystals are accurate to 50 ppm (RFC
+ * 5905, section 7.1, takes 15 ppm for a disciplined clock, and lets a clock be slewed by at most
+ * 500 ppm).
  */
 const DRIFT = 100e-6;
 
 /**
- * Estimates the offset of another clock from probes. A probe says that the other clock read `otherNs` at some moment between `sentNs` and `backNs`:
- * the midpoint is off by at most half of the round trip (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989). So the
- * fastest probe is the best one, as in the clock filter of NTP (RFC 5905, section 10); each becomes less certain as it ages.
+ * Estimates the offset of another clock from probes. A probe says that the other clock read
+ * `otherNs` at some moment between `sentNs` and `backNs`: the midpoint is off by at most half of
+ * the round trip (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3,
+ * 1989). So the fastest probe is the best one, as in the clock filter of NTP (RFC 5905, section
+ * 10); each becomes less certain as it ages.
  */
 export class ClockOffset {
   #probes: readonly ClockProbe[] = [];

@@ -36,8 +36,8 @@ extensionCodec.register({
 });
 
 /**
- * Returns plain data as bytes: numbers, texts, arrays, objects, bytes, typed arrays and `Map` (MessagePack, with extension types for the last two).
- * Leaves out undefined fields.
+ * Returns plain data as bytes: numbers, texts, arrays, objects, bytes, typed arrays and `Map`
+ * (MessagePack, with extension types for the last two). Leaves out undefined fields.
  */
 export const encodeMessage = (value: unknown): Uint8Array => new Encoder(codec).encode(value);
 
@@ -46,10 +46,16 @@ const COPIES = 3;
 /** Memory of a value in a copy, beside its bytes. */
 const VALUE_BYTES = 40;
 
-/** Returns how much memory the work for a message may take at most, without decoding it. Errors: AGENT_FAILED. */
+/**
+ * Returns how much memory the work for a message may take at most, without decoding it. Errors:
+ * AGENT_FAILED.
+ */
 export const memoryOf = (bytes: Uint8Array): number => COPIES * (bytes.length + VALUE_BYTES * checkShape(bytes));
 
-/** Returns the data of untrusted bytes; binary values are views of them. Takes memory only in proportion to the bytes. Errors: AGENT_FAILED. */
+/**
+ * Returns the data of untrusted bytes; binary values are views of them. Takes memory only in
+ * proportion to the bytes. Errors: AGENT_FAILED.
+ */
 export function decodeMessage(bytes: Uint8Array): unknown {
   checkShape(bytes);
   try {
@@ -60,8 +66,9 @@ export function decodeMessage(bytes: Uint8Array): unknown {
 }
 
 /**
- * Checks that containers have their stated length and are not nested too deeply. The decoder allocates what the head of an array promises, so
- * nested heads would take far more memory than their bytes. Returns the number of values.
+ * Checks that containers have their stated length and are not nested too deeply. The decoder
+ * allocates what the head of an array promises, so nested heads would take far more memory than
+ * their bytes. Returns the number of values.
  */
 function checkShape(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -98,7 +105,10 @@ interface Head {
 
 const scalar = (bodyBytes: number): Head => ({ headBytes: 1, bodyBytes, values: 0 });
 
-/** Bytes after the heads 0xc0 to 0xdf of fixed sizes; null for those with a length. https://github.com/msgpack/msgpack/blob/master/spec.md */
+/**
+ * Bytes after the heads 0xc0 to 0xdf of fixed sizes; null for those with a length.
+ * https://github.com/msgpack/msgpack/blob/master/spec.md
+ */
 const sizes: readonly (number | null)[] = [
   ...[0, null, 0, 0, null, null, null, null, null, null, 4, 8],
   ...[1, 2, 4, 8, 1, 2, 4, 8],

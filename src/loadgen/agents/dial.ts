@@ -15,14 +15,18 @@ export interface AgentAccess {
   readonly clockLimitNs: number;
 }
 
-/** An agent accepts one controller at a time, and recognises all connections of this process by this name. */
+/**
+ * An agent accepts one controller at a time, and recognises all connections of this process by this
+ * name.
+ */
 const controller = randomUUID();
 const HANDSHAKE_LIMIT_MS = 5000;
 const RETRY_EVERY_MS = 250;
 
 /**
- * Connects to the agent at HOST:PORT, and retries for `patienceMs` while it is not there or has another controller. `onOpen` gets the connection
- * before any message can have arrived. Errors: AGENT_FAILED.
+ * Connects to the agent at HOST:PORT, and retries for `patienceMs` while it is not there or has
+ * another controller. `onOpen` gets the connection before any message can have arrived. Errors:
+ * AGENT_FAILED.
  */
 export async function dial(
   address: string,

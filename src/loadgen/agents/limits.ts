@@ -36,7 +36,9 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
   });
 }
 
-/** HOST:PORT that the threads connect to. The protocol decides: a controller may send both fields. */
+/**
+ * HOST:PORT that the threads connect to. The protocol decides: a controller may send both fields.
+ */
 export const targetOf = (transport: WorkerTransport): string =>
   transport.protocol === 'language' || transport.protocol === 'plain-http'
     ? transport.options.address
@@ -72,7 +74,10 @@ export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
   );
 }
 
-/** Returns the requests per second of a thread's part, or 0 if unknown in advance. Errors: USAGE for too many in flight. */
+/**
+ * Returns the requests per second of a thread's part, or 0 if unknown in advance. Errors: USAGE for
+ * too many in flight.
+ */
 export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'part'>): number {
   const { mode, value } = order.level;
   const inFlight = mode === 'concurrency' ? value : (order.openLoop?.maxInFlight ?? 0);

@@ -15,8 +15,8 @@ import type { LoadLevel } from '../types.ts';
 import type { InferTransport, LanguageTransport, PlainHttpTransport } from '../workers/messages.ts';
 
 /**
- * Messages between a controller and its agents: what a controller sends is complete and exact; what an agent sends, in the parts that the
- * controller acts on.
+ * Messages between a controller and its agents: what a controller sends is complete and exact; what
+ * an agent sends, in the parts that the controller acts on.
  */
 
 /** Any number except NaN: a batch without a limit has an infinite one. */
@@ -36,7 +36,9 @@ const milliseconds = z
   .max(2 ** 31 - 1);
 const bytes = z.instanceof(Uint8Array);
 
-/** An object with exactly the fields of the type: a new option without a schema does not compile. */
+/**
+ * An object with exactly the fields of the type: a new option without a schema does not compile.
+ */
 const exactly = <T extends object>(shape: { readonly [K in keyof Required<T>]: z.ZodType }) => z.strictObject(shape);
 
 const headers = z.array(z.strictObject({ name: z.string(), value: z.string() }));
@@ -187,7 +189,10 @@ const rule = exactly<BatchRule>({
 const ask = whole;
 const flow = whole;
 
-/** Commands and questions for an agent's thread. Requests and readings of the watch have their own messages. */
+/**
+ * Commands and questions for an agent's thread. Requests and readings of the watch have their own
+ * messages.
+ */
 export const commandOrQuestion = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('start'), flow, startNs: time }),
   z.strictObject({ type: z.literal('record'), flow, recording: whole, rule, startNs: time.nullable() }),

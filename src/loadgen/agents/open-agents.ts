@@ -19,14 +19,17 @@ export interface AgentsAsked extends AgentAccess {
   readonly threadsEach: number;
 }
 
-/** For an agent that is starting at the same moment, and for one that restarts after it was lost. */
+/**
+ * For an agent that is starting at the same moment, and for one that restarts after it was lost.
+ */
 const FIRST_PATIENCE_MS = 3000;
 const LATER_PATIENCE_MS = 10_000;
 
 /**
- * Opens threads on agents, which send straight to the server. All agents must be there, have this version, and have clocks that are known
- * accurately enough. An agent that is lost later fails the flow that it was sending; the next flow reconnects to it. Errors: AGENT_FAILED; USAGE if
- * an agent's limits forbid something.
+ * Opens threads on agents, which send straight to the server. All agents must be there, have this
+ * version, and have clocks that are known accurately enough. An agent that is lost later fails the
+ * flow that it was sending; the next flow reconnects to it. Errors: AGENT_FAILED; USAGE if an
+ * agent's limits forbid something.
  */
 export async function openAgents(asked: AgentsAsked, transport: WorkerTransport): Promise<Workers> {
   const groups = asked.addresses.map((address) => new AgentGroup(address, asked, transport));

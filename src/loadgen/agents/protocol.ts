@@ -5,16 +5,25 @@ import type { Command, Question, Report, WorkerTransport } from '../workers/mess
 import { decodeMessage } from './codec.ts';
 import { commandOrQuestion, figure, reportOfThread, transport, whole } from './message-schemas.ts';
 
-/** The version of the message format. Both sides must have the same tritune version and the same format. */
+/**
+ * The version of the message format. Both sides must have the same tritune version and the same
+ * format.
+ */
 export const AGENT_PROTOCOL = 3;
 /** The path for WebSocket connections (RFC 6455) and for a supervisor's probe. */
 export const AGENT_PATH = '/agent';
 export const HEALTH_PATH = '/healthz';
-/** Headers of the connection: the version of the message format, and a random name for the controlling process. */
+/**
+ * Headers of the connection: the version of the message format, and a random name for the
+ * controlling process.
+ */
 export const PROTOCOL_HEADER = 'tritune-agent-protocol';
 export const CONTROLLER_HEADER = 'tritune-controller';
 
-/** The maximum length of a message; requests go in pieces. The longest are those with the arrivals of a trace, of 10 bytes per request. */
+/**
+ * The maximum length of a message; requests go in pieces. The longest are those with the arrivals
+ * of a trace, of 10 bytes per request.
+ */
 export const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
 export const PIECE_BYTES = 2 ** 20;
 /** Interval of clock probes, which also show that the other side is there. */

@@ -29,7 +29,10 @@ export class IncomingSet {
     this.#bytes = new Uint8Array(bytes);
   }
 
-  /** Returns the set with its last piece, and null before that. Errors: AGENT_FAILED if the bytes do not match the hash. */
+  /**
+   * Returns the set with its last piece, and null before that. Errors: AGENT_FAILED if the bytes do
+   * not match the hash.
+   */
   add(piece: Uint8Array): RequestSet | null {
     if (this.#filled + piece.length > this.#bytes.length) throw damaged();
     this.#bytes.set(piece, this.#filled);

@@ -38,12 +38,16 @@ export interface RunningAgent {
   close(): Promise<void>;
 }
 
-/** A controller with several models has one connection per model; as many others may wait to be let in. */
+/**
+ * A controller with several models has one connection per model; as many others may wait to be let
+ * in.
+ */
 const MAX_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
 /**
- * Starts an agent: threads that send requests for one controller at a time, wherever it runs. Errors: USAGE for an address that it cannot bind.
+ * Starts an agent: threads that send requests for one controller at a time, wherever it runs.
+ * Errors: USAGE for an address that it cannot bind.
  */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);

@@ -18,7 +18,10 @@ const FREE_BYTES = 4 * PIECE_BYTES;
 /** Bytes that a controller may leave unread. */
 const MAX_UNREAD_BYTES = 16 * PIECE_BYTES;
 
-/** One connection of the controller, from the agent's side: once it has ended or fallen silent, the agent sends nothing for it. */
+/**
+ * One connection of the controller, from the agent's side: once it has ended or fallen silent, the
+ * agent sends nothing for it.
+ */
 export class ServedConnection {
   readonly #socket: WebSocket;
   readonly #session: ServedSession;

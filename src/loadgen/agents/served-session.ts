@@ -47,7 +47,10 @@ interface HeldSet {
   readonly bytes: number;
 }
 
-/** The agent's work for one connection of its controller: the threads, their requests, and a null server. */
+/**
+ * The agent's work for one connection of its controller: the threads, their requests, and a null
+ * server.
+ */
 export class ServedSession {
   readonly #say: (message: ToController) => void;
   readonly #onFault: (error: unknown) => void;
@@ -68,8 +71,8 @@ export class ServedSession {
   #isClosed = false;
 
   /**
-   * `say` sends to the controller; `onFault` is called when the session can do nothing more for it. `resolve`: how names of servers are resolved,
-   * once for each session.
+   * `say` sends to the controller; `onFault` is called when the session can do nothing more for it.
+   * `resolve`: how names of servers are resolved, once for each session.
    */
   constructor(
     say: (message: ToController) => void,
@@ -91,8 +94,8 @@ export class ServedSession {
   }
 
   /**
-   * `heldBytes`: memory of the message, which counts until its work is done. Errors: USAGE if the agent's limits forbid the request; AGENT_FAILED
-   * for a message that makes no sense.
+   * `heldBytes`: memory of the message, which counts until its work is done. Errors: USAGE if the
+   * agent's limits forbid the request; AGENT_FAILED for a message that makes no sense.
    */
   take(message: ToAgent, heldBytes = 0): void {
     switch (message.type) {
@@ -242,7 +245,8 @@ export class ServedSession {
     if (nullServer === undefined) this.#usage.planRate(this, `${index}/${flow}`, plannedRate(about));
     // Without a limit for sending to itself, but for what is in flight.
     else plannedRate(about);
-    // Beside its copy of the set, a thread holds the encoded requests of each flow until that is drained.
+    // Beside its copy of the set, a thread holds the encoded requests of each flow until that is
+    // drained.
     const { bytes } = held;
     this.#usage.addBytes(this, bytes);
     if (served.heard !== null && !flows.has(served.heard)) thread.ignore(served.heard);
@@ -251,7 +255,10 @@ export class ServedSession {
     thread.listen(flow, (report) => this.#say({ type: 'thread', thread: index, report }));
   }
 
-  /** Fills in what the agent alone knows: the threads' number of the set, and the address of the null server. */
+  /**
+   * Fills in what the agent alone knows: the threads' number of the set, and the address of the
+   * null server.
+   */
   #forThread(about: Answers['begin']): Answers['begin'] {
     const { set = about.set } = this.#sets.get(about.set) ?? {};
     const nullServer = about.nullServer === undefined ? undefined : (this.#nullServer?.url ?? '127.0.0.1:0');

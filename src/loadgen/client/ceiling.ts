@@ -10,8 +10,9 @@ import type { Workers } from '../workers/workers.ts';
 /** Enough requests in flight that neither side waits for the other. */
 const CONCURRENCY = 64;
 /**
- * The first few hundred requests of a new thread take 33 to 64 us of CPU each. The steady cost (gRPC 1 to 2 us, HTTP 7 to 9) is reached after 0.2 s
- * or 10,000 requests over gRPC and after 0.25 to 0.3 s or 1,500 to 3,000 over HTTP (two runs each, two cores with other work).
+ * The first few hundred requests of a new thread take 33 to 64 us of CPU each. The steady cost
+ * (gRPC 1 to 2 us, HTTP 7 to 9) is reached after 0.2 s or 10,000 requests over gRPC and after 0.25
+ * to 0.3 s or 1,500 to 3,000 over HTTP (two runs each, two cores with other work).
  */
 const WARM_UP_MS = 250;
 const MEASURE_MS = 300;
@@ -26,12 +27,16 @@ export interface NullTraffic extends Pick<OpenOptions, 'streaming'> {
 
 /** Runs of the load generator's threads against a server that does nothing. */
 export interface NullRuns {
-  /** Sends for a quarter of a second, so that the sending code is compiled before it is timed. Does nothing if that is impossible. */
+  /**
+   * Sends for a quarter of a second, so that the sending code is compiled before it is timed. Does
+   * nothing if that is impossible.
+   */
   warmUp(): Promise<void>;
   /**
-   * Returns the requests per second that these threads reach here with these requests; null if it could not be measured. The first call measures
-   * for about half a second, and the result is remembered. The null server shares the machine, so the threads may be capable of somewhat more, as
-   * they may next to a real server on the same machine.
+   * Returns the requests per second that these threads reach here with these requests; null if it
+   * could not be measured. The first call measures for about half a second, and the result is
+   * remembered. The null server shares the machine, so the threads may be capable of somewhat more,
+   * as they may next to a real server on the same machine.
    */
   ceiling(): Promise<number | null>;
 }
@@ -50,7 +55,9 @@ export function nullRuns(workers: Workers, traffic: NullTraffic): NullRuns {
   };
 }
 
-/** Returns the result of `look` at the warm flow; null without a null server. Errors: CLIENT_FAILED. */
+/**
+ * Returns the result of `look` at the warm flow; null without a null server. Errors: CLIENT_FAILED.
+ */
 async function sendToNull(
   workers: Workers,
   { protocol, requests, sequences, streaming }: NullTraffic,

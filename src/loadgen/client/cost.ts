@@ -8,13 +8,18 @@ const RESOLUTION_MS = 5;
 export interface ClientUse {
   /** CPU microseconds of the sending threads if known, else of this process. */
   readonly cpuUs: number;
-  /** CPU time of the process except those threads, per elapsed time: 1 is one core. Absent if the threads' CPU time is unknown. */
+  /**
+   * CPU time of the process except those threads, per elapsed time: 1 is one core. Absent if the
+   * threads' CPU time is unknown.
+   */
   readonly besideShare?: number;
   /** Growth of the machine's counters; absent if they were not read. */
   readonly host?: HostCpu;
   /** CPU time per elapsed time: 1 is one core. */
   readonly cpuShare: number;
-  /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */
+  /**
+   * The share of the time in which the event loop had something to do; waiting for a CPU counts.
+   */
   readonly loopShare: number;
   /** The longest and the median delay of a due timer by the event loop, in milliseconds. */
   readonly longestDelayMs: number;
@@ -38,7 +43,10 @@ export interface AgentUse {
 
 /** An agent's clock relative to this machine's, in nanoseconds. */
 export interface AgentClock {
-  /** How far its time of day was ahead of this machine's at `restart`, and the uncertainty of that, in both directions. */
+  /**
+   * How far its time of day was ahead of this machine's at `restart`, and the uncertainty of that,
+   * in both directions.
+   */
   readonly offsetNs: number;
   readonly uncertaintyNs: number;
   /** How much further ahead it was at `read`, and the uncertainty of that. */
@@ -57,7 +65,8 @@ export interface ClientWatch {
 }
 
 /**
- * Watches all of them as one: their total CPU time, and the worst value of everything else. The CPU time of the rest of the process is unknown.
+ * Watches all of them as one: their total CPU time, and the worst value of everything else. The CPU
+ * time of the rest of the process is unknown.
  */
 export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
   return {
@@ -85,7 +94,10 @@ export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
   };
 }
 
-/** Returns one row per agent. An agent that sends to several models has threads for each, and counts as badly off as the worst of them. */
+/**
+ * Returns one row per agent. An agent that sends to several models has threads for each, and counts
+ * as badly off as the worst of them.
+ */
 function allAgents(rows: readonly AgentUse[]): readonly AgentUse[] {
   const agents = new Map<string, AgentUse>();
   for (const row of rows) {

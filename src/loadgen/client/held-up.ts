@@ -15,7 +15,9 @@ export interface HeldUp {
   readonly threads: number;
 }
 
-/** Adds up several batches, or several threads that sent together; `threads` is then their number. */
+/**
+ * Adds up several batches, or several threads that sent together; `threads` is then their number.
+ */
 export function allHeldUp(parts: readonly HeldUp[], threads = parts[0]?.threads ?? 1): HeldUp {
   const waits = parts.map(({ runQueueNs }) => runQueueNs);
   return {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Counters of the machine that only grow, in milliseconds; a field is absent if the system lacks it. */
+/**
+ * Counters of the machine that only grow, in milliseconds; a field is absent if the system lacks
+ * it.
+ */
 export interface HostCpu {
   /** CPU time that the host took from this virtual machine, summed over its CPUs. */
   readonly stolenMs?: number;
@@ -20,7 +23,10 @@ export function readHostCpu(): HostCpu {
   return hostCpuOf(textOf('/proc/stat'), textOf('/proc/pressure/cpu'));
 }
 
-/** Reads the texts of the two files: eight figures of the line `cpu` (user, nice, system, idle, iowait, irq, softirq, steal), and `total` of `some`. */
+/**
+ * Reads the texts of the two files: eight figures of the line `cpu` (user, nice, system, idle,
+ * iowait, irq, softirq, steal), and `total` of `some`.
+ */
 export function hostCpuOf(stat: string, pressure: string): HostCpu {
   const line = /^cpu((?: +\d+){8})/m.exec(stat)?.[1];
   const ticks = line?.trim().split(/ +/).map(Number);

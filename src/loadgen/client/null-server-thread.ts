@@ -14,10 +14,16 @@ import {
   WINDOW_UPDATE,
 } from '../../http2/frames.ts';
 
-/** The thread behind `null-server.ts`: speaks the given protocol on a free loopback port, which it reports to its starter. */
+/**
+ * The thread behind `null-server.ts`: speaks the given protocol on a free loopback port, which it
+ * reports to its starter.
+ */
 
 const PREFACE_BYTES = 24;
-/** Windows so wide that no client waits for one, and the amount received before the connection's window is returned. */
+/**
+ * Windows so wide that no client waits for one, and the amount received before the connection's
+ * window is returned.
+ */
 const WIDEST_STREAM_WINDOW = Buffer.from('00047fffffff', 'hex');
 const CONNECTION_WINDOW = 2 ** 30;
 const GIVE_BACK_BYTES = 2 ** 28;
@@ -66,7 +72,9 @@ const replyTo = (streamId: number): Buffer =>
 const field = (number: number, bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
 
-/** infer_response { parameters { key, value { bool_param } } }: says only that the request is over. */
+/**
+ * infer_response { parameters { key, value { bool_param } } }: says only that the request is over.
+ */
 const FINAL_MESSAGE = field(
   2,
   field(4, Buffer.concat([field(1, Buffer.from('triton_final_response')), field(2, Buffer.of(0x08, 1))])),

@@ -2,7 +2,10 @@ import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { SocketGate } from '../transports/socket.ts';
 import type { RequestHeader } from '../types.ts';
 
-/** How to send requests to a language model, and what is known about its answers. Plain data that can be sent to threads. */
+/**
+ * How to send requests to a language model, and what is known about its answers. Plain data that
+ * can be sent to threads.
+ */
 export type LanguageEndpoint = OpenAiEndpoint | TritonEndpoint;
 
 export interface OpenAiEndpoint {
@@ -45,7 +48,10 @@ export interface EndpointOptions {
   readonly headers: readonly RequestHeader[];
   /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Extra fields of the request's body, or parameters of the request, in addition to those that the prompt needs. */
+  /**
+   * Extra fields of the request's body, or parameters of the request, in addition to those that the
+   * prompt needs.
+   */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
   /** If set, it decides about every socket. */
   readonly gate?: SocketGate | undefined;

@@ -16,7 +16,10 @@ interface EventRequest extends PreparedRequest {
   readonly bytes: Buffer;
 }
 
-/** Language models that reply with streams of server-sent events over HTTP/1.1: one connection per request in flight. */
+/**
+ * Language models that reply with streams of server-sent events over HTTP/1.1: one connection per
+ * request in flight.
+ */
 export class EventEndpoint implements Transport<EventRequest> {
   readonly #options: EndpointOptions;
   readonly #connections: Http1Connections;
@@ -80,7 +83,10 @@ export function callOf(
 const outcomeOf = (reply: ResponseParser): SendOutcome =>
   badStatus(String(reply.statusCode), errorOfReply(reply.errorBody));
 
-/** Returns the message of a failed call: OpenAI has an object with a message, Triton a text, FastAPI a `detail`; otherwise the body itself. */
+/**
+ * Returns the message of a failed call: OpenAI has an object with a message, Triton a text, FastAPI
+ * a `detail`; otherwise the body itself.
+ */
 export function errorOfReply(body: string): string {
   try {
     const { error, detail, message } = JSON.parse(body) as Record<string, unknown>;

@@ -11,14 +11,17 @@ const MAX_LINE_BYTES = 2 ** 26;
 export type OnData = (bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Splits a stream of server-sent events into the data of each (WHATWG HTML, section 9.2.6), however its bytes are divided. Lines end with LF or
- * CRLF. Skips names, ids and comments.
+ * Splits a stream of server-sent events into the data of each (WHATWG HTML, section 9.2.6), however
+ * its bytes are divided. Lines end with LF or CRLF. Skips names, ids and comments.
  */
 export class EventLines {
   readonly #onData: OnData;
   /** The start of an incomplete line. */
   #kept = NOTHING;
-  /** Data lines of an event whose empty line has not arrived, joined by line feeds; null before the first. */
+  /**
+   * Data lines of an event whose empty line has not arrived, joined by line feeds; null before the
+   * first.
+   */
   #pending: Buffer | null = null;
 
   constructor(onData: OnData) {
@@ -55,7 +58,9 @@ export class EventLines {
     }
   }
 
-  /** Ends the stream. An event without its empty line counts too, because some servers leave it out. */
+  /**
+   * Ends the stream. An event without its empty line counts too, because some servers leave it out.
+   */
   finish(): void {
     if (this.#kept.length > 0) {
       const line = this.#kept;

@@ -10,14 +10,20 @@ import type { EventFormat, StreamEvent } from './stream-event.ts';
 /** The end of an OpenAI stream. */
 const DONE = Buffer.from('[DONE]', 'latin1');
 const LF = '\n';
-/** Making a template costs a proof. After this many consecutive ones that match no event, events are only parsed for a while. */
+/**
+ * Making a template costs a proof. After this many consecutive ones that match no event, events are
+ * only parsed for a while.
+ */
 const MAX_USELESS = 4;
 /** A template is tried again after this many parsed events. */
 const TRIED_AGAIN = 256;
 /** Errors within a stream come without a status code. */
 const STREAM_ERROR = 'STREAM_ERROR';
 
-/** Reads the streamed replies of one connection: when each piece arrived, and the server's token counts. */
+/**
+ * Reads the streamed replies of one connection: when each piece arrived, and the server's token
+ * counts.
+ */
 export class EventStreamReply implements BodyReader {
   readonly #format: EventFormat;
   readonly #timing: ReplyTiming;

@@ -8,8 +8,9 @@ const SENTINEL = '\u0001\u0002tritune\u0002\u0001';
 const ESCAPED_SENTINEL = JSON.stringify(SENTINEL).slice(1, -1);
 
 /**
- * An event as a text with one placeholder for a string. The events of a reply differ only in the model's next words. So an event with the same
- * bytes around another non-empty string has the same meaning as the first, and need not be parsed. The placeholder was proven: the event was read
+ * An event as a text with one placeholder for a string. The events of a reply differ only in the
+ * model's next words. So an event with the same bytes around another non-empty string has the same
+ * meaning as the first, and need not be parsed. The placeholder was proven: the event was read
  * again with a text that no model produces, and that text appeared in its output.
  */
 export class EventTemplate {
@@ -23,7 +24,10 @@ export class EventTemplate {
     this.#after = after;
   }
 
-  /** Returns the template of an event with output; null if the output is not a single string under one of the format's keys. */
+  /**
+   * Returns the template of an event with output; null if the output is not a single string under
+   * one of the format's keys.
+   */
   static of(bytes: Buffer, event: StreamEvent, format: EventFormat): EventTemplate | null {
     for (const key of format.outputKeys) {
       const name = `"${key}"`;
@@ -38,7 +42,10 @@ export class EventTemplate {
     return null;
   }
 
-  /** True for an event that differs from the first only in its string, which is a non-empty JSON string. */
+  /**
+   * True for an event that differs from the first only in its string, which is a non-empty JSON
+   * string.
+   */
   matches(bytes: Buffer, start: number, end: number): boolean {
     const before = this.#before;
     const after = this.#after;
@@ -51,7 +58,10 @@ export class EventTemplate {
   }
 }
 
-/** Returns the bytes between the quotes of the string value of the key that ends at `at`; null if its value is not a string. */
+/**
+ * Returns the bytes between the quotes of the string value of the key that ends at `at`; null if
+ * its value is not a string.
+ */
 function stringAfter(bytes: Buffer, at: number): { readonly start: number; readonly end: number } | null {
   const between = /^\s*:\s*"/.exec(bytes.toString('latin1', at, at + 16));
   if (!between) return null;
@@ -73,7 +83,10 @@ function isOutput(before: Buffer, after: Buffer, format: EventFormat): boolean {
   }
 }
 
-/** True if the bytes may stand between the quotes of a JSON string (RFC 8259, section 7). Does not check bytes of UTF-8. */
+/**
+ * True if the bytes may stand between the quotes of a JSON string (RFC 8259, section 7). Does not
+ * check bytes of UTF-8.
+ */
 export function isStringBody(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;

@@ -39,7 +39,10 @@ export function openGrpcEndpoint(options: EndpointOptions, endpoint: TritonEndpo
   };
 }
 
-/** Returns the request with tensors that replace its prompt. A request without a prompt is a bug of ours. */
+/**
+ * Returns the request with tensors that replace its prompt. A request without a prompt is a bug of
+ * ours.
+ */
 function textRequest(
   { model, extra = {} }: EndpointOptions,
   endpoint: TritonEndpoint,

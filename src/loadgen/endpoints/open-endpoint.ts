@@ -5,8 +5,9 @@ import { EventEndpoint } from './event-endpoint.ts';
 import { openGrpcEndpoint } from './grpc-endpoint.ts';
 
 /**
- * Opens a transport that sends prompts to a language model and reports when each piece of the reply arrived. It holds a timer and sockets until
- * `close()`. No failure message repeats the value of a header. Errors: USAGE for a bad address.
+ * Opens a transport that sends prompts to a language model and reports when each piece of the reply
+ * arrived. It holds a timer and sockets until `close()`. No failure message repeats the value of a
+ * header. Errors: USAGE for a bad address.
  */
 export function openEndpoint(options: EndpointOptions): Transport {
   const { endpoint, headers } = options;

@@ -26,7 +26,10 @@ export interface ServerAddress {
 /** Far above the list of a server of thousands of models. */
 const MAX_BYTES = 2 ** 20;
 
-/** Asks a server for its models with OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
+/**
+ * Asks a server for its models with OpenAI's `GET /v1/models`. No answer repeats the value of a
+ * header.
+ */
 export async function askModels(
   { address, host, basePath, headers, tls }: ServerAddress,
   timeoutMs: number,

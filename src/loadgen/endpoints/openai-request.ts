@@ -2,8 +2,9 @@ import type { Prompt } from '../prompts/prompt.ts';
 import type { OpenAiEndpoint } from './endpoint.ts';
 
 /**
- * Returns the body of a streamed call, before JSON encoding. `ignore_eos` and `min_tokens` belong to vLLM and SGLang; others ignore or refuse them.
- * `max_tokens` is known everywhere, although OpenAI itself has a newer name.
+ * Returns the body of a streamed call, before JSON encoding. `ignore_eos` and `min_tokens` belong
+ * to vLLM and SGLang; others ignore or refuse them. `max_tokens` is known everywhere, although
+ * OpenAI itself has a newer name.
  */
 export function openAiBody(
   { kind, saysUsage, canIgnoreEnd }: OpenAiEndpoint,

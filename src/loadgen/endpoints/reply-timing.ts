@@ -2,7 +2,10 @@ import { failed } from '../transports/outcome.ts';
 import type { SendOutcome, SendSuccess } from '../types.ts';
 import type { StreamEvent } from './stream-event.ts';
 
-/** Records when the pieces of a streamed reply arrived, and the server's token counts. Handles one reply at a time, and is reused for the next. */
+/**
+ * Records when the pieces of a streamed reply arrived, and the server's token counts. Handles one
+ * reply at a time, and is reused for the next.
+ */
 export class ReplyTiming {
   readonly #addsTokens: boolean;
   /** The same array for every reply: receivers must read it at once. */

@@ -23,7 +23,9 @@ export interface EventFormat {
   readonly outputKeys: readonly string[];
   /** Token counts belong to single events, and add up. */
   readonly addsTokens: boolean;
-  /** True if the stream itself must mark a reply as complete; otherwise the end of the body does. */
+  /**
+   * True if the stream itself must mark a reply as complete; otherwise the end of the body does.
+   */
   readonly saysEnd: boolean;
   /** Reads the JSON of an event, of any shape. */
   read(event: unknown): StreamEvent;
@@ -42,8 +44,9 @@ const countOf = <K extends string>(name: K, value: unknown): { readonly [F in K]
     : {};
 
 /**
- * Chunks of OpenAI's chat and text completions, as vLLM, SGLang, TensorRT-LLM, Dynamo and llama.cpp send them. Reasoning is in
- * `delta.reasoning_content` or `delta.reasoning`; the last chunk has `usage` if `stream_options.include_usage` asked for it.
+ * Chunks of OpenAI's chat and text completions, as vLLM, SGLang, TensorRT-LLM, Dynamo and llama.cpp
+ * send them. Reasoning is in `delta.reasoning_content` or `delta.reasoning`; the last chunk has
+ * `usage` if `stream_options.include_usage` asked for it.
  */
 export const openAiEvents: EventFormat = {
   outputKeys: ['content', 'text', 'reasoning_content', 'reasoning', 'arguments'],
@@ -80,8 +83,9 @@ function outputOfChoice(choice: Fields): string {
 }
 
 /**
- * Returns the format of Triton's `generate_stream`: each event is a flat object of a response's outputs, of which `output` is the text.
- * `num_output_tokens` of the vLLM and TensorRT-LLM backends counts the tokens that the response adds (`utils/request.py` of vllm_backend).
+ * Returns the format of Triton's `generate_stream`: each event is a flat object of a response's
+ * outputs, of which `output` is the text. `num_output_tokens` of the vLLM and TensorRT-LLM backends
+ * counts the tokens that the response adds (`utils/request.py` of vllm_backend).
  */
 export const tritonEventsOf = (output: string): EventFormat => ({
   outputKeys: [output],

@@ -12,7 +12,10 @@ const LENGTH_BYTES = 4;
 const INPUT_TOKENS = 'num_input_tokens';
 const OUTPUT_TOKENS = 'num_output_tokens';
 
-/** Takes the responses of a text model on a stream: when each one with text arrived, and the model's token counts. */
+/**
+ * Takes the responses of a text model on a stream: when each one with text arrived, and the model's
+ * token counts.
+ */
 export class TextReplies implements StreamReplies {
   readonly #output: string;
   readonly #timing = new ReplyTiming(true);
@@ -54,8 +57,9 @@ export class TextReplies implements StreamReplies {
 }
 
 /**
- * Reads the text and the token counts of a `ModelInferResponse`: outputs are field 5, each with its name in field 1; field 6 has the raw values in
- * the same order. null without outputs, as in an empty final response. Throws on bytes that are not such a message.
+ * Reads the text and the token counts of a `ModelInferResponse`: outputs are field 5, each with its
+ * name in field 1; field 6 has the raw values in the same order. null without outputs, as in an
+ * empty final response. Throws on bytes that are not such a message.
  */
 export function readTextResponse(bytes: Uint8Array, output: string): StreamEvent | null {
   const names: string[] = [];

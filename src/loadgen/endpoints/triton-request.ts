@@ -3,7 +3,10 @@ import type { Prompt } from '../prompts/prompt.ts';
 import type { TextModelInput, TritonEndpoint } from './endpoint.ts';
 import { plainText } from './openai-request.ts';
 
-/** A value for an input of the model, or for a parameter of the request if the model lacks that input. */
+/**
+ * A value for an input of the model, or for a parameter of the request if the model lacks that
+ * input.
+ */
 export interface NamedValue {
   readonly name: string;
   readonly value: string | number | boolean;
@@ -11,11 +14,17 @@ export interface NamedValue {
   readonly input: TextModelInput | undefined;
 }
 
-/** Inputs that may hold a prompt, the most likely first: of the vLLM and TensorRT-LLM backends, and of hand-written models. */
+/**
+ * Inputs that may hold a prompt, the most likely first: of the vLLM and TensorRT-LLM backends, and
+ * of hand-written models.
+ */
 const TEXT_INPUTS = ['text_input', 'prompt', 'text', 'INPUT_0', 'input_text'] as const;
 const TEXT_OUTPUTS = ['text_output', 'output', 'text', 'OUTPUT_0', 'output_text'] as const;
 
-/** Returns the model's input for the prompt, and its output with the text. Errors: UNSUPPORTED for a model without them. */
+/**
+ * Returns the model's input for the prompt, and its output with the text. Errors: UNSUPPORTED for a
+ * model without them.
+ */
 export function textTensors(
   model: string,
   inputs: readonly TextModelInput[],
@@ -47,9 +56,11 @@ function textAmong<T extends Pick<TextModelInput, 'name' | 'datatype'>>(
 }
 
 /**
- * Returns the values that a request sends to a Triton text model: `stream`, `max_tokens` and the rest. They are inputs if the model has them
- * (TensorRT-LLM backend: `all_models/inflight_batcher_llm/ensemble/config.pbtxt`), else part of the JSON of `sampling_parameters` (vLLM backend:
- * `utils/request.py`), else parameters of the request, which that backend reads as well.
+ * Returns the values that a request sends to a Triton text model: `stream`, `max_tokens` and the
+ * rest. They are inputs if the model has them (TensorRT-LLM backend:
+ * `all_models/inflight_batcher_llm/ensemble/config.pbtxt`), else part of the JSON of
+ * `sampling_parameters` (vLLM backend: `utils/request.py`), else parameters of the request, which
+ * that backend reads as well.
  */
 export function tritonValues(model: string, { inputs, output }: TritonEndpoint, prompt: Prompt): readonly NamedValue[] {
   const { maxTokens, ignoresEnd } = prompt;

@@ -3,13 +3,17 @@ import { invalidInput, type Sample } from './sample.ts';
 /** Samples whose values lie in a few pieces of memory, such as a server can share. */
 export interface AdjacentSamples {
   readonly samples: readonly Sample[];
-  /** One piece for each input, with its values in the order of the samples. Nothing else is in their buffers. */
+  /**
+   * One piece for each input, with its values in the order of the samples. Nothing else is in their
+   * buffers.
+   */
   readonly values: readonly Uint8Array[];
 }
 
 /**
- * Returns `count` samples of a stream, repeated from its first one on, with the values of each input one after another in memory: those of any
- * consecutive samples are one part of it. Errors: INPUT_INVALID for more than fits into memory.
+ * Returns `count` samples of a stream, repeated from its first one on, with the values of each
+ * input one after another in memory: those of any consecutive samples are one part of it. Errors:
+ * INPUT_INVALID for more than fits into memory.
  */
 export function adjacentSamples(stream: readonly Sample[], count: number): AdjacentSamples {
   const all = Array.from({ length: count }, (_, index) => stream[index % stream.length] as Sample);

@@ -14,15 +14,19 @@ export interface RequestOptions {
   readonly isShared?: boolean | undefined;
 }
 
-/** The samples of a stream: its steps, and maybe the first of them again, to fill its last request with. */
+/**
+ * The samples of a stream: its steps, and maybe the first of them again, to fill its last request
+ * with.
+ */
 export interface SampleStream {
   readonly samples: readonly Sample[];
   readonly steps: number;
 }
 
 /**
- * Combines consecutive samples of each stream, `batch` per request; fills the last request of a stream with its first samples. `isBatching`:
- * tensors have a batch dimension. Errors: INPUT_INVALID for samples that do not fit into one batch.
+ * Combines consecutive samples of each stream, `batch` per request; fills the last request of a
+ * stream with its first samples. `isBatching`: tensors have a batch dimension. Errors:
+ * INPUT_INVALID for samples that do not fit into one batch.
  */
 export function batchRequests(
   model: string,

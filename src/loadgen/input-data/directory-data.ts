@@ -12,8 +12,9 @@ import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 export const MAX_TENSOR_BYTES = 2 ** 31 - 1;
 
 /**
- * Returns one sample from a directory with one file per input, named after the input: its raw bytes, little-endian, or for BYTES one line of text
- * per value. A file named after an output holds its expected values. Skips hidden files. Errors: INPUT_INVALID with the file.
+ * Returns one sample from a directory with one file per input, named after the input: its raw
+ * bytes, little-endian, or for BYTES one line of text per value. A file named after an output holds
+ * its expected values. Skips hidden files. Errors: INPUT_INVALID with the file.
  */
 export async function directorySample(directory: string, tensors: ModelTensors, shapes: GivenShapes): Promise<Sample> {
   const names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort();

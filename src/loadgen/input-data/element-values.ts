@@ -5,9 +5,10 @@ import { encodeTexts } from '../tensors/text-elements.ts';
 export type ElementFault = (index: number, expected: string) => Error;
 
 /**
- * Returns JSON values as the raw bytes of a tensor. Integers are accepted as floats, 0 and 1 as truth values, and the texts NaN, Infinity and
- * -Infinity as floats that JSON cannot express. Throws the error that `fault` makes for the first value that does not fit its type; UNSUPPORTED for
- * an unknown type.
+ * Returns JSON values as the raw bytes of a tensor. Integers are accepted as floats, 0 and 1 as
+ * truth values, and the texts NaN, Infinity and -Infinity as floats that JSON cannot express.
+ * Throws the error that `fault` makes for the first value that does not fit its type; UNSUPPORTED
+ * for an unknown type.
  */
 export function encodeElements(datatype: string, values: readonly unknown[], fault: ElementFault): Uint8Array {
   const type = numericType(datatype);
@@ -44,7 +45,10 @@ function numberOf(type: NumericType, value: unknown): number | bigint | undefine
   }
 }
 
-/** A number that JSON's own numbers cannot hold exactly arrives as a bigint, so a float here lost nothing. */
+/**
+ * A number that JSON's own numbers cannot hold exactly arrives as a bigint, so a float here lost
+ * nothing.
+ */
 const isInteger = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 

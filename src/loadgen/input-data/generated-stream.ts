@@ -25,9 +25,10 @@ export interface GeneratedStream {
 }
 
 /**
- * Returns this many samples with generated values for every input that the model needs. A dimension of any size (-1) becomes 1 unless `shapes` says
- * otherwise, and optional inputs are left out unless `shapes` names them: `assumed` lists both. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data
- * type).
+ * Returns this many samples with generated values for every input that the model needs. A dimension
+ * of any size (-1) becomes 1 unless `shapes` says otherwise, and optional inputs are left out
+ * unless `shapes` names them: `assumed` lists both. Errors: INPUT_INVALID, UNSUPPORTED (an unknown
+ * data type).
  */
 export function generatedStream(
   { model, inputs }: ModelTensors,

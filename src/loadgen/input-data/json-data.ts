@@ -10,8 +10,9 @@ type Step = { readonly [tensor: string]: unknown };
 type Replies = Step | readonly Step[];
 
 /**
- * Returns the streams of a JSON data file: `{"data": […]}` with steps, which form one stream, or with lists of steps, each of them a stream.
- * `validation_data` of the same form holds the expected outputs. Errors: INPUT_INVALID with file, stream, step and tensor.
+ * Returns the streams of a JSON data file: `{"data": […]}` with steps, which form one stream, or
+ * with lists of steps, each of them a stream. `validation_data` of the same form holds the expected
+ * outputs. Errors: INPUT_INVALID with file, stream, step and tensor.
  */
 export function jsonStreams(
   file: string,

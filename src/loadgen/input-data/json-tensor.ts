@@ -14,8 +14,9 @@ interface Values {
 }
 
 /**
- * Returns one tensor of a data file: a list, flat or nested, in row-major order; `{"b64"}` with its raw bytes; or either as `content` next to a
- * `shape`. `given` is the shape for tensors without their own. Errors: INPUT_INVALID.
+ * Returns one tensor of a data file: a list, flat or nested, in row-major order; `{"b64"}` with its
+ * raw bytes; or either as `content` next to a `shape`. `given` is the shape for tensors without
+ * their own. Errors: INPUT_INVALID.
  */
 export function jsonTensor(place: string, spec: TensorSpec, value: unknown, given?: readonly number[]): SampleTensor {
   const { content, shape } = parts(place, value);
@@ -54,7 +55,9 @@ function encodedValues(place: string, spec: TensorSpec, content: unknown): Value
   return { raw, count: countOfRaw(place, spec, raw) };
 }
 
-/** Returns the number of elements in raw bytes. Errors: INPUT_INVALID if they end within an element. */
+/**
+ * Returns the number of elements in raw bytes. Errors: INPUT_INVALID if they end within an element.
+ */
 export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): number {
   const type = numericType(spec.datatype);
   const count = type ? raw.length / type.bytes : countTexts(raw);

@@ -6,15 +6,19 @@ const MAX_DIGITS = 20;
 const landmark = /["[\]{}]|-?(?:NaN|Infinity|Inf)/g;
 
 /**
- * Parses JSON plus the bare words NaN, Infinity and Inf, which other writers use for numbers that JSON lacks: they become the strings NaN, Infinity
- * and -Infinity. With `exactIntegers`, whole numbers that a double cannot hold become bigints. Throws a SyntaxError.
+ * Parses JSON plus the bare words NaN, Infinity and Inf, which other writers use for numbers that
+ * JSON lacks: they become the strings NaN, Infinity and -Infinity. With `exactIntegers`, whole
+ * numbers that a double cannot hold become bigints. Throws a SyntaxError.
  */
 export function parseLenientJson(text: string, exactIntegers: boolean): unknown {
   const json = withoutBareWords(text);
   return exactIntegers ? JSON.parse(json, exactInteger as (key: string, value: unknown) => unknown) : JSON.parse(json);
 }
 
-/** Returns the text with its bare words in quotes. Throws if it is nested too deeply for a reader to follow. */
+/**
+ * Returns the text with its bare words in quotes. Throws if it is nested too deeply for a reader to
+ * follow.
+ */
 function withoutBareWords(text: string): string {
   const pieces: string[] = [];
   let taken = 0;

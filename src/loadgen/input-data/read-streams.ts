@@ -6,7 +6,10 @@ import { jsonStreams } from './json-data.ts';
 import { type GivenShapes, invalidInput, type Sample } from './sample.ts';
 import type { ModelTensors } from './tensor-spec.ts';
 
-/** Returns the streams of data files and directories, in the order of the paths; a directory is a stream of one sample. Errors: INPUT_INVALID. */
+/**
+ * Returns the streams of data files and directories, in the order of the paths; a directory is a
+ * stream of one sample. Errors: INPUT_INVALID.
+ */
 export async function readStreams(
   paths: readonly string[],
   tensors: ModelTensors,

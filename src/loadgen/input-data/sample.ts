@@ -10,7 +10,10 @@ export interface SampleTensor {
   readonly raw: Uint8Array;
 }
 
-/** One step of a stream: the inputs of one sample, and the expected outputs of each reply to them; absent if nothing is expected. */
+/**
+ * One step of a stream: the inputs of one sample, and the expected outputs of each reply to them;
+ * absent if nothing is expected.
+ */
 export interface Sample {
   /** Its origin, for messages. */
   readonly place: string;
@@ -21,7 +24,10 @@ export interface Sample {
 /** Input shapes that the user gave, by input name, without the batch dimension. */
 export type GivenShapes = Readonly<Record<string, readonly number[]>>;
 
-/** Returns the shape given for an input. Names come from the server, so one may match a property of every object. */
+/**
+ * Returns the shape given for an input. Names come from the server, so one may match a property of
+ * every object.
+ */
 export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined => lookUp(shapes, name);
 
 /** Returns an INPUT_INVALID error about one place of the input data. */

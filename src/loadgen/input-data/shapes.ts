@@ -32,7 +32,10 @@ export function checkedShape(place: string, spec: TensorSpec, given: readonly nu
   );
 }
 
-/** Returns the shape of this number of values. Errors: INPUT_INVALID if they do not fill it, or if it is ambiguous. */
+/**
+ * Returns the shape of this number of values. Errors: INPUT_INVALID if they do not fill it, or if
+ * it is ambiguous.
+ */
 export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues): readonly number[] {
   const shape = clues.given ? checkedShape(place, spec, clues.given) : shapeFromClues(spec.dims, clues);
   if (shape === null) {

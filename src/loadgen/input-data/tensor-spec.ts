@@ -8,7 +8,10 @@ export interface TensorSpec {
   readonly datatype: string;
   /** Shape of one sample, without the batch dimension; -1 is any size. */
   readonly dims: readonly number[];
-  /** Shape tensors carry one shape for the whole batch, so they have no batch dimension even when the model batches. */
+  /**
+   * Shape tensors carry one shape for the whole batch, so they have no batch dimension even when
+   * the model batches.
+   */
   readonly isShapeTensor: boolean;
   readonly isOptional: boolean;
 }

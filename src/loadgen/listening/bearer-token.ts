@@ -1,6 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** True if the Authorization header has the token. Takes the same time for a wrong one as for the right one. */
+/**
+ * True if the Authorization header has the token. Takes the same time for a wrong one as for the
+ * right one.
+ */
 export function hasBearerToken(header: string | undefined, token: string): boolean {
   const [scheme, shown = ''] = (header ?? '').split(' ');
   return timingSafeEqual(hashOf(shown), hashOf(token)) && scheme === 'Bearer';

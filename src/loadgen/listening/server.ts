@@ -5,7 +5,10 @@ import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import { withDeadline } from '../../base/abort.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
-/** Certificate and key of a listening program in PEM; with `ca`, only clients with a certificate of that CA may connect. */
+/**
+ * Certificate and key of a listening program in PEM; with `ca`, only clients with a certificate of
+ * that CA may connect.
+ */
 export interface ListeningTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -51,10 +54,16 @@ export function limitedServer(tls: ListeningTls | undefined, { connections, requ
   return server;
 }
 
-/** Takes the connection of this request off the limit of those that wait to be admitted. It stays open until its own end. */
+/**
+ * Takes the connection of this request off the limit of those that wait to be admitted. It stays
+ * open until its own end.
+ */
 export const admit = (server: Server, { socket }: IncomingMessage): void => waitingOf.get(server)?.admit(socket);
 
-/** All open connections, and those that nobody admitted yet: a stranger's next one ends the oldest of these, and so no stranger holds a place. */
+/**
+ * All open connections, and those that nobody admitted yet: a stranger's next one ends the oldest
+ * of these, and so no stranger holds a place.
+ */
 class WaitingConnections {
   readonly #most: number;
   readonly #firstRequestMs: number;
@@ -105,7 +114,10 @@ class WaitingConnections {
   }
 }
 
-/** Listens, on a free port for port 0. Returns HOST:PORT. Errors: USAGE, with this hint, for an address that cannot be used. */
+/**
+ * Listens, on a free port for port 0. Returns HOST:PORT. Errors: USAGE, with this hint, for an
+ * address that cannot be used.
+ */
 export async function listenAt(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
@@ -122,7 +134,10 @@ export async function listenAt(
   return `${isIPv6(address) ? `[${address}]` : address}:${own}`;
 }
 
-/** Stops listening. `endWork`: what ends before the remaining connections are closed, but no later than a limit. */
+/**
+ * Stops listening. `endWork`: what ends before the remaining connections are closed, but no later
+ * than a limit.
+ */
 export async function stopListening(server: Server, endWork?: () => Promise<void>): Promise<void> {
   const closed = once(server, 'close');
   server.close();

@@ -5,18 +5,25 @@ import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 /** A year: no run waits longer, and a number of nanoseconds can still hold it. */
 const MAX_MS = 366 * 24 * 3600e3;
 
-/** Returns the times between requests in nanoseconds, from a file with microseconds, one per line. Errors: INPUT_INVALID with the line. */
+/**
+ * Returns the times between requests in nanoseconds, from a file with microseconds, one per line.
+ * Errors: INPUT_INVALID with the line.
+ */
 export async function readIntervals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'microseconds')).map((us) => us * NS_PER_US);
 }
 
-/** Returns the arrival times of requests in nanoseconds, from a file with milliseconds, one per line. Errors: INPUT_INVALID with the line. */
+/**
+ * Returns the arrival times of requests in nanoseconds, from a file with milliseconds, one per
+ * line. Errors: INPUT_INVALID with the line.
+ */
 export async function readArrivals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'milliseconds')).map((ms) => ms * NS_PER_MS);
 }
 
 /**
- * Returns the `"timestamp": [milliseconds]` of every step of a JSON data file with one stream, in nanoseconds. Errors: INPUT_INVALID with the step.
+ * Returns the `"timestamp": [milliseconds]` of every step of a JSON data file with one stream, in
+ * nanoseconds. Errors: INPUT_INVALID with the step.
  */
 export async function readTimestamps(path: string): Promise<readonly number[]> {
   let root: unknown;

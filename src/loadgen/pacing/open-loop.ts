@@ -13,7 +13,10 @@ const SENDS_PER_TURN = 64;
 const SHORTEST_WAIT_NS = 1;
 
 export interface OpenLoopRule {
-  /** The maximum number of requests in flight; a request that is due at the maximum is dropped for good. */
+  /**
+   * The maximum number of requests in flight; a request that is due at the maximum is dropped for
+   * good.
+   */
   readonly maxInFlight: number;
   /** A request that is sent at least this long after its due time is late. */
   readonly lateNs: number;
@@ -37,8 +40,8 @@ export class SendTally {
 /** Limits the rate of a schedule that has bursts. */
 export interface Throttle {
   /**
-   * Returns 0 if a request may be sent now, whose place is then taken, or the nanoseconds after which to try again. `overdueNs`: how long it has been
-   * due; `sent`: requests before it.
+   * Returns 0 if a request may be sent now, whose place is then taken, or the nanoseconds after
+   * which to try again. `overdueNs`: how long it has been due; `sent`: requests before it.
    */
   waitNs(overdueNs: number, sent: number): number;
 }
@@ -51,9 +54,11 @@ interface Slot {
 }
 
 /**
- * Sends requests at the pacer's times, whatever the replies do. Requests that came due while this thread was delayed are sent at once, each with
- * its due time. Nothing is sent before it is due, and a due request is dropped only if too many are in flight. Latency is recorded from the sending
- * and from the due time; the latter includes the wait that a slow client adds, and shows a server's stall in every request that was due during it.
+ * Sends requests at the pacer's times, whatever the replies do. Requests that came due while this
+ * thread was delayed are sent at once, each with its due time. Nothing is sent before it is due,
+ * and a due request is dropped only if too many are in flight. Latency is recorded from the sending
+ * and from the due time; the latter includes the wait that a slow client adds, and shows a server's
+ * stall in every request that was due during it.
  */
 export class OpenLoop<P> {
   readonly #transport: RequestSender<P>;
@@ -129,7 +134,10 @@ export class OpenLoop<P> {
     return taken;
   }
 
-  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
+  /**
+   * Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in
+   * flight after that.
+   */
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
     this.#alarm.clear();

@@ -5,13 +5,17 @@ import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { Part } from './part.ts';
 
 /**
- * Returns when the next request is due: `elapsedNs` since the start, after `sent` requests. `waitNs` is below zero for an overdue request, so that
- * `elapsedNs + waitNs` is always its scheduled time. A pacer has no clock: the time of a call does not change the schedule. `sent` never falls from
- * one call to the next.
+ * Returns when the next request is due: `elapsedNs` since the start, after `sent` requests.
+ * `waitNs` is below zero for an overdue request, so that `elapsedNs + waitNs` is always its
+ * scheduled time. A pacer has no clock: the time of a call does not change the schedule. `sent`
+ * never falls from one call to the next.
  */
 export type Pacer = (elapsedNs: number, sent: number) => { readonly waitNs: number } | 'stop';
 
-/** A description of a pacer that can be sent between threads. Times and rates are those of the functions with the same names. */
+/**
+ * A description of a pacer that can be sent between threads. Times and rates are those of the
+ * functions with the same names.
+ */
 export type Schedule = (
   | { readonly kind: 'constant'; readonly perSecond: number }
   | { readonly kind: 'poisson'; readonly perSecond: number; readonly seed: number }
@@ -47,7 +51,10 @@ function unlimitedPacer(schedule: Schedule): Pacer {
   }
 }
 
-/** Returns every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, at the same times. */
+/**
+ * Returns every `of`-th request of the pacer, from number `index` on: the parts together send what
+ * the whole would, at the same times.
+ */
 export function dealt(pacer: Pacer, { index, of }: Part): Pacer {
   return (elapsedNs, sent) => pacer(elapsedNs, sent * of + index);
 }
@@ -57,7 +64,10 @@ export function constantRate(perSecond: number): Pacer {
   return following((index) => (index / perSecond) * NS_PER_S);
 }
 
-/** Independent arrivals at a mean rate: a Poisson process, whose gaps are exponential (inverse transform sampling). */
+/**
+ * Independent arrivals at a mean rate: a Poisson process, whose gaps are exponential (inverse
+ * transform sampling).
+ */
 export function poissonArrivals(meanPerSecond: number, seed: number): Pacer {
   const random = seededRandom(seed);
   const nextGap = (): number => (-Math.log(1 - random.float()) / meanPerSecond) * NS_PER_S;
@@ -69,7 +79,10 @@ export function poissonArrivals(meanPerSecond: number, seed: number): Pacer {
   });
 }
 
-/** Returns a pacer with the gaps of a list, one before each request, repeatedly. Errors: INPUT_INVALID for a list whose gaps are all zero. */
+/**
+ * Returns a pacer with the gaps of a list, one before each request, repeatedly. Errors:
+ * INPUT_INVALID for a list whose gaps are all zero.
+ */
 export function intervalList(gapsNs: readonly number[]): Pacer {
   checkNumbers(gapsNs, 'the list of intervals');
   const endsNs: number[] = [];
@@ -86,8 +99,8 @@ export function intervalList(gapsNs: readonly number[]): Pacer {
 }
 
 /**
- * Returns a pacer that replays recorded arrival times once, from the first on, `speed` times as fast. Errors: INPUT_INVALID for invalid or
- * decreasing times.
+ * Returns a pacer that replays recorded arrival times once, from the first on, `speed` times as
+ * fast. Errors: INPUT_INVALID for invalid or decreasing times.
  */
 export function replay(arrivalsNs: readonly number[], speed: number): Pacer {
   checkNumbers(arrivalsNs, 'the trace of arrivals');
@@ -105,14 +118,18 @@ export interface Ramp {
   readonly overNs: number;
 }
 
-/** Returns a pacer whose rate changes linearly from one value to the other and then stays; it stops at the end of a ramp down to 0. */
+/**
+ * Returns a pacer whose rate changes linearly from one value to the other and then stays; it stops
+ * at the end of a ramp down to 0.
+ */
 export function ramp({ fromPerSecond, toPerSecond, overNs }: Ramp): Pacer {
   const overS = overNs / NS_PER_S;
   const inRamp = ((fromPerSecond + toPerSecond) / 2) * overS;
   const slope = (toPerSecond - fromPerSecond) / overS;
   return following((index) => {
     if (index === 0) return 0;
-    // The number of requests until t is from·t + slope·t²/2; this solves for t in a form that tolerates a slope and a start of 0.
+    // The number of requests until t is from·t + slope·t²/2; this solves for t in a form that
+    // tolerates a slope and a start of 0.
     if (index < inRamp) {
       const root = Math.sqrt(fromPerSecond * fromPerSecond + 2 * slope * index);
       return ((2 * index) / (fromPerSecond + root)) * NS_PER_S;
@@ -126,7 +143,10 @@ export function bursts(size: number, periodNs: number): Pacer {
   return following((index) => Math.floor(index / size) * periodNs);
 }
 
-/** Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are invalid, decreasing, or beyond the pass. */
+/**
+ * Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are
+ * invalid, decreasing, or beyond the pass.
+ */
 export function passesOf({ arrivalsNs, durationNs }: ArrivalPlan): Pacer {
   checkNumbers(arrivalsNs, 'the plan of arrivals');
   checkOrder(arrivalsNs, 'the plan');

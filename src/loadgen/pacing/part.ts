@@ -7,7 +7,9 @@ export interface Part {
 /** The whole, for a single thread. */
 export const whole: Part = { index: 0, of: 1 };
 
-/** Returns the part's share of `total`. The shares add up to the total, and differ by at most one. */
+/**
+ * Returns the part's share of `total`. The shares add up to the total, and differ by at most one.
+ */
 export const shareOf = (total: number, { index, of }: Part): number =>
   Math.floor(total / of) + (index < total % of ? 1 : 0);
 

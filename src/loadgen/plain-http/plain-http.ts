@@ -36,8 +36,9 @@ interface PreparedPlainHttp extends PreparedRequest {
 }
 
 /**
- * Returns a sender that repeats one request, with another body where a request of the set has one. All replies, redirects included, count as sent
- * and are reported by their status. Errors: USAGE for a bad address.
+ * Returns a sender that repeats one request, with another body where a request of the set has one.
+ * All replies, redirects included, count as sent and are reported by their status. Errors: USAGE
+ * for a bad address.
  */
 export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport<PreparedPlainHttp> {
   return new PlainHttp(options, request);
@@ -81,7 +82,10 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
 
 const NONE: readonly number[] = [];
 
-/** Times of the exchange being reported, and of the connections that were opened since the previous one. */
+/**
+ * Times of the exchange being reported, and of the connections that were opened since the previous
+ * one.
+ */
 class LastPhases implements PhaseWatch {
   #lookupsNs = NONE;
   #connectsNs = NONE;

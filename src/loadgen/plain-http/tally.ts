@@ -8,7 +8,10 @@ export interface Spread {
   readonly maxNs: number;
 }
 
-/** Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. Plain data that can be sent between threads. */
+/**
+ * Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. Plain data
+ * that can be sent between threads.
+ */
 export interface ReplyTally {
   /** Replies by their status code. */
   readonly statuses: ReadonlyMap<number, number>;

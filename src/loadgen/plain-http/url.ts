@@ -15,7 +15,10 @@ export interface PlainHttpUrl {
   readonly credentials: string | undefined;
 }
 
-/** Parses [http[s]://][USER:PASSWORD@]HOST[:PORT][/PATH][?QUERY]; `securely` decides if there is no scheme. Errors: USAGE. */
+/**
+ * Parses [http[s]://][USER:PASSWORD@]HOST[:PORT][/PATH][?QUERY]; `securely` decides if there is no
+ * scheme. Errors: USAGE.
+ */
 export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') {

@@ -6,11 +6,16 @@ export interface Prompt {
   readonly inputTokens: number | null;
   /** The maximum number of tokens in the answer; null leaves that to the server. */
   readonly maxTokens: number | null;
-  /** True to ask the server to continue to `maxTokens` whatever the model says, if it supports that. */
+  /**
+   * True to ask the server to continue to `maxTokens` whatever the model says, if it supports that.
+   */
   readonly ignoresEnd: boolean;
   /** The reply's text is needed for the history of a later turn. */
   readonly wantsText?: true;
-  /** In a conversation: the minimum number of milliseconds from the previous turn's reply to the sending of this one. */
+  /**
+   * In a conversation: the minimum number of milliseconds from the previous turn's reply to the
+   * sending of this one.
+   */
   readonly thinkMs?: number;
 }
 

@@ -25,7 +25,10 @@ export class SyntheticText {
     this.#words = single.length < FEWEST_WORDS ? commonWords : single;
   }
 
-  /** Returns a text of this many tokens, or as close to it as words allow; `tokens` of the result are counted. */
+  /**
+   * Returns a text of this many tokens, or as close to it as words allow; `tokens` of the result
+   * are counted.
+   */
   text(tokens: number, random: Random): SizedText {
     const words = Array.from({ length: tokens }, () => this.#word(random));
     let text = words.join(' ');

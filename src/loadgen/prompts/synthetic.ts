@@ -12,7 +12,9 @@ export interface SyntheticRule {
   readonly outputTokens: Distribution;
   /** The number of different conversations. */
   readonly prompts: number;
-  /** The number of prefixes that prompts share; each prompt begins with a random one. 0 for none. */
+  /**
+   * The number of prefixes that prompts share; each prompt begins with a random one. 0 for none.
+   */
   readonly prefixes: number;
   readonly prefixTokens: number;
   /** Number of turns in a conversation. */
@@ -23,7 +25,10 @@ export interface SyntheticRule {
   readonly seed: number;
 }
 
-/** Makes the prompts of the rule, the same for the same seed; the tokenizer counts `inputTokens` of each first turn. */
+/**
+ * Makes the prompts of the rule, the same for the same seed; the tokenizer counts `inputTokens` of
+ * each first turn.
+ */
 export function syntheticPrompts(rule: SyntheticRule, tokenizer: Tokenizer): PromptSource {
   const random = seededRandom(rule.seed);
   const texts = new SyntheticText(tokenizer);

@@ -16,7 +16,10 @@ export interface Tokenizer {
 /** Counts approximately, without a vocabulary. */
 export const estimate: Tokenizer = { path: null, count: estimatedTokens };
 
-/** Opens the `tokenizer.json` of a model, or of its folder, as Hugging Face publishes it; fetches nothing. Errors: INPUT_INVALID, also from `count`. */
+/**
+ * Opens the `tokenizer.json` of a model, or of its folder, as Hugging Face publishes it; fetches
+ * nothing. Errors: INPUT_INVALID, also from `count`.
+ */
 export async function openTokenizer(path: string, mostMs = MAX_MS): Promise<Tokenizer> {
   const file = await isFolder(path).then((is) => (is ? join(path, 'tokenizer.json') : path), unreadable(path));
   const vocabulary = await jsonAt(file).catch(unreadable(file));
@@ -44,8 +47,8 @@ export async function openTokenizer(path: string, mostMs = MAX_MS): Promise<Toke
 const MAX_MS = 30_000;
 
 /**
- * Returns a function that ends work which takes too long: the patterns of a tokenizer come from elsewhere, and may look ahead, so that no engine of
- * linear time can run them.
+ * Returns a function that ends work which takes too long: the patterns of a tokenizer come from
+ * elsewhere, and may look ahead, so that no engine of linear time can run them.
  */
 function deadline(timeout: number): (work: () => number) => number {
   const box = { work: (): number => 0 };

@@ -25,9 +25,14 @@ export interface SharedBlock {
 export interface BlockSource {
   /** Errors: UNSUPPORTED if there is no such memory; SERVER_FAILED if the server cannot use it. */
   create(server: SharedMemory, what: 'in' | 'out', byteSize: number, contents: Contents): Promise<SharedBlock>;
-  /** Call this once the server has proven to be on this machine: only then do the names belong to processes of this machine. */
+  /**
+   * Call this once the server has proven to be on this machine: only then do the names belong to
+   * processes of this machine.
+   */
   cleanUp(server: SharedMemory): Promise<void>;
-  /** Slots beyond the maximum in flight, for requests that ended without an answer from the server. */
+  /**
+   * Slots beyond the maximum in flight, for requests that ended without an answer from the server.
+   */
   readonly spareSlots: number;
 }
 
@@ -71,7 +76,8 @@ const cudaBlocks = (device: number): BlockSource => ({
     const address = cuda.allocate(byteSize);
     const close = (): Promise<void> =>
       letGo(async () => {
-        // Memory that the server still has open must not be freed: it then lives until this process ends.
+        // Memory that the server still has open must not be freed: it then lives until this process
+        // ends.
         const isFree = await server.unregisterCudaMemory(name);
         if (isFree) cuda.free(address);
         return isFree;
@@ -98,7 +104,10 @@ async function orClose(close: () => Promise<void>, act: () => Promise<void>): Pr
   }
 }
 
-/** If the server still holds our regions after all, the next run takes them back once this process is gone. */
+/**
+ * If the server still holds our regions after all, the next run takes them back once this process
+ * is gone.
+ */
 async function letGo(ask: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + LET_GO_MS;
   try {

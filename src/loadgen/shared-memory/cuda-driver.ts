@@ -2,19 +2,29 @@ import { createRequire } from 'node:module';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { BYTES_PER_MIB } from '../../base/units.ts';
 
-/** Part of NVIDIA's driver, so it exists wherever there is a GPU; the CUDA toolkit is not needed. */
+/**
+ * Part of NVIDIA's driver, so it exists wherever there is a GPU; the CUDA toolkit is not needed.
+ */
 const LIBRARY = 'libcuda.so.1';
 /** Size of a CUipcMemHandle in bytes, which is the cudaIpcMemHandle_t that servers open. */
 const HANDLE_BYTES = 64;
-/** Smaller allocations share a block of this size with others, and a handle opens the whole block (CUDA's driver API). */
+/**
+ * Smaller allocations share a block of this size with others, and a handle opens the whole block
+ * (CUDA's driver API).
+ */
 const BLOCK_BYTES = 2 * BYTES_PER_MIB;
 
-/** The memory of one device, by the driver; addresses are valid in all threads of this process. Errors: UNSUPPORTED. */
+/**
+ * The memory of one device, by the driver; addresses are valid in all threads of this process.
+ * Errors: UNSUPPORTED.
+ */
 export interface CudaDevice {
   /** Allocates a separate block of at least this many bytes. */
   allocate(byteSize: number): bigint;
   free(address: bigint): void;
-  /** Returns the handle that lets another process of this machine open the block that begins there. */
+  /**
+   * Returns the handle that lets another process of this machine open the block that begins there.
+   */
   handleOf(address: bigint): Uint8Array;
   /** The bytes are on the device when this returns. */
   write(address: bigint, bytes: Uint8Array): void;
@@ -23,7 +33,10 @@ export interface CudaDevice {
 
 const devices = new Map<number, CudaDevice>();
 
-/** Returns the device with this number in the driver's order. Errors: UNSUPPORTED without a driver or such a device. */
+/**
+ * Returns the device with this number in the driver's order. Errors: UNSUPPORTED without a driver
+ * or such a device.
+ */
 export function openCuda(device: number): CudaDevice {
   const known = devices.get(device) ?? deviceOf(driver(), device);
   devices.set(device, known);

@@ -29,8 +29,8 @@ export interface SlotOutput {
 }
 
 /**
- * Returns the layout of the outputs of one request with `batch` samples. Outputs of unknown size (BYTES, and those with dimensions of any size) get
- * `unknownBytes`.
+ * Returns the layout of the outputs of one request with `batch` samples. Outputs of unknown size
+ * (BYTES, and those with dimensions of any size) get `unknownBytes`.
  */
 export function layoutOfOutputs(
   { output = [], max_batch_size = 0 }: ModelConfig,

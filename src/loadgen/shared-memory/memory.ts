@@ -2,7 +2,10 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { openCuda } from './cuda-driver.ts';
 import { writeShared } from './shared-object.ts';
 
-/** The location of memory that a server shares with us, as plain values: every thread of this process can open it. */
+/**
+ * The location of memory that a server shares with us, as plain values: every thread of this
+ * process can open it.
+ */
 export type MemoryPlace =
   | { readonly kind: 'system'; readonly path: string }
   | { readonly kind: 'cuda'; readonly device: number; readonly address: bigint };
@@ -11,7 +14,10 @@ export type MemoryPlace =
 export interface OpenMemory {
   /** Returns a copy of these bytes. */
   read(offset: number, byteSize: number): Buffer;
-  /** Allocates real memory for these bytes before a server writes there. Errors: UNSUPPORTED if none is left. */
+  /**
+   * Allocates real memory for these bytes before a server writes there. Errors: UNSUPPORTED if none
+   * is left.
+   */
   claim(offset: number, byteSize: number): void;
   close(): void;
 }
@@ -29,7 +35,8 @@ function openSystemMemory(path: string): OpenMemory {
       readSync(fd, bytes, 0, byteSize, offset);
       return bytes;
     },
-    // A server that writes without memory left would be killed. Allocate now, so that an error can be reported.
+    // A server that writes without memory left would be killed. Allocate now, so that an error can
+    // be reported.
     claim: (offset, byteSize) => writeShared(fd, new Uint8Array(byteSize), offset),
     close: () => closeSync(fd),
   };

@@ -9,7 +9,10 @@ import type { SharedOutputs } from './shared-outputs.ts';
 
 /** The requests of a run and its maximum number in flight. */
 export interface RegionsPlan {
-  /** All inputs that will be sent, made for shared memory: each piece of their values has a buffer of its own. */
+  /**
+   * All inputs that will be sent, made for shared memory: each piece of their values has a buffer
+   * of its own.
+   */
   readonly inputs: readonly Pick<PreparedInputs, 'values' | 'mostBatch' | 'requests'>[];
   readonly config: ModelConfig;
   readonly maxInFlight: number;
@@ -19,12 +22,19 @@ export interface RegionsPlan {
   readonly memory?: MemoryKind | undefined;
 }
 
-/** Shared memory that is registered with one server: the inputs, written once, and room for outputs. */
+/**
+ * Shared memory that is registered with one server: the inputs, written once, and room for outputs.
+ */
 export interface SharedRegions {
   readonly outputs: SharedOutputs;
-  /** Returns the requests with their inputs in shared memory. Their values must be those of the plan. */
+  /**
+   * Returns the requests with their inputs in shared memory. Their values must be those of the
+   * plan.
+   */
   placed(set: RequestSet): RequestSet;
-  /** Call this after the traffic: unregisters our regions only, and frees the memory. Never throws. */
+  /**
+   * Call this after the traffic: unregisters our regions only, and frees the memory. Never throws.
+   */
   close(): Promise<void>;
 }
 
@@ -34,8 +44,9 @@ const MAX_ENCODINGS = 65_536;
 const NOT_HERE = new Uint8Array();
 
 /**
- * Creates and registers the regions, and cleans up after earlier runs that were killed. Errors: UNSUPPORTED without such memory on this machine;
- * SERVER_FAILED if the server cannot use it, for example because it is on another machine.
+ * Creates and registers the regions, and cleans up after earlier runs that were killed. Errors:
+ * UNSUPPORTED without such memory on this machine; SERVER_FAILED if the server cannot use it, for
+ * example because it is on another machine.
  */
 export async function openRegions(server: SharedMemory, plan: RegionsPlan): Promise<SharedRegions> {
   const inputs = layoutOfInputs(plan.inputs.flatMap(({ values }) => values));

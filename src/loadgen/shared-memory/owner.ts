@@ -2,12 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * Names that identify the creator of a shared-memory object, to tell the remains of a killed process from the memory of a live one:
- * `tritune-PIDNAMESPACE-PID-STARTTIME-RANDOM-WHAT`. A process id alone is not enough: ids are reused, and mean something else in every container.
+ * Names that identify the creator of a shared-memory object, to tell the remains of a killed
+ * process from the memory of a live one: `tritune-PIDNAMESPACE-PID-STARTTIME-RANDOM-WHAT`. A
+ * process id alone is not enough: ids are reused, and mean something else in every container.
  */
 const pattern = /^tritune-(\d+)-(\d+)-(\d+)-[0-9a-f]+-[a-z]+$/;
 
-/** Returns the prefix of all names of this process. Errors: as reading `/proc`, which only Linux has. */
+/**
+ * Returns the prefix of all names of this process. Errors: as reading `/proc`, which only Linux
+ * has.
+ */
 export function ownPrefix(): string {
   return `tritune-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid)}`;
 }
@@ -24,8 +28,9 @@ export function isRemains(name: string): boolean {
 const pidNamespace = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
 
 /**
- * In clock ticks since the machine's start: field 22, counted from after the name, which may hold anything. Undefined for a process that has ended
- * and only awaits its parent (field 3): it holds nothing.
+ * In clock ticks since the machine's start: field 22, counted from after the name, which may hold
+ * anything. Undefined for a process that has ended and only awaits its parent (field 3): it holds
+ * nothing.
  */
 function startTimeOf(pid: number): string | undefined {
   try {

@@ -3,10 +3,16 @@ import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { isRemains, ownName } from './owner.ts';
 
-/** The directory where Linux shows POSIX shared memory as files: bytes written there appear in the server's mapping. */
+/**
+ * The directory where Linux shows POSIX shared memory as files: bytes written there appear in the
+ * server's mapping.
+ */
 const FOLDER = '/dev/shm';
 
-/** A shared-memory object of this process: a name, and a file that is deleted at every orderly exit of the process. */
+/**
+ * A shared-memory object of this process: a name, and a file that is deleted at every orderly exit
+ * of the process.
+ */
 export interface SharedObject {
   /** Also the name of its region on the server. */
   readonly name: string;
@@ -20,7 +26,10 @@ const removeAll = (): void => {
   for (const path of live) rmSync(path, { force: true });
 };
 
-/** Creates an object of this many bytes, which take no memory until they are written. Errors: UNSUPPORTED without shared memory. */
+/**
+ * Creates an object of this many bytes, which take no memory until they are written. Errors:
+ * UNSUPPORTED without shared memory.
+ */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
   if (!existsSync(FOLDER)) {
     throw new TrituneError(
@@ -78,7 +87,10 @@ const noMemory = (error: unknown): TrituneError =>
     { cause: error },
   );
 
-/** Deletes the remains of processes that no longer exist. A server that still has one mapped keeps it until it is told to release it. */
+/**
+ * Deletes the remains of processes that no longer exist. A server that still has one mapped keeps
+ * it until it is told to release it.
+ */
 export function removeRemains(): void {
   for (const name of readdirSync(FOLDER)) {
     // Objects of other users are left alone.

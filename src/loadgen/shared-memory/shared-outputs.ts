@@ -3,7 +3,8 @@ import type { SlotOutput } from './layout.ts';
 import type { MemoryPlace } from './memory.ts';
 
 /**
- * The region into which the server writes outputs: slots of equal size, one per request in flight. Plain values that can be sent to another thread.
+ * The region into which the server writes outputs: slots of equal size, one per request in flight.
+ * Plain values that can be sent to another thread.
  */
 export interface SharedOutputs {
   readonly region: string;

@@ -39,8 +39,8 @@ const NO_SLOT: SendFailure = Object.freeze({
 const isDoubtful: ReadonlySet<SendFailureKind> = new Set<SendFailureKind>(['timeout', 'reset', 'malformed']);
 
 /**
- * Sends over another transport, with the outputs of each request in a slot of shared memory that no other request in flight has. A request is
- * encoded once per slot.
+ * Sends over another transport, with the outputs of each request in a slot of shared memory that no
+ * other request in flight has. A request is encoded once per slot.
  */
 export class SharingTransport<P extends PreparedRequest> implements Transport<SharingRequest<P>> {
   readonly #inner: Transport<P>;
@@ -140,7 +140,9 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   }
 }
 
-/** Returns the number of bytes of an output by its shape; BYTES elements contain their own lengths. */
+/**
+ * Returns the number of bytes of an output by its shape; BYTES elements contain their own lengths.
+ */
 function bytesOf({ datatype, shape = [] }: OutputTensor, bytes: Buffer): number {
   const elements = shape.reduce((product, size) => product * size, 1);
   const type = numericType(datatype);

@@ -1,6 +1,7 @@
 /**
- * Hands out numbers below `count` so that no two holders ever have the same one. The number returned last is handed out next, so that few are ever
- * in use. A number that the server may still use comes last, the longest returned first.
+ * Hands out numbers below `count` so that no two holders ever have the same one. The number
+ * returned last is handed out next, so that few are ever in use. A number that the server may still
+ * use comes last, the longest returned first.
  */
 export class Slots {
   readonly #count: number;

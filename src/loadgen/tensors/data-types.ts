@@ -5,7 +5,10 @@ import { brain, half, type SmallFloat, smallFloatBits, smallFloatValue } from '.
 export interface NumericType {
   readonly bytes: number;
   readonly kind: 'bool' | 'integer' | 'float';
-  /** The least and the greatest value; for floats, the greatest finite one, with the digits it keeps. */
+  /**
+   * The least and the greatest value; for floats, the greatest finite one, with the digits it
+   * keeps.
+   */
   readonly low: bigint | number;
   readonly high: bigint | number;
   /** Bits of a float's significand, including the leading one; 0 for other types. */
@@ -30,7 +33,10 @@ const types: ReadonlyMap<string, NumericType> = new Map([
   ['FP64', floats(8, 53, Number.MAX_VALUE, 'Float64')],
 ]);
 
-/** Returns the type; undefined for BYTES, whose elements vary in size. Errors: UNSUPPORTED for an unknown type. */
+/**
+ * Returns the type; undefined for BYTES, whose elements vary in size. Errors: UNSUPPORTED for an
+ * unknown type.
+ */
 export function numericType(datatype: string): NumericType | undefined {
   const type = types.get(datatype);
   if (type || datatype === 'BYTES') return type;

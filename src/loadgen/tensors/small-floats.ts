@@ -12,7 +12,9 @@ export const brain: SmallFloat = { fractionBits: 7, minExponent: -126 };
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Returns the bits of a number, rounded to the nearest, ties to even; infinity beyond the largest. */
+/**
+ * Returns the bits of a number, rounded to the nearest, ties to even; infinity beyond the largest.
+ */
 export function smallFloatBits({ fractionBits, minExponent }: SmallFloat, value: number): number {
   scratch.setFloat64(0, value);
   const sign = scratch.getUint8(0) & 0x80 ? 0x8000 : 0;

@@ -3,7 +3,10 @@ import type { Random } from '../../base/random.ts';
 import { type NumericType, numericType } from './data-types.ts';
 import { encodeTexts } from './text-elements.ts';
 
-/** The values of an input tensor: zeros, or seeded random values that every model of the type can take. */
+/**
+ * The values of an input tensor: zeros, or seeded random values that every model of the type can
+ * take.
+ */
 export type ValueKind = 'zero' | 'random';
 
 export interface ValueOptions {
@@ -16,14 +19,17 @@ export interface ValueOptions {
   readonly text?: string;
 }
 
-/** Integers stay small: they are often indices, and a model may fail or crash on one out of range. */
+/**
+ * Integers stay small: they are often indices, and a model may fail or crash on one out of range.
+ */
 const SMALL_INTEGERS = { low: 0, high: 99 };
 export const DEFAULT_STRING_LENGTH = 128;
 const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789');
 
 /**
- * Returns `count` elements of a KServe data type as raw bytes: little-endian, each BYTES element with a 4-byte length. Random integers are small,
- * fractions are in [0, 1), truth values are 0 or 1. A zero of BYTES is the text "0", which a model that parses numbers can read. Errors:
+ * Returns `count` elements of a KServe data type as raw bytes: little-endian, each BYTES element
+ * with a 4-byte length. Random integers are small, fractions are in [0, 1), truth values are 0 or
+ * 1. A zero of BYTES is the text "0", which a model that parses numbers can read. Errors:
  * UNSUPPORTED for an unknown type; INPUT_INVALID for integers that the type cannot hold.
  */
 export function tensorBytes(datatype: string, count: number, options: ValueOptions, random: Random): Uint8Array {

@@ -1,7 +1,9 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
 
-/** Checks of in-flight requests per timeout: enough that a timeout is at most a few per cent late. */
+/**
+ * Checks of in-flight requests per timeout: enough that a timeout is at most a few per cent late.
+ */
 const SWEEPS_PER_TIMEOUT = 20;
 const MIN_SWEEP_MS = 2;
 const MAX_SWEEP_MS = 100;
@@ -17,8 +19,8 @@ export interface Expirable {
 }
 
 /**
- * One timer for all requests of a transport. All have the same timeout, so they expire in the order in which they
- * were sent, and a sweep stops at the first that still has time.
+ * One timer for all requests of a transport. All have the same timeout, so they expire in the order
+ * in which they were sent, and a sweep stops at the first that still has time.
  */
 export class Deadlines<T extends Expirable> {
   readonly #timeoutNs: number;

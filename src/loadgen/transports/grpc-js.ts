@@ -27,7 +27,8 @@ interface GrpcRequest extends PreparedRequest {
 }
 
 const channelOptions = {
-  // A load generator counts every attempt: no hidden retry, no proxy, no look-up of a service config.
+  // A load generator counts every attempt: no hidden retry, no proxy, no look-up of a service
+  // config.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
@@ -106,7 +107,10 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   };
 }
 
-/** The address, or the list of addresses that the gate allows: of one family, because the library takes no other list. */
+/**
+ * The address, or the list of addresses that the gate allows: of one family, because the library
+ * takes no other list.
+ */
 function targetOf({ url, gate }: TransportOptions): string {
   if (!gate?.addresses) return url;
   const { port } = addressOf(url);
@@ -124,8 +128,8 @@ const compressionOption = ({ compression }: TransportOptions): ChannelOptions =>
   compression ? { 'grpc.default_compression_algorithm': algorithms[compression] } : {};
 
 /**
- * grpc-js reports connection failures in the same form as a server's status; only the text differs (`subchannel-call.js`,
- * `load-balancer-pick-first.js` and `client.js` of version 1.14).
+ * grpc-js reports connection failures in the same form as a server's status; only the text differs
+ * (`subchannel-call.js`, `load-balancer-pick-first.js` and `client.js` of version 1.14).
  */
 const ownWords: readonly (readonly [RegExp, SendFailureKind])[] = [
   [/^No connection established.*(Protocol error|Session closed with error)/i, 'malformed'],

@@ -10,7 +10,9 @@ interface LeanRequest extends PreparedRequest {
   readonly body: Buffer;
 }
 
-/** gRPC unary over HTTP/2 on our own client, which takes a tenth of the CPU time of a general one. */
+/**
+ * gRPC unary over HTTP/2 on our own client, which takes a tenth of the CPU time of a general one.
+ */
 export function openGrpcLean(options: LeanOptions): Transport<LeanRequest> {
   return new GrpcLean(options);
 }

@@ -15,19 +15,25 @@ interface StreamRequest extends PreparedRequest {
 }
 
 export interface StreamOptions extends LeanOptions {
-  /** Makes the receiver of a stream's replies, once per stream; if absent, replies are only counted. */
+  /**
+   * Makes the receiver of a stream's replies, once per stream; if absent, replies are only counted.
+   */
   readonly replies?: (() => StreamReplies) | undefined;
 }
 
 /** Asks the server to mark a request's last response, with an empty one if needed. */
 const SAY_WHICH_IS_LAST: RequestParameter = { name: 'triton_enable_empty_final_response', type: 'bool', value: true };
 
-/** The maximum idle time of a stream: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
+/**
+ * The maximum idle time of a stream: a server cannot unload a model while a stream that used it is
+ * open (checked on Triton 2.51).
+ */
 const IDLE_MS = 1000;
 
 /**
- * Inference over long-lived bidirectional gRPC streams, one per request in flight: for decoupled models, whose requests have any number of
- * responses. A request is over when its final response has arrived.
+ * Inference over long-lived bidirectional gRPC streams, one per request in flight: for decoupled
+ * models, whose requests have any number of responses. A request is over when its final response
+ * has arrived.
  */
 export function openGrpcStream(options: StreamOptions): Transport<StreamRequest> {
   return new GrpcStream(options);
@@ -108,8 +114,9 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   }
 
   /**
-   * Handles the end of a request whose stream is still open. The stream is given up after a failure, because more may arrive on it. It is also
-   * given up if the server answers unasked, or before it has the whole request.
+   * Handles the end of a request whose stream is still open. The stream is given up after a
+   * failure, because more may arrive on it. It is also given up if the server answers unasked, or
+   * before it has the whole request.
    */
   #replied(call: StreamCall, outcome: SendOutcome): void {
     const { done, carrier, isIdle, isSent, timer } = call;

@@ -18,7 +18,10 @@ interface LeanHttpRequest extends PreparedRequest {
   readonly bytes: Buffer;
 }
 
-/** KServe v2 over HTTP/1.1 on our own client: one connection per request in flight, and request bytes that are made once. */
+/**
+ * KServe v2 over HTTP/1.1 on our own client: one connection per request in flight, and request
+ * bytes that are made once.
+ */
 export function openHttpLean(options: TransportOptions): Transport<LeanHttpRequest> {
   return new HttpLean(options);
 }

@@ -3,7 +3,10 @@ import { compressed } from './compression.ts';
 import { jsonValues } from './json-tensors.ts';
 import { placeParameters } from './place-parameters.ts';
 
-/** A KServe v2 infer call. With binary tensors: a JSON header, then the tensors' bytes in input order. */
+/**
+ * A KServe v2 infer call. With binary tensors: a JSON header, then the tensors' bytes in input
+ * order.
+ */
 interface HttpInferCall {
   readonly path: string;
   /** Headers that describe how to read the body. */
@@ -13,7 +16,10 @@ interface HttpInferCall {
 
 type CallForm = Pick<TransportOptions, 'compression' | 'tensorFormat'>;
 
-/** Encodes the call. Requests outputs in the same form as the inputs. Errors: UNSUPPORTED for values that JSON cannot express. */
+/**
+ * Encodes the call. Requests outputs in the same form as the inputs. Errors: UNSUPPORTED for values
+ * that JSON cannot express.
+ */
 export function encodeInferCall(request: InferRequest, { compression, tensorFormat }: CallForm): HttpInferCall {
   const version = request.version === '' ? '' : `/versions/${segment(request.version)}`;
   const { headers, body } = tensorFormat === 'json' ? jsonBody(request) : binaryBody(request);
@@ -78,8 +84,9 @@ const parameterObject = (parameters: readonly RequestParameter[]): object =>
   Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
 
 /**
- * Returns the outputs of an infer reply whose JSON part has `jsonBytes`; NaN if the JSON is the whole reply. Throws on other bytes, or if an output
- * is neither in binary form nor in shared memory.
+ * Returns the outputs of an infer reply whose JSON part has `jsonBytes`; NaN if the JSON is the
+ * whole reply. Throws on other bytes, or if an output is neither in binary form nor in shared
+ * memory.
  */
 export function readInferReply(
   body: Buffer,

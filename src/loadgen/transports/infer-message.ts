@@ -3,7 +3,10 @@ import type { Compression, InferRequest, OutputTensor, RequestParameter, Request
 import { compressed } from './compression.ts';
 import { placeParameters } from './place-parameters.ts';
 
-/** Returns the request as the bytes of a `ModelInferRequest`; tensors that are not in shared memory travel in `raw_input_contents`. */
+/**
+ * Returns the request as the bytes of a `ModelInferRequest`; tensors that are not in shared memory
+ * travel in `raw_input_contents`.
+ */
 export function encodeInferMessage(request: InferRequest): Buffer {
   const type = messageType('ModelInferRequest');
   const message = type.create({
@@ -46,7 +49,10 @@ function parameterMap(parameters: readonly RequestParameter[]): object {
   return Object.fromEntries(parameters.map(({ name, type, value }) => [name, { [parameterFields[type]]: value }]));
 }
 
-/** Returns the outputs of a `ModelInferResponse`. Throws on other bytes, or on an output without raw values. */
+/**
+ * Returns the outputs of a `ModelInferResponse`. Throws on other bytes, or on an output without raw
+ * values.
+ */
 export function decodeInferReply(bytes: Uint8Array): readonly OutputTensor[] {
   const { outputs, raw_output_contents } = messageType('ModelInferResponse').decode(bytes) as unknown as {
     readonly outputs: readonly {

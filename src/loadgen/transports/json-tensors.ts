@@ -4,8 +4,9 @@ import { decodeTexts } from '../tensors/text-elements.ts';
 import type { OutputTensor } from '../types.ts';
 
 /**
- * Returns the tensor's values as the text of a flat JSON array. Errors: UNSUPPORTED for values that JSON cannot express: 16-bit floats (KServe v2
- * has them in binary only), NaN, infinities, and strings that are not UTF-8.
+ * Returns the tensor's values as the text of a flat JSON array. Errors: UNSUPPORTED for values that
+ * JSON cannot express: 16-bit floats (KServe v2 has them in binary only), NaN, infinities, and
+ * strings that are not UTF-8.
  */
 export function jsonValues({ name, datatype, raw }: OutputTensor): string {
   if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} cannot be written in JSON`);

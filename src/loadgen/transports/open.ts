@@ -14,15 +14,18 @@ import { openUndici } from './undici.ts';
 export interface OpenOptions extends TransportOptions {
   /** If set, replies are read and checked. */
   readonly check?: ReplyCheck | undefined;
-  /** gRPC only: sends requests on long-lived streams, for models with any number of responses to a request. */
+  /**
+   * gRPC only: sends requests on long-lived streams, for models with any number of responses to a
+   * request.
+   */
   readonly streaming?: boolean | undefined;
   /** The place where the server writes outputs instead of sending them. */
   readonly sharedOutputs?: SharedOutputs | undefined;
 }
 
 /**
- * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, or for options that contradict
- * each other.
+ * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for
+ * a bad address, or for options that contradict each other.
  */
 export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, check, ...given }: OpenOptions): Transport {
   const options = { ...given, readsReplies: given.readsReplies || check !== undefined };

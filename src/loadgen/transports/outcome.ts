@@ -21,7 +21,10 @@ export function timedOut(timeoutMs: number): SendFailure {
   return failed('timeout', `no answer within ${timeoutMs} ms`);
 }
 
-/** Returns the message of a socket's error. A name with several addresses fails with one error for each. */
+/**
+ * Returns the message of a socket's error. A name with several addresses fails with one error for
+ * each.
+ */
 export function socketMessage(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return tlsTroubleOf(error)?.message ?? messageOf(error);

@@ -1,7 +1,10 @@
 import { secretsOut } from '../../base/secrets.ts';
 import type { PreparedRequest, RequestHeader, Transport } from '../types.ts';
 
-/** Wraps a transport so that no failure message repeats the value of a header: failure messages are printed and stored. */
+/**
+ * Wraps a transport so that no failure message repeats the value of a header: failure messages are
+ * printed and stored.
+ */
 export function redacting<P extends PreparedRequest>(
   transport: Transport<P>,
   headers: readonly RequestHeader[],

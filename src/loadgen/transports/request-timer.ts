@@ -31,7 +31,10 @@ export class RequestTimer {
     this.#lastNs = nowNs;
   }
 
-  /** Returns the parts of the time up to now, when the reply has been read. A reply may arrive before the report that all was sent. */
+  /**
+   * Returns the parts of the time up to now, when the reply has been read. A reply may arrive
+   * before the report that all was sent.
+   */
   times(): ClientTimes {
     const nowNs = realClock.nowNs();
     const firstNs = this.#firstNs === 0 ? nowNs : this.#firstNs;
@@ -53,15 +56,19 @@ export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined)
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
 /**
- * Requests to time per second; all of them if there are fewer. A window of half a second then has thirty and a measurement a hundred, enough for a
- * mean. A timed request costs the thread 2 µs more than another if many are timed, and about 20 if few are and the code for it is cold.
+ * Requests to time per second; all of them if there are fewer. A window of half a second then has
+ * thirty and a measurement a hundred, enough for a mean. A timed request costs the thread 2 µs more
+ * than another if many are timed, and about 20 if few are and the code for it is cold.
  */
 const TIMED_PER_SECOND = 60;
 /** Minimum interval between looks at the request rate, … */
 const LOOK_NS = 10 * NS_PER_MS;
 /** … and the longest gap between timed requests, whatever the rate. */
 const LONGEST_NS = 50 * NS_PER_MS;
-/** The golden ratio's fraction: any number of its multiples are spread evenly over 0 to 1 (Knuth, TAOCP 3, 6.4). */
+/**
+ * The golden ratio's fraction: any number of its multiples are spread evenly over 0 to 1 (Knuth,
+ * TAOCP 3, 6.4).
+ */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** Chooses the requests to time: enough for a mean, but so few that they cost next to nothing. */
@@ -77,7 +84,10 @@ export class TimedSample {
   /** Requests since the last look. */
   #come = 0;
 
-  /** Returns a timer for the request that is sent now if it belongs to the sample. Short, so that the compiler inlines it. */
+  /**
+   * Returns a timer for the request that is sent now if it belongs to the sample. Short, so that
+   * the compiler inlines it.
+   */
   next(nowNs: number): RequestTimer | undefined {
     return --this.#left > 0 && nowNs < this.#untilNs ? undefined : this.#timed(nowNs);
   }
@@ -96,7 +106,10 @@ export class TimedSample {
     return new RequestTimer(nowNs);
   }
 
-  /** Half to one and a half strides, so that the sample does not keep in step with batches and numbers of requests in flight. */
+  /**
+   * Half to one and a half strides, so that the sample does not keep in step with batches and
+   * numbers of requests in flight.
+   */
   #nextGap(): number {
     this.#phase = (this.#phase + GOLDEN) % 1;
     return Math.round(this.#stride * (0.5 + this.#phase)) | 0;

@@ -29,7 +29,8 @@ export function endpointOf(
 ): Endpoint {
   if (!tls) return { ...addressOf(url), secure: undefined, gate };
   const address = addressOf(url);
-  // Node sends the host name to the server only if told to; a server with many names otherwise shows the wrong certificate.
+  // Node sends the host name to the server only if told to; a server with many names otherwise
+  // shows the wrong certificate.
   const servername = tls.servername ?? (isIP(address.host) === 0 ? address.host : undefined);
   const options = secureOptions({ ...tls, servername }, [protocol]);
   return { ...address, secure: { ...options, secureContext: createSecureContext(options) }, gate };
@@ -59,7 +60,10 @@ const lookupAmong =
     process.nextTick(() => (all ? done(null, [...addresses]) : done(null, first.address, first.family)));
   };
 
-/** Releases the place of the socket when it closes, and closes it if it got an address that the gate does not allow. */
+/**
+ * Releases the place of the socket when it closes, and closes it if it got an address that the gate
+ * does not allow.
+ */
 export function watchSocket(socket: Socket, gate: SocketGate): void {
   socket.once('close', () => gate.release());
   socket.once('connect', () => {

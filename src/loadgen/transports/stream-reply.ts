@@ -7,7 +7,9 @@ import { failed } from './outcome.ts';
 export interface StreamReplies {
   /** Starts a request that is being sent. */
   begin(): void;
-  /** Reads a message, which is valid only until it returns. Throws on bytes that are not a reply. */
+  /**
+   * Reads a message, which is valid only until it returns. Throws on bytes that are not a reply.
+   */
   take(message: Buffer): StreamReply;
   /** Returns the outcome of a request whose final response has arrived. */
   outcome(): SendOutcome;
@@ -99,8 +101,10 @@ const replies: readonly StreamReply[] = [0, IS_FINAL, HAS_OUTPUTS, IS_FINAL | HA
 );
 
 /**
- * Reads only what it must, so that large outputs cost nothing: error_message is field 1, infer_response field 2; inside the latter the map of
- * parameters is field 4 and the outputs field 5. Throws on bytes that are not such a message. `onResponse` takes the bytes of the infer_response.
+ * Reads only what it must, so that large outputs cost nothing: error_message is field 1,
+ * infer_response field 2; inside the latter the map of parameters is field 4 and the outputs field
+ * 5. Throws on bytes that are not such a message. `onResponse` takes the bytes of the
+ * infer_response.
  */
 export function readStreamReply(bytes: Uint8Array, onResponse: (response: Uint8Array) => void = nobody): StreamReply {
   const reader = protobuf.Reader.create(bytes);

@@ -21,10 +21,11 @@ interface Part {
 }
 
 /**
- * Merges the batches of several recorders that keep in step into one sequence. Each recorder ends a batch with its own completion, so their batches
- * end near the same moments but not exactly at them, and one may skip a moment: a merged batch takes from each recorder the batches up to at least
- * the same moment. Counts and buckets are added. The rate is the sum of each thread's count over its own exact time, and the merged length is the
- * one that yields this rate.
+ * Merges the batches of several recorders that keep in step into one sequence. Each recorder ends a
+ * batch with its own completion, so their batches end near the same moments but not exactly at
+ * them, and one may skip a moment: a merged batch takes from each recorder the batches up to at
+ * least the same moment. Counts and buckets are added. The rate is the sum of each thread's count
+ * over its own exact time, and the merged length is the one that yields this rate.
  */
 export class BatchMerge {
   readonly #stepNs: number;
@@ -40,16 +41,22 @@ export class BatchMerge {
   readonly #dues: (number | null | undefined)[];
   /** The number of steps after the origin up to which batches are merged. */
   #passed = 0;
-  /** The step that each thread must reach before the next merge; at first any, then the latest of their next ones. */
+  /**
+   * The step that each thread must reach before the next merge; at first any, then the latest of
+   * their next ones.
+   */
   #goal = 1;
   #isGoalLatest = false;
-  /** Threads that have not reached it: with a thousand threads, a look at each for every batch would take longer than the merging. */
+  /**
+   * Threads that have not reached it: with a thousand threads, a look at each for every batch would
+   * take longer than the merging.
+   */
   #missing: number;
   #endNs: number | null = null;
 
   /**
-   * `stepNs`, `originNs`: those of the recorders; with a `stepNs` of 0 the batches of all threads are matched by number. `minRequests`: of a merged
-   * batch.
+   * `stepNs`, `originNs`: those of the recorders; with a `stepNs` of 0 the batches of all threads
+   * are matched by number. `minRequests`: of a merged batch.
    */
   constructor(
     threads: number,
@@ -91,7 +98,10 @@ export class BatchMerge {
     if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
-  /** Opens the batches of each thread up to the next step that all have passed; false if there is none yet. */
+  /**
+   * Opens the batches of each thread up to the next step that all have passed; false if there is
+   * none yet.
+   */
   #takeStep(): boolean {
     if (!this.#isGoalLatest && this.#missing === 0) {
       this.#waitFor(Math.max(...this.#pending.map((row) => stepFrom(row, this.#goal))), true);

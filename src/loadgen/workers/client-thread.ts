@@ -31,8 +31,9 @@ import { type PauseWatch, watchPauses } from './pause-watch.ts';
 import { limitedSends, SendThrottle, SharedConnections } from './send-limits.ts';
 
 /**
- * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over its own transport, counts completions, and reports
- * them batch by batch. Its times are on the clock of its starter.
+ * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over its
+ * own transport, counts completions, and reports them batch by batch. Its times are on the clock of
+ * its starter.
  */
 const settings = workerData as ThreadSettings;
 const STATE_EVERY_MS = 25;

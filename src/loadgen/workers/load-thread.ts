@@ -7,7 +7,10 @@ import type { AnswerOf, Answers, Command, Report } from './messages.ts';
 /** An unsolicited message of a thread about a flow. */
 export type FlowReport = Exclude<Report, { readonly type: 'answer' | 'failed' | 'observed' }>;
 
-/** One sending thread, of this process or of an agent. After a fault it does nothing more. All its times are on this process's clock. */
+/**
+ * One sending thread, of this process or of an agent. After a fault it does nothing more. All its
+ * times are on this process's clock.
+ */
 export interface LoadThread {
   /** HOST:PORT of its agent; null for a thread of this process. */
   readonly agent: string | null;
@@ -19,7 +22,10 @@ export interface LoadThread {
   listen(flow: number, onReport: (report: FlowReport) => void): void;
   ignore(flow: number): void;
   tell(command: Command): void;
-  /** Returns the thread's answer. `extraMs`: time that the work itself may take. Errors: CLIENT_FAILED, AGENT_FAILED, and those of the work. */
+  /**
+   * Returns the thread's answer. `extraMs`: time that the work itself may take. Errors:
+   * CLIENT_FAILED, AGENT_FAILED, and those of the work.
+   */
   ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs?: number): Promise<AnswerOf[K]>;
 }
 
@@ -29,9 +35,15 @@ export interface ThreadGroup {
   threads(): readonly LoadThread[];
   /** Gives the threads a set of requests under a number, unless they have it. */
   learn(set: number, requests: RequestSet): void;
-  /** Watches the threads: their total CPU time, that of the rest of the process, and otherwise the worst thread. */
+  /**
+   * Watches the threads: their total CPU time, that of the rest of the process, and otherwise the
+   * worst thread.
+   */
   watch(): ClientWatch;
-  /** Starts a server that does nothing on the machine of the threads; its `url` is for `begin`. Errors: LAUNCH_FAILED, AGENT_FAILED. */
+  /**
+   * Starts a server that does nothing on the machine of the threads; its `url` is for `begin`.
+   * Errors: LAUNCH_FAILED, AGENT_FAILED.
+   */
   startNullServer(protocol: NullProtocol): Promise<NullServer>;
   close(): Promise<void>;
 }

@@ -49,7 +49,10 @@ export interface PlainHttpTransport {
   readonly secrets: readonly RequestHeader[];
 }
 
-/** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` replaces it. */
+/**
+ * Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance`
+ * replaces it.
+ */
 export interface InferTransport {
   readonly protocol: 'grpc' | 'http';
   readonly options: Omit<OpenOptions, 'check' | 'readsReplies' | 'gate'>;
@@ -59,7 +62,10 @@ export interface InferTransport {
   readonly observes?: boolean | undefined;
 }
 
-/** Commands to a thread, without an answer. Flows have numbers, so that late messages from an earlier one are recognised. */
+/**
+ * Commands to a thread, without an answer. Flows have numbers, so that late messages from an
+ * earlier one are recognised.
+ */
 export type Command =
   | { readonly type: 'requests'; readonly set: number; readonly requests: RequestSet }
   | { readonly type: 'start'; readonly flow: number; readonly startNs: number }
@@ -109,7 +115,9 @@ export interface Drained {
   readonly mostInFlight: number;
 }
 
-/** The state of a thread's share of a flow: totals since it began, never the counts of one batch. */
+/**
+ * The state of a thread's share of a flow: totals since it began, never the counts of one batch.
+ */
 export interface PartState {
   /** Failed requests of the recording, including those of the open batch. */
   readonly failedSoFar: number;

@@ -18,7 +18,10 @@ export type OnObserved = (observed: ObservedRequest, outputs: ReplyOutputs) => v
 
 /** Keeps this thread's finished requests until they are taken. */
 export class ObservedRequests {
-  /** By their inputs, which a request of a sequence shares with the set's request that it is made of. */
+  /**
+   * By their inputs, which a request of a sequence shares with the set's request that it is made
+   * of.
+   */
   readonly #places = new Map<readonly RequestTensor[], { readonly set: number; readonly index: number }>();
   #rows: PackedObserved[] = [];
 

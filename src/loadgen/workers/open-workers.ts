@@ -9,8 +9,9 @@ import { watchThreads } from './watch-threads.ts';
 import { type Workers, workersOf } from './workers.ts';
 
 /**
- * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for tests of threads that die. `onObserved` is
- * called for every finished request if the transport observes.
+ * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for
+ * tests of threads that die. `onObserved` is called for every finished request if the transport
+ * observes.
  */
 export function openWorkers(
   count: number,

@@ -2,14 +2,16 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { Pause } from '../client/held-up.ts';
 
 /**
- * libuv counts whole milliseconds, so a timer among other events is up to one late even in a thread without delays. The kernel wakes a thread 0.05
- * to 0.15 ms late (timers of 1, 2 and 5 ms in a thread that did nothing else, Linux 6.18).
+ * libuv counts whole milliseconds, so a timer among other events is up to one late even in a thread
+ * without delays. The kernel wakes a thread 0.05 to 0.15 ms late (timers of 1, 2 and 5 ms in a
+ * thread that did nothing else, Linux 6.18).
  */
 const GRANULARITY_NS = 1.15 * NS_PER_MS;
 
 /**
- * Derives pauses from the ticks of a timer and from the garbage collections that the thread reports. A tick that is later than a timer may be is a
- * pause of that length. A collection within a pause is its cause; any other collection is a pause of its own.
+ * Derives pauses from the ticks of a timer and from the garbage collections that the thread
+ * reports. A tick that is later than a timer may be is a pause of that length. A collection within
+ * a pause is its cause; any other collection is a pause of its own.
  */
 export class PauseLog {
   readonly #periodNs: number;
@@ -46,7 +48,10 @@ export class PauseLog {
     if (at >= 0) this.#pauses[at] = this.#told;
   }
 
-  /** Returns the pauses that have not been taken yet. A tick that is late by now already counts as a pause. */
+  /**
+   * Returns the pauses that have not been taken yet. A tick that is late by now already counts as a
+   * pause.
+   */
   take(nowNs: number): readonly Pause[] {
     if (nowNs - this.#lastTickNs - this.#periodNs > GRANULARITY_NS) this.tick(nowNs);
     const taken = this.#pauses;

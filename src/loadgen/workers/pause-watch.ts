@@ -12,8 +12,9 @@ export interface PauseWatch {
 }
 
 /**
- * Watches with a timer of `periodNs`, the engine's reports of garbage collections, and the kernel's count of the time in which the thread was
- * runnable but had no CPU. `shiftNs`: from this thread's time to that of the pauses.
+ * Watches with a timer of `periodNs`, the engine's reports of garbage collections, and the kernel's
+ * count of the time in which the thread was runnable but had no CPU. `shiftNs`: from this thread's
+ * time to that of the pauses.
  */
 export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
   const nowNs = (): number => performance.now() * NS_PER_MS + shiftNs;
@@ -44,7 +45,10 @@ export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
 let schedule: number | undefined;
 const text = Buffer.alloc(128);
 
-/** Returns how long this thread has waited for a CPU since it began, from Linux's `schedstat`; null elsewhere. */
+/**
+ * Returns how long this thread has waited for a CPU since it began, from Linux's `schedstat`; null
+ * elsewhere.
+ */
 function threadWaitNs(): number | null {
   try {
     schedule ??= openSync('/proc/thread-self/schedstat', 'r');

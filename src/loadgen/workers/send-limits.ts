@@ -4,7 +4,10 @@ import type { Throttle } from '../pacing/open-loop.ts';
 import { failed } from '../transports/outcome.ts';
 import type { PreparedRequest, Transport } from '../types.ts';
 
-/** Limits of sending, with the counts that all threads under them share. Plain data that can be sent to threads. */
+/**
+ * Limits of sending, with the counts that all threads under them share. Plain data that can be sent
+ * to threads.
+ */
 export interface SendLimits {
   readonly requestsPerSecond: number;
   readonly connections: number;
@@ -16,14 +19,20 @@ export interface ThreadLimits extends SendLimits {
   readonly place: number;
 }
 
-/** Places in the counts: requests that may be sent at once, the microsecond up to which they are credited, and each thread's open connections. */
+/**
+ * Places in the counts: requests that may be sent at once, the microsecond up to which they are
+ * credited, and each thread's open connections.
+ */
 const TOKENS = 0;
 const CREDITED = 1;
 const CONNECTIONS = 2;
 
 /** Time whose requests may be sent at once. */
 const BURST_NS = NS_PER_S / 2;
-/** Clocks of threads differ a little: a time that is this little ahead of the credited one is behind it. */
+/**
+ * Clocks of threads differ a little: a time that is this little ahead of the credited one is behind
+ * it.
+ */
 const BEHIND_US = 2 ** 32 - 1e6;
 
 /** Returns limits for this number of threads at `nowNs` of their common clock. */
@@ -42,8 +51,8 @@ const burstOf = ({ requestsPerSecond }: Pick<SendLimits, 'requestsPerSecond'>): 
 const microseconds = (nowNs: number): number => Math.floor(nowNs / NS_PER_US) | 0;
 
 /**
- * A token bucket that several threads share: in any time t they take at most rate × (t + 1 s). A request takes one atomic subtraction; the clock is
- * read only when the bucket is empty.
+ * A token bucket that several threads share: in any time t they take at most rate × (t + 1 s). A
+ * request takes one atomic subtraction; the clock is read only when the bucket is empty.
  */
 export class SharedBucket {
   readonly #places: Int32Array;
@@ -69,7 +78,10 @@ export class SharedBucket {
     return false;
   }
 
-  /** Adds what the time since the last credit allows; false if that is nothing. Each moment is credited by one thread only. */
+  /**
+   * Adds what the time since the last credit allows; false if that is nothing. Each moment is
+   * credited by one thread only.
+   */
   #credit(nowUs: number): boolean {
     const creditedUs = Atomics.load(this.#places, CREDITED);
     const elapsedUs = (nowUs - creditedUs) >>> 0;
@@ -128,7 +140,10 @@ export const rateExceeded = (limit: number, details: string): TrituneError =>
 
 const OVER_LIMIT = failed('refused', 'the limit of requests per second was reached');
 
-/** A schedule is behind by chance for this long at most, beside what random arrivals at the limit add. */
+/**
+ * A schedule is behind by chance for this long at most, beside what random arrivals at the limit
+ * add.
+ */
 const MAX_BEHIND_NS = 5 * NS_PER_S;
 /** Random arrivals at the limit are this many standard deviations behind at most. */
 const MAX_DEVIATIONS = 4;
@@ -151,8 +166,8 @@ export class SendThrottle implements Throttle {
   }
 
   /**
-   * Arrivals that keep the limit on average exceed it for a while: they are sent later. A schedule that falls ever further behind asks for more than
-   * the limit.
+   * Arrivals that keep the limit on average exceed it for a while: they are sent later. A schedule
+   * that falls ever further behind asks for more than the limit.
    */
   waitNs(overdueNs: number, sent: number): number {
     this.#isReserved ||= this.#bucket.take(this.#nowNs);
@@ -175,7 +190,9 @@ export class SendThrottle implements Throttle {
   }
 }
 
-/** Wraps a transport so that it sends within the limit. A request beyond it fails, and is not sent. */
+/**
+ * Wraps a transport so that it sends within the limit. A request beyond it fails, and is not sent.
+ */
 export const limitedSends = <P extends PreparedRequest>(
   transport: Transport<P>,
   throttle: Pick<SendThrottle, 'take'>,

@@ -16,7 +16,10 @@ interface Waiting {
   readonly reject: (fault: TrituneError) => void;
 }
 
-/** One thread of the load generator, seen from outside. After a fault it does nothing more, and says why. */
+/**
+ * One thread of the load generator, seen from outside. After a fault it does nothing more, and says
+ * why.
+ */
 export class Thread implements LoadThread {
   readonly agent = null;
   readonly reachNs = 0;
@@ -58,7 +61,10 @@ export class Thread implements LoadThread {
     if (this.#fault === null) this.#worker.postMessage(command);
   }
 
-  /** Returns the thread's answer. `extraMs`: time that the work itself may take. Errors: CLIENT_FAILED, and those of the work. */
+  /**
+   * Returns the thread's answer. `extraMs`: time that the work itself may take. Errors:
+   * CLIENT_FAILED, and those of the work.
+   */
   ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs = 0): Promise<AnswerOf[K]> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     if (this.#closed) return Promise.reject(ended('it was closed'));

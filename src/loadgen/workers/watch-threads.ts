@@ -4,7 +4,10 @@ import type { LoadThread } from './load-thread.ts';
 
 type WorstOff = Exclude<keyof ClientUse, 'cpuUs' | 'besideShare' | 'host' | 'agents'>;
 
-/** Watches threads of this process: their total CPU time, that of the rest of the process, and otherwise the worst thread. */
+/**
+ * Watches threads of this process: their total CPU time, that of the rest of the process, and
+ * otherwise the worst thread.
+ */
 export function watchThreads(threads: readonly Pick<LoadThread, 'tell' | 'ask'>[]): ClientWatch {
   let before = process.cpuUsage();
   let startMs = performance.now();

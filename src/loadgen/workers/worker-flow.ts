@@ -14,7 +14,10 @@ const START_LEAD_NS = 5 * NS_PER_MS;
 /** Large requests take time to encode or compress. */
 const PREPARE_LIMIT_MS = 120_000;
 
-/** Step for batches that only a number of requests ends, if there is no limit: reporting every completion would cost more than sending. */
+/**
+ * Step for batches that only a number of requests ends, if there is no limit: reporting every
+ * completion would cost more than sending.
+ */
 const SHORTEST_STEP_NS = 10 * NS_PER_MS;
 
 interface Recorded {
@@ -42,7 +45,10 @@ export class WorkerFlow implements Flow {
   #startNs: number | null = null;
   #ended = false;
 
-  /** `set` names the order's requests, which the threads have. `nullServer`: the server to send to instead. */
+  /**
+   * `set` names the order's requests, which the threads have. `nullServer`: the server to send to
+   * instead.
+   */
   constructor(
     threads: readonly LoadThread[],
     flow: number,

@@ -6,17 +6,27 @@ import type { RequestSet } from '../types.ts';
 import type { LoadThread, ThreadGroup } from './load-thread.ts';
 import { WorkerFlow } from './worker-flow.ts';
 
-/** Threads that send together, each over its own connections. They live, with their connections, until `close`. */
+/**
+ * Threads that send together, each over its own connections. They live, with their connections,
+ * until `close`.
+ */
 export interface Workers {
   /**
-   * Sends the order, divided exactly over the threads. With `nullServer` (its `url`) it goes there, over connections that stay until
-   * `leaveNullServer`. A flow starts once the previous one is drained.
+   * Sends the order, divided exactly over the threads. With `nullServer` (its `url`) it goes there,
+   * over connections that stay until `leaveNullServer`. A flow starts once the previous one is
+   * drained.
    */
   openFlow(order: SendOrder, nullServer?: string): Flow;
   leaveNullServer(): Promise<void>;
-  /** Starts a server that does nothing on the machine of the threads. Errors: LAUNCH_FAILED, AGENT_FAILED. */
+  /**
+   * Starts a server that does nothing on the machine of the threads. Errors: LAUNCH_FAILED,
+   * AGENT_FAILED.
+   */
   startNullServer(protocol: NullProtocol): Promise<NullServer>;
-  /** Watches the threads: their total CPU time, that of the rest of the process, and otherwise the worst thread. */
+  /**
+   * Watches the threads: their total CPU time, that of the rest of the process, and otherwise the
+   * worst thread.
+   */
   watchClient(): ClientWatch;
   close(): Promise<void>;
 }
@@ -24,7 +34,10 @@ export interface Workers {
 /** An additional thread is not worthwhile for fewer requests. */
 const MIN_REQUESTS = 20;
 
-/** Makes the threads of all groups send together; needs at least one group. Closing it closes the groups. */
+/**
+ * Makes the threads of all groups send together; needs at least one group. Closing it closes the
+ * groups.
+ */
 export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Workers {
   const sets = new Map<RequestSet, number>();
   let flows = 0;
@@ -75,7 +88,10 @@ export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Wor
   };
 }
 
-/** The first thread of each group, then the second of each, and so on: any number of threads is spread over the groups. */
+/**
+ * The first thread of each group, then the second of each, and so on: any number of threads is
+ * spread over the groups.
+ */
 function inTurn(groups: readonly (readonly LoadThread[])[]): readonly LoadThread[] {
   const most = Math.max(...groups.map(({ length }) => length));
   return Array.from({ length: most }, (_, index) => groups.flatMap((threads) => threads[index] ?? [])).flat();

@@ -8,8 +8,9 @@ import { engineSimulatorOf } from './engine-simulator.ts';
 import { tokenObservations } from './observed-traffic.ts';
 
 /**
- * Fits the simulator of an engine to measured candidates and corrects it by their residuals, as `predictorOf` does for tensors. `asked`: the
- * candidates to predict later. null when no measurement has figures of tokens.
+ * Fits the simulator of an engine to measured candidates and corrects it by their residuals, as
+ * `predictorOf` does for tensors. `asked`: the candidates to predict later. null when no
+ * measurement has figures of tokens.
  */
 export function enginePredictorOf(
   candidates: readonly MeasuredCandidate[],
@@ -41,7 +42,10 @@ export function enginePredictorOf(
   };
 }
 
-/** Returns the extrapolated properties: as many instances, as many sequences at once, or the same other settings. */
+/**
+ * Returns the extrapolated properties: as many instances, as many sequences at once, or the same
+ * other settings.
+ */
 function beyond(
   { policy, largestBatch, settings }: Choice,
   observations: readonly { readonly choice: Choice }[],

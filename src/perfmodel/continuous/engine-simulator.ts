@@ -29,8 +29,8 @@ export interface EngineSimulator extends Simulator {
 }
 
 /**
- * Fits the simulator of a language model's engine to measurements: the law of its steps, the effects of settings on it, and the lengths of requests.
- * null without any figures of tokens.
+ * Fits the simulator of a language model's engine to measurements: the law of its steps, the
+ * effects of settings on it, and the lengths of requests. null without any figures of tokens.
  */
 export function engineSimulatorOf(
   measured: readonly Measured[],
@@ -96,7 +96,10 @@ function mostRunning({ lengths: { input, output } }: FittedLaw, { continuous }: 
   return Math.max(1, Math.floor(Math.min(maxSequences, placed)));
 }
 
-/** Returns the mean time of a request with `running - 1` others: all its decoding steps, and the prompts between them. */
+/**
+ * Returns the mean time of a request with `running - 1` others: all its decoding steps, and the
+ * prompts between them.
+ */
 function requestNs(fitted: FittedLaw, choice: Choice, running: number): number {
   const law = fitted.lawOf(choice);
   const { input, output, cachedShare } = fitted.lengths;

@@ -2,8 +2,9 @@ import { distanceBetween, placeOf } from '../places.ts';
 import type { TokenObservation } from './observed-traffic.ts';
 
 /**
- * Returns the first observation and those that differ most from the ones before, at most `most` of them, in the order in which they were picked: a few
- * that are far apart in all knobs and levels tell more of a law than as many alike (Kennard and Stone, Technometrics 11, 1969).
+ * Returns the first observation and those that differ most from the ones before, at most `most` of
+ * them, in the order in which they were picked: a few that are far apart in all knobs and levels
+ * tell more of a law than as many alike (Kennard and Stone, Technometrics 11, 1969).
  */
 export function farApart(observations: readonly TokenObservation[], most: number): readonly TokenObservation[] {
   if (observations.length <= most) return observations;

@@ -20,7 +20,10 @@ export interface FittedLaw {
   uncertainty(choice: Choice, shares: StepParts): number;
 }
 
-/** The figures that a law is fitted to. Each has the standard deviation of its logarithm that the form of the law leaves, whatever the noise. */
+/**
+ * The figures that a law is fitted to. Each has the standard deviation of its logarithm that the
+ * form of the law leaves, whatever the noise.
+ */
 const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: number])[] = [
   ['output-token-throughput', 0.04],
   ['tpot-avg', 0.04],
@@ -35,13 +38,18 @@ const IMPOSSIBLE = 10;
 /** The most measurements that a law is fitted to. */
 const MAX_OBSERVATIONS = 14;
 const REQUESTS = 60;
-/** The change of a parameter for measuring slopes: smaller ones drown in the jumps of a simulation. */
+/**
+ * The change of a parameter for measuring slopes: smaller ones drown in the jumps of a simulation.
+ */
 const STEP = 0.1;
 const MAX_CHANGE = 1.2;
 const ITERATIONS = 10;
 const PERCENTILE = 99;
 
-/** Fits the law of an engine's steps. `observations`: at least one; `all`: every choice to predict later. */
+/**
+ * Fits the law of an engine's steps. `observations`: at least one; `all`: every choice to predict
+ * later.
+ */
 export function fitLaw(
   observations: readonly TokenObservation[],
   all: readonly Choice[],
@@ -88,9 +96,11 @@ const POOR = 4;
 const LOG_ODDS = 6;
 
 /**
- * Returns the fit of an engine that batches continuously, as its settings say; or that of static batches, if the first one is poor and the second
- * clearly likelier. Some servers say one thing and do the other: a lock that decoding sequences hold keeps new ones out. The likelihoods are those of
- * normal residuals of an unknown size: their ratio is that of the mean squares to the power of half their number.
+ * Returns the fit of an engine that batches continuously, as its settings say; or that of static
+ * batches, if the first one is poor and the second clearly likelier. Some servers say one thing and
+ * do the other: a lock that decoding sequences hold keeps new ones out. The likelihoods are those
+ * of normal residuals of an unknown size: their ratio is that of the mean squares to the power of
+ * half their number.
  */
 function asFitsBest(
   observations: readonly TokenObservation[],

@@ -5,15 +5,18 @@ import type { Choice } from '../modelled-config.ts';
 import { effectsOf, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
 import { lawFigures, partOfFigure, settingParts } from './step-law-parameters.ts';
 
-/** The figures of every choice's law as sums of parameters: those of the reference's law, and the effects of settings on its parts. */
+/**
+ * The figures of every choice's law as sums of parameters: those of the reference's law, and the
+ * effects of settings on its parts.
+ */
 export interface LawSums {
   /** The sum of each of `lawFigures`, in their order. */
   of(choice: Choice): readonly (readonly Summand[])[];
   /** Priors of the effects; they follow those of the reference's figures. */
   readonly priors: readonly Normal[];
   /**
-   * Returns the slope of the logarithm of a time with these shares of the law's parts over each parameter, and its standard deviation by settings
-   * that no observed choice has.
+   * Returns the slope of the logarithm of a time with these shares of the law's parts over each
+   * parameter, and its standard deviation by settings that no observed choice has.
    */
   slopesOf(
     choice: Choice,

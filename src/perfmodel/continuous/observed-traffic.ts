@@ -17,12 +17,14 @@ export interface TokenObservation extends Pick<Measured, 'choice'> {
   readonly arrivals?: ArrivalPlan | undefined;
 }
 
-/** The arrivals that the law is fitted to under a workload: a simulation of an engine takes long. */
+/**
+ * The arrivals that the law is fitted to under a workload: a simulation of an engine takes long.
+ */
 const ARRIVALS = 120;
 
 /**
- * Returns the measurements that the law can be fitted to, one per measured workload: undisturbed, of engines with continuous batching, and with
- * figures of tokens.
+ * Returns the measurements that the law can be fitted to, one per measured workload: undisturbed,
+ * of engines with continuous batching, and with figures of tokens.
  */
 export const tokenObservations = (measured: readonly Measured[], workloads?: StudyWorkloads): TokenObservation[] =>
   measured.flatMap(({ choice, measurements }) =>
@@ -36,7 +38,10 @@ export const tokenObservations = (measured: readonly Measured[], workloads?: Stu
     }),
   );
 
-/** Returns the lengths of the study's requests, over all measurements, and the share of prompts that is cached under policies that cache. */
+/**
+ * Returns the lengths of the study's requests, over all measurements, and the share of prompts that
+ * is cached under policies that cache.
+ */
 export function observedLengths(observations: readonly TokenObservation[]): SequenceLengths {
   const cached = observations.flatMap(({ choice, measurement: { tokens } }) =>
     choice.continuous?.cachesPrefixes && tokens.cachedShare !== undefined ? [tokens.cachedShare] : [],

@@ -3,25 +3,32 @@ import type { Choice } from '../modelled-config.ts';
 import { differing, type Settings } from '../setting-effects.ts';
 
 /**
- * A difference between the laws of a choice and of the reference: a value of a setting, or the ratio of a number to the reference's, whose effect
- * other numbers share.
+ * A difference between the laws of a choice and of the reference: a value of a setting, or the
+ * ratio of a number to the reference's, whose effect other numbers share.
  */
 export interface SettingEffect {
   readonly name: string;
   /** The number of times that it counts: the logarithm of the ratio of two numbers; else 1. */
   readonly weight: number;
-  /** The prior standard deviation of the logarithm of its effect on a part of the law, if it counts once. */
+  /**
+   * The prior standard deviation of the logarithm of its effect on a part of the law, if it counts
+   * once.
+   */
   readonly sd: number;
 }
 
-/** Prior standard deviations: of a named value; of doubling a number (as e times as much), and of a number's own effect. */
+/**
+ * Prior standard deviations: of a named value; of doubling a number (as e times as much), and of a
+ * number's own effect.
+ */
 const OF_VALUE = 0.35;
 const OF_RATIO = 0.5;
 const OF_NUMBER = 0.12;
 
 /**
- * Returns the names of the settings that only determine the policy, over all choices: those that come with one value each of a field of the policy,
- * and numbers that change the policy whenever they change alone. The simulation covers their effects.
+ * Returns the names of the settings that only determine the policy, over all choices: those that
+ * come with one value each of a field of the policy, and numbers that change the policy whenever
+ * they change alone. The simulation covers their effects.
  */
 export function settingsOfPolicy(choices: readonly Choice[]): ReadonlySet<string> {
   const names = new Set(choices.flatMap(({ settings }) => [...settings.keys()]));
@@ -70,7 +77,10 @@ function numberOf(settings: Settings, name: string): number | null {
   return text !== undefined && text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
 }
 
-/** Returns the effects of a choice's settings relative to the reference's; none of those that `ofPolicy` names. */
+/**
+ * Returns the effects of a choice's settings relative to the reference's; none of those that
+ * `ofPolicy` names.
+ */
 export const effectsOf = (
   reference: Settings,
   { settings }: Pick<Choice, 'settings'>,

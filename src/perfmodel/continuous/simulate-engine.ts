@@ -16,20 +16,24 @@ export interface EngineDraw {
 /** The least number of counted rounds of all requests in flight. */
 const ROUNDS = 3;
 /**
- * The share of a request's time outside the engine that differs from request to request, exponentially. Without it requests that are answered
- * together would come back at the same instant, and the engine's step would have all of them: in real engines the first one to come back starts a
- * step of its own, and the others join the next one.
+ * The share of a request's time outside the engine that differs from request to request,
+ * exponentially. Without it requests that are answered together would come back at the same
+ * instant, and the engine's step would have all of them: in real engines the first one to come back
+ * starts a step of its own, and the others join the next one.
  */
 const VARYING_SHARE = 0.25;
-/** Requests of a warm-up: rounds of all in flight, up to a maximum; and the number before a rate is steady. */
+/**
+ * Requests of a warm-up: rounds of all in flight, up to a maximum; and the number before a rate is
+ * steady.
+ */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
 /** The arrivals: a level, or requests at these times, all of which are counted. */
 export type EngineLoad = Pick<LoadLevel, 'mode' | 'value'> | { readonly arrivalsNs: Float64Array };
 
 /**
- * Simulates a choice's engines under a load, each with its share of it; the figures are those of one engine. null if the KV cache has no place for
- * the longest request.
+ * Simulates a choice's engines under a load, each with its share of it; the figures are those of
+ * one engine. null if the KV cache has no place for the longest request.
  */
 export function simulateEngine(
   { continuous: configured, policy }: Choice,

@@ -57,8 +57,9 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
 }
 
 /**
- * Returns the figures of a pass of a workload. Rates are over the duration of the pass, or longer if replies still come after its end. Classes have
- * the lengths of all requests together, so a class's share of good requests is the share of all that its limits allow.
+ * Returns the figures of a pass of a workload. Rates are over the duration of the pass, or longer
+ * if replies still come after its end. Classes have the lengths of all requests together, so a
+ * class's share of good requests is the share of all that its limits allow.
  */
 export function tokenFiguresUnder(
   { workload: { limits: byClass }, plan: { arrivalsNs, classOf, classes, durationNs } }: OfferedLoad,

@@ -56,8 +56,9 @@ export function lawOf(logs: readonly number[], isStatic: boolean): EngineLaw {
 const MAX_CV = 0.6;
 
 /**
- * Returns the prior of the parameters. At the lightest load a decoding step is mostly overhead and the reading of weights, and a prompt's time
- * depends mostly on its tokens. The deviations allow for ten times as much and a tenth.
+ * Returns the prior of the parameters. At the lightest load a decoding step is mostly overhead and
+ * the reading of weights, and a prompt's time depends mostly on its tokens. The deviations allow
+ * for ten times as much and a tenth.
  */
 export function lawPriors({ tpotNs, ttftNs, promptTokens, contextTokens }: RoughFigures): readonly Normal[] {
   const prefillNs = Math.max(ttftNs - tpotNs / 2, ttftNs / 10);

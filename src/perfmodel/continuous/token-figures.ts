@@ -10,8 +10,8 @@ type Statistic = (typeof statistics)[number];
 export type TokenRate = (typeof rates)[number];
 
 /**
- * Figures of a language model by the names of the study's metrics; a time without a statistic is that of the budget's percentile. Milliseconds and
- * rates per second.
+ * Figures of a language model by the names of the study's metrics; a time without a statistic is
+ * that of the budget's percentile. Milliseconds and rates per second.
  */
 export type TokenFigureName = TokenTime | `${TokenTime}-${Statistic}` | TokenRate;
 
@@ -39,8 +39,9 @@ export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
 export type TokensRead = Pick<Measurement, 'tokens'>;
 
 /**
- * Returns a measured figure with its 95 % interval, if the measurement has one. A high percentile without one has the interval of the budgeted percentile,
- * which is about as wide. undefined if the measurement lacks the figure.
+ * Returns a measured figure with its 95 % interval, if the measurement has one. A high percentile
+ * without one has the interval of the budgeted percentile, which is about as wide. undefined if the
+ * measurement lacks the figure.
  */
 export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): Interval | undefined {
   if (!tokens) return undefined;

@@ -20,11 +20,19 @@ export interface GpuMemoryNeed {
   readonly chanceToFit: ((choice: Choice) => number) | null;
 }
 
-/** The prior standard deviation of an instance's share of the first reading, and of the rest, as a share of that reading. */
+/**
+ * The prior standard deviation of an instance's share of the first reading, and of the rest, as a
+ * share of that reading.
+ */
 const UNKNOWN_PART = 0.5;
-/** Hypotheses of the memory per place of a batch, as a share of the instance; the usual one first. */
+/**
+ * Hypotheses of the memory per place of a batch, as a share of the instance; the usual one first.
+ */
 const PER_PLACE = [0.005, 0.001, 0.03, 0.2];
-/** Hypotheses of the relative standard deviation of an instance's memory over settings; the usual one first. */
+/**
+ * Hypotheses of the relative standard deviation of an instance's memory over settings; the usual
+ * one first.
+ */
 const PER_SETTING = [0.6, 0.1];
 /** The log prior odds against an unusual hypothesis. */
 const UNUSUAL = 0.7;
@@ -32,13 +40,17 @@ const UNUSUAL = 0.7;
 const SETTING_DISTANCE = 0.7;
 /** The relative noise of a reading: allocators keep memory that they once had. */
 const NOISE = 0.03;
-/** If even the lightest config uses this share of the memory, an allocator has reserved it all, whatever the need. */
+/**
+ * If even the lightest config uses this share of the memory, an allocator has reserved it all,
+ * whatever the need.
+ */
 const HOARDED = 0.8;
 
 /**
- * Fits the GPU memory that choices need: a constant, plus a part per instance and one for each place of its batch; other settings change the
- * instance's part. All parts are normal; an out-of-memory refusal means that the need exceeds the total. null if the server does not report its
- * GPUs.
+ * Fits the GPU memory that choices need: a constant, plus a part per instance and one for each
+ * place of its batch; other settings change the instance's part. All parts are normal; an
+ * out-of-memory refusal means that the need exceeds the total. null if the server does not report
+ * its GPUs.
  */
 export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly Choice[] = []): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
@@ -123,8 +135,9 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
 const placesOf = ({ policy }: Choice): number => Math.max(1, policy.maxBatchSize);
 
 /**
- * Replaces each refusal by the reading that has the same effect on the posterior as knowing that the need exceeds the total
- * (assumed-density filtering: Minka, A family of algorithms for approximate Bayesian inference, 2001, section 3).
+ * Replaces each refusal by the reading that has the same effect on the posterior as knowing that
+ * the need exceeds the total (assumed-density filtering: Minka, A family of algorithms for
+ * approximate Bayesian inference, 2001, section 3).
  */
 function withRefused(
   readings: readonly Reading<Choice>[],

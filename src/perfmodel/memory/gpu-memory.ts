@@ -8,7 +8,9 @@ export interface GpuMemory {
   readonly totalMib: number | null;
 }
 
-/** Returns the largest use while a config was served; null if the server does not report its GPUs. */
+/**
+ * Returns the largest use while a config was served; null if the server does not report its GPUs.
+ */
 export function gpuMemoryOf(measurements: readonly Measurement[]): GpuMemory | null {
   const used = measurements.flatMap(({ device }) => device.gpuMemoryMiB ?? []);
   if (used.length === 0) return null;

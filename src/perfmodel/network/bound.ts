@@ -8,7 +8,10 @@ import { type Surroundings, stageLaw } from './network-of.ts';
 
 /** The shares of their largest batches that stages execute at once, in turn. */
 const FILLS = [1, 0.5, 0.25, 0.125, 1 / 16, 1 / 32, 1 / 64];
-/** Capacities are compared with a limit on latency at this multiple of the time in execution: requests wait as well. */
+/**
+ * Capacities are compared with a limit on latency at this multiple of the time in execution:
+ * requests wait as well.
+ */
 const WAITING = 1.3;
 const HALVINGS = 18;
 
@@ -37,8 +40,9 @@ export function networkBounds(fitted: FittedNetwork, surroundings: Surroundings)
 }
 
 /**
- * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes equally filled batches, all its
- * instances are busy, and devices are shared as observed. Above the limit on latency it is a thousandth.
+ * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every
+ * stage executes equally filled batches, all its instances are busy, and devices are shared as
+ * observed. Above the limit on latency it is a thousandth.
  */
 function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }: BoundLimits): number {
   let best = 0;
@@ -90,7 +94,10 @@ function needsOf({ members }: Choice, visits: ReadonlyMap<string, number>, times
   }));
 }
 
-/** Returns the highest rate at which no stage needs more instances than it has, by bisection: executions on a full device take longer. */
+/**
+ * Returns the highest rate at which no stage needs more instances than it has, by bisection:
+ * executions on a full device take longer.
+ */
 function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sharing }: FittedNetwork): number {
   const works = needs.map((need) => {
     const batch = batchOf(need);
@@ -127,7 +134,10 @@ function stretchAt(
   return 1 + interference * Math.max(0, Math.max(0, load - 1) - Math.max(0, own - 1));
 }
 
-/** Returns the samples that each stage executes per sample of the mix: as measured, or else by the steps. */
+/**
+ * Returns the samples that each stage executes per sample of the mix: as measured, or else by the
+ * steps.
+ */
 function visitsOf({ observations, topology }: FittedNetwork): ReadonlyMap<string, number> {
   const seen = observations.find(({ stages }) => topology.stages.every((stage) => stages.has(stage)));
   if (seen) {

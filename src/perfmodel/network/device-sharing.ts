@@ -3,7 +3,10 @@ import { interferenceFactor } from '../affine-line.ts';
 import { ownInterference, type Point } from '../interference.ts';
 import type { Choice } from '../modelled-config.ts';
 
-/** The slowdown of stages on one device by each other: as `Device` of the queueing room, with a share for each stage. */
+/**
+ * The slowdown of stages on one device by each other: as `Device` of the queueing room, with a
+ * share for each stage.
+ */
 export interface SharingHypothesis {
   readonly interference: number;
   readonly shares: ReadonlyMap<string, number>;
@@ -17,7 +20,10 @@ export interface Running {
   readonly mean: number;
 }
 
-/** Mean execution times of a stage in one measurement, with the executions of other stages on its device meanwhile. */
+/**
+ * Mean execution times of a stage in one measurement, with the executions of other stages on its
+ * device meanwhile.
+ */
 export interface SharedPoints {
   readonly stage: string;
   readonly points: readonly Point[];
@@ -26,25 +32,37 @@ export interface SharedPoints {
   readonly inFlight: number;
 }
 
-/** A hypothesis with its posterior probability, and its reduction of each stage's mean execution time, as a logarithm. */
+/**
+ * A hypothesis with its posterior probability, and its reduction of each stage's mean execution
+ * time, as a logarithm.
+ */
 interface Weighed extends SharingHypothesis {
   readonly chance: number;
   readonly base: ReadonlyMap<string, number>;
 }
 
-/** The sharing of a device by its stages: the likeliest hypothesis, and the differences between the likely ones. */
+/**
+ * The sharing of a device by its stages: the likeliest hypothesis, and the differences between the
+ * likely ones.
+ */
 export interface Sharing {
   readonly likeliest: SharingHypothesis;
   /** The slowdown of each stage's instances by each other, by that hypothesis. */
   readonly own: ReadonlyMap<string, ServiceLaw['interference']>;
-  /** The standard deviation over the hypotheses of the logarithm of an execution's time while these run. */
+  /**
+   * The standard deviation over the hypotheses of the logarithm of an execution's time while these
+   * run.
+   */
   uncertainty(stage: string, beside: ReadonlyMap<string, Running>, inFlight: number): number;
 }
 
 /** The kind of device, which determines the prior of the interference between stages on it. */
 export type DeviceKind = 'gpu' | 'cpu';
 
-/** Returns where a choice executes; equal texts for stages on the same device. A device chosen by the server counts as the CPU. */
+/**
+ * Returns where a choice executes; equal texts for stages on the same device. A device chosen by
+ * the server counts as the CPU.
+ */
 export function deviceOf({ candidate: { shape } }: Choice): { readonly name: string; readonly kind: DeviceKind } {
   const gpu = shape.groups.find(({ device }) => device === 'gpu');
   return gpu ? { name: `gpu ${gpu.place}`, kind: 'gpu' } : { name: 'cpu', kind: 'cpu' };
@@ -61,7 +79,10 @@ const GPU_SHARES: readonly (readonly [share: number, surprise: number])[] = [
   [0.5, 0.7],
   [0.3, 1.5],
 ];
-/** Cores that executions share evenly, with the log prior odds against each; Infinity: executions hardly use the CPU. */
+/**
+ * Cores that executions share evenly, with the log prior odds against each; Infinity: executions
+ * hardly use the CPU.
+ */
 const CORES: readonly (readonly [cores: number, surprise: number])[] = [
   [1, 1.2],
   [1.5, 1],
@@ -74,7 +95,10 @@ const CORES: readonly (readonly [cores: number, surprise: number])[] = [
   [16, 0.5],
   [Number.POSITIVE_INFINITY, 0.7],
 ];
-/** Shares to try for a single stage, with the interferences next to the best one, and the log prior odds against that. */
+/**
+ * Shares to try for a single stage, with the interferences next to the best one, and the log prior
+ * odds against that.
+ */
 const OWN_SHARES = [0.15, 0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const OTHER_INTERFERENCES = [0.8, 0.9, 1, 1.12, 1.25];
 const SURPRISE_OF_OWN_SHARE = 0.7;
@@ -83,7 +107,10 @@ const SWEEPS = 2;
 const MIN_POSTERIOR = 1e-2;
 /** The most hypotheses that are kept. */
 const MAX_LIKELY = 12;
-/** The least log evidence per weight of points: if no hypothesis explains the points better, all of them count less. */
+/**
+ * The least log evidence per weight of points: if no hypothesis explains the points better, all of
+ * them count less.
+ */
 const MIN_EVIDENCE = 0.5;
 
 /** A hypothesis with the quality of its explanation of the points. */
@@ -94,8 +121,8 @@ interface Explained {
 }
 
 /**
- * Fits the slowdown of stages on a device by each other. The hypothesis wins whose remaining execution times are best explained by batch size and
- * the stage's own instances.
+ * Fits the slowdown of stages on a device by each other. The hypothesis wins whose remaining
+ * execution times are best explained by batch size and the stage's own instances.
  */
 export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
   const told = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
@@ -109,7 +136,8 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   );
   const plausibility = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
   const bestOf = (): Explained => tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
-  // The share of the best hypothesis is changed one stage at a time, because all combinations would be too many.
+  // The share of the best hypothesis is changed one stage at a time, because all combinations would
+  // be too many.
   for (let sweep = 0; sweep < (weight > 0 ? SWEEPS : 0); sweep++)
     for (const stage of stages) tried.push(...variantsOf(bestOf().hypothesis, stage, kind).map(explain));
   const best = bestOf();
@@ -154,7 +182,10 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
 const keyOf = ({ interference, shares }: SharingHypothesis): string =>
   `${interference} ${[...shares.values()].join(' ')}`;
 
-/** Returns the hypothesis with other shares of one stage, each with some interferences; for cores the interferences are known. */
+/**
+ * Returns the hypothesis with other shares of one stage, each with some interferences; for cores
+ * the interferences are known.
+ */
 function variantsOf(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {
   const { interference, shares, logPrior } = hypothesis;
   const usual = shares.get(stage) ?? 1;
@@ -187,7 +218,10 @@ function hypothesesFor(kind: DeviceKind, stages: readonly string[]): readonly Sh
   );
 }
 
-/** Returns the load of the others beyond the whole device, by shares; computed once for hypotheses that differ only in interference. */
+/**
+ * Returns the load of the others beyond the whole device, by shares; computed once for hypotheses
+ * that differ only in interference.
+ */
 function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   return (shares) => {
@@ -199,7 +233,10 @@ function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['sha
   };
 }
 
-/** Explains all stages' execution times: by their own instances, and by the effect of others under the hypothesis. */
+/**
+ * Explains all stages' execution times: by their own instances, and by the effect of others under
+ * the hypothesis.
+ */
 function explained(
   hypothesis: SharingHypothesis,
   told: readonly SharedPoints[],
@@ -227,7 +264,10 @@ function explained(
   };
 }
 
-/** Returns the ratio of a stage's execution times with others to those without, given the time that the others add to a lone execution. */
+/**
+ * Returns the ratio of a stage's execution times with others to those without, given the time that
+ * the others add to a lone execution.
+ */
 export function stretchOf(
   { interference, shares }: SharingHypothesis,
   own: ServiceLaw['interference'] | undefined,
@@ -249,8 +289,9 @@ function meanStretch(hypothesis: SharingHypothesis, own: Sharing['own'], told: r
 }
 
 /**
- * Returns the mean load beyond the whole device that other stages cause while one of this stage runs, over the binomial distributions of running
- * executions. An execution of a closed loop sees the others with one request fewer in flight.
+ * Returns the mean load beyond the whole device that other stages cause while one of this stage
+ * runs, over the binomial distributions of running executions. An execution of a closed loop sees
+ * the others with one request fewer in flight.
  */
 export function overload(
   shares: SharingHypothesis['shares'],

@@ -22,18 +22,30 @@ export interface FittedNetwork {
   readonly topology: Topology;
   readonly calls: ObservedCalls;
   readonly observations: readonly NetworkObservation[];
-  /** Laws of the executions of each stage, without their calls and the disturbance by other stages; none for a stage without statistics. */
+  /**
+   * Laws of the executions of each stage, without their calls and the disturbance by other stages;
+   * none for a stage without statistics.
+   */
   readonly laws: ReadonlyMap<string, ExecutionLaws>;
-  /** The sharing of each device by its stages, by the device's name; none for a device with one stage. */
+  /**
+   * The sharing of each device by its stages, by the device's name; none for a device with one
+   * stage.
+   */
   readonly sharing: ReadonlyMap<string, Sharing>;
   /** Samples per request of a front, if the study does not vary them. */
   readonly samplesPerRequest: ReadonlyMap<string, number>;
 }
 
-/** The most batch sizes per measurement, the most frequent ones, that show the slowdown between stages. */
+/**
+ * The most batch sizes per measurement, the most frequent ones, that show the slowdown between
+ * stages.
+ */
 const MAX_SIZES = 4;
 
-/** Fits the laws of each stage to its own statistics, over all measured configs, and the slowdown between stages on a device. */
+/**
+ * Fits the laws of each stage to its own statistics, over all measured configs, and the slowdown
+ * between stages on a device.
+ */
 export function fitNetwork(
   measured: readonly Measured[],
   topology: Topology,
@@ -65,7 +77,8 @@ export function fitNetwork(
   );
   const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
-  // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores idle ones poll and hold threads.
+  // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores
+  // idle ones poll and hold threads.
   const laws = lawsOf(
     topology.stages,
     observations,
@@ -102,7 +115,8 @@ function lawsOf(
               ...point,
               busyInstances: Math.max(point.busyInstances, goOnTogether(own, network, calls)),
               executionNs: point.executionNs / stretch,
-              // The relative error of the time without calls is that of the whole over this share; weights are inverse variances.
+              // The relative error of the time without calls is that of the whole over this share;
+              // weights are inverse variances.
               weight: point.weight * own.ownShare ** 2,
             })),
           },
@@ -115,8 +129,9 @@ function lawsOf(
 }
 
 /**
- * Returns the mean number of instances of a caller that execute when one does, given the batches in which their calls return: instances released by
- * one batch end and begin again together, one after the other. 1 for a stage that calls nothing.
+ * Returns the mean number of instances of a caller that execute when one does, given the batches in
+ * which their calls return: instances released by one batch end and begin again together, one after
+ * the other. 1 for a stage that calls nothing.
  */
 function goOnTogether(
   { stage, choice }: StageObservation,
@@ -164,7 +179,10 @@ function sharingsOf(
   );
 }
 
-/** Returns the mean execution times of a stage in a measurement, with the executions of others on its device. */
+/**
+ * Returns the mean execution times of a stage in a measurement, with the executions of others on
+ * its device.
+ */
 function sharedPoints({ measurement, stages }: NetworkObservation, stage: StageObservation): SharedPoints {
   const { name } = deviceOf(stage.choice);
   const beside = new Map(

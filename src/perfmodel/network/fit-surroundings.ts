@@ -13,7 +13,8 @@ import { frontsAt, type Surroundings, stagesOf, USUAL_NS } from './network-of.ts
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
 const USUAL_CV = 0.05;
 /**
- * The most measurements that are simulated: for the round trip those with the shortest latencies, for the spread a selection spread evenly over all.
+ * The most measurements that are simulated: for the round trip those with the shortest latencies,
+ * for the spread a selection spread evenly over all.
  */
 const MAX_FOR_ROUND_TRIP = 4;
 const MAX_FOR_SPREAD = 6;
@@ -31,8 +32,8 @@ interface Seen {
 }
 
 /**
- * Fits the time that clients see outside the stages: the round trip of each front, the spread of execution times, and the scale of stages without
- * statistics.
+ * Fits the time that clients see outside the stages: the round trip of each front, the spread of
+ * execution times, and the scale of stages without statistics.
  */
 export function fitSurroundings(
   fitted: FittedNetwork,
@@ -75,7 +76,10 @@ export function fitSurroundings(
 
 type SimulateAt = (seen: Seen, surroundings: Surroundings) => NetworkSimulation;
 
-/** Finds the single execution time of stages without statistics that reproduces the first measurement's mean latency in a simulation. */
+/**
+ * Finds the single execution time of stages without statistics that reproduces the first
+ * measurement's mean latency in a simulation.
+ */
 function unknownNsOf([first]: readonly Seen[], start: Surroundings, simulateAt: SimulateAt): number {
   if (!first) return USUAL_NS;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
@@ -94,7 +98,10 @@ function meanNs({ fronts }: NetworkSimulation): number {
   return fronts.reduce((sum, { requestsPerSecond, latencyNs }) => sum + (requestsPerSecond / rate) * latencyNs.mean, 0);
 }
 
-/** Returns each front's unexplained time per request when the stages are least busy: the least over some measurements. */
+/**
+ * Returns each front's unexplained time per request when the stages are least busy: the least over
+ * some measurements.
+ */
 function roundTripsOf(
   { topology }: FittedNetwork,
   seen: readonly Seen[],
@@ -118,7 +125,10 @@ function roundTripsOf(
   );
 }
 
-/** Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the tails of client and network. */
+/**
+ * Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the
+ * tails of client and network.
+ */
 function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
   const step = Math.max(1, seen.length / MAX_FOR_SPREAD);
   const chosen = Array.from(
@@ -138,7 +148,10 @@ function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt:
   return best;
 }
 
-/** Returns the robust loss of the ratio of p99 to median, averaged over the fronts: the durations of executions are known from statistics. */
+/**
+ * Returns the robust loss of the ratio of p99 to median, averaged over the fronts: the durations of
+ * executions are known from statistics.
+ */
 function miss({ measurement }: Seen, { fronts }: NetworkSimulation): number {
   const losses = fronts.map(({ name, latencyNs }) => {
     const { p50, p99 } = (measurement.fronts?.find(({ model }) => model === name) ?? measurement).latencyMs;

@@ -21,8 +21,8 @@ interface Lengths {
 }
 
 /**
- * Returns the fronts under each workload at a level of the study. Each gets the classes of its model; the first also gets all classes without a
- * model.
+ * Returns the fronts under each workload at a level of the study. Each gets the classes of its
+ * model; the first also gets all classes without a model.
  */
 export const frontsUnder = (
   studied: StudyWorkloads,
@@ -49,7 +49,10 @@ function partFor({ workload, plan }: OfferedLoad, model: string, isFirst: boolea
   return { workload, plan: withRequest(partOfPlan(plan, own)) };
 }
 
-/** A simulation needs a request for every front: a front without one in the excerpt gets one at its start. */
+/**
+ * A simulation needs a request for every front: a front without one in the excerpt gets one at its
+ * start.
+ */
 const withRequest = (plan: ArrivalPlan): ArrivalPlan =>
   plan.arrivalsNs.length > 0
     ? plan

@@ -12,7 +12,10 @@ import { networkCalls } from './observed-calls.ts';
 
 /** The parameters of a network's simulation besides the stages' statistics. */
 export interface Surroundings {
-  /** Time of a request outside the stages: client, network, the server's front, and the overhead of an ensemble's steps. */
+  /**
+   * Time of a request outside the stages: client, network, the server's front, and the overhead of
+   * an ensemble's steps.
+   */
   readonly roundTripNs: ReadonlyMap<string, number>;
   /** Coefficient of variation of execution times. */
   readonly cv: number;

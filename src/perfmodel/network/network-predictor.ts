@@ -7,11 +7,16 @@ import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor 
 import { type Measured, measuredChoices } from '../simulator.ts';
 import { networkSimulatorOf } from './network-simulator.ts';
 
-/** True if the network simulator models all members of a joint candidate, unlike sequence batching and decoupled models. */
+/**
+ * True if the network simulator models all members of a joint candidate, unlike sequence batching
+ * and decoupled models.
+ */
 export const isNetworkModelled = ({ members }: CandidateShape): boolean =>
   members !== undefined && Object.values(members).every(isModelled);
 
-/** Returns the undisturbed measurements of a joint candidate that have statistics of every stage. */
+/**
+ * Returns the undisturbed measurements of a joint candidate that have statistics of every stage.
+ */
 export function networkObservations({ measurements }: MeasuredCandidate, topology: Topology) {
   return measurements.filter(
     (each) => isUsable(each) && stageBreakdowns(each, topology).size === topology.stages.length,
@@ -19,8 +24,9 @@ export function networkObservations({ measurements }: MeasuredCandidate, topolog
 }
 
 /**
- * Fits the network simulator to measured joint candidates and corrects it by their residuals, as `predictorOf` does for one model. `asked`: the
- * candidates to predict later. null when no measurement has statistics of every stage.
+ * Fits the network simulator to measured joint candidates and corrects it by their residuals, as
+ * `predictorOf` does for one model. `asked`: the candidates to predict later. null when no
+ * measurement has statistics of every stage.
  */
 export function networkPredictorOf(
   candidates: readonly MeasuredCandidate[],

@@ -45,9 +45,10 @@ interface Run extends SimulatedRun {
 }
 
 /**
- * Fits the simulator of models that are served together to measurements: laws of each stage from its own statistics, over all configs of that model;
- * the slowdown between stages on a device; calls; and the time that clients see besides. Errors: none; without statistics usual laws are scaled to
- * the first measurement.
+ * Fits the simulator of models that are served together to measurements: laws of each stage from
+ * its own statistics, over all configs of that model; the slowdown between stages on a device;
+ * calls; and the time that clients see besides. Errors: none; without statistics usual laws are
+ * scaled to the first measurement.
  */
 export function networkSimulatorOf(
   measured: readonly Measured[],
@@ -148,7 +149,10 @@ const singleUncertainty = ({ laws }: FittedNetwork, { members }: Choice, stage: 
   return own ? (laws.get(stage)?.uncertainty(own, 1, own.policy.instances) ?? 0) : 0;
 };
 
-/** Returns the mean share of a request's time in each stage, over the measurements; null without statistics. */
+/**
+ * Returns the mean share of a request's time in each stage, over the measurements; null without
+ * statistics.
+ */
 function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, number> | null {
   const sums = new Map<string, number>();
   for (const { stages } of observations) {
@@ -169,7 +173,10 @@ interface Asked extends FigureOptions {
   readonly loads?: FrontsUnder['loads'];
 }
 
-/** Returns one run for all workloads: figures by the rule, and the use of the stages averaged with the workloads' weights. */
+/**
+ * Returns one run for all workloads: figures by the rule, and the use of the stages averaged with
+ * the workloads' weights.
+ */
 function robustNetworkRun(studied: StudyWorkloads, runs: readonly Run[]): Run {
   const [first] = runs as [Run];
   const mean = (of: (run: Run) => number): number => meanOver(studied, runs, of);
@@ -264,7 +271,10 @@ function together(
   };
 }
 
-/** Returns the standard deviation of each stage's execution times: of its law, and of the effect of others on its device. */
+/**
+ * Returns the standard deviation of each stage's execution times: of its law, and of the effect of
+ * others on its device.
+ */
 function stageUncertainties(
   { stages }: NetworkSimulation,
   choice: Choice,

@@ -6,7 +6,10 @@ import type { Topology } from '../../space/topology.ts';
 import { fitLine } from '../affine-line.ts';
 import type { ServicePoint } from '../observation.ts';
 
-/** A BLS model's calls of others: their number, by the server's counts; in turn or at once, whichever explains its times better. */
+/**
+ * A BLS model's calls of others: their number, by the server's counts; in turn or at once,
+ * whichever explains its times better.
+ */
 export interface ObservedCaller {
   readonly counts: readonly CallCount[];
   readonly inParallel: boolean;
@@ -28,11 +31,15 @@ export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
 /** The least share of an execution's time that is its own, whatever the estimate for its calls. */
 const MIN_OWN = 0.02;
 /**
- * Parallel calls end with the last of them. If they only wait for each other, that is later than their mean by their mean time in the queue; if they
- * also wait for other callers' calls, by less. This share of it is assumed.
+ * Parallel calls end with the last of them. If they only wait for each other, that is later than
+ * their mean by their mean time in the queue; if they also wait for other callers' calls, by less.
+ * This share of it is assumed.
  */
 const LATER_THAN_MEAN = 0.6;
-/** Calls are assumed to be in turn, as in most code, unless parallel calls lower the sum of squared misses by this much. */
+/**
+ * Calls are assumed to be in turn, as in most code, unless parallel calls lower the sum of squared
+ * misses by this much.
+ */
 const MIN_EVIDENCE = 2e-3;
 /** A ratio of counts within this of one request per request counts as one. */
 const ALIKE = 0.05;
@@ -81,7 +88,10 @@ function countOf(
   };
 }
 
-/** Returns the requests that a stage got as a step of ensembles; a model that clients call is its own step. */
+/**
+ * Returns the requests that a stage got as a step of ensembles; a model that clients call is its
+ * own step.
+ */
 function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>, { fronts, stages }: Topology): number {
   return fronts.reduce((sum, { model: front, steps }) => {
     const times = timesIn(steps, model);
@@ -114,7 +124,10 @@ function callsNs(
   }, 0);
 }
 
-/** Returns the own time of a stage's executions, from their whole time and batch size; all of it for a stage that calls nothing. */
+/**
+ * Returns the own time of a stage's executions, from their whole time and batch size; all of it for
+ * a stage that calls nothing.
+ */
 export function ownTimeNs(
   stage: string,
   told: ReadonlyMap<string, ServerBreakdown>,
@@ -125,7 +138,10 @@ export function ownTimeNs(
   return (ns, batchSize) => Math.max(MIN_OWN * ns, ns - callsNs(caller, batchSize, told));
 }
 
-/** True if the time left after parallel calls is closer to a line in the batch size than the time left after calls in turn. */
+/**
+ * True if the time left after parallel calls is closer to a line in the batch size than the time
+ * left after calls in turn.
+ */
 function isRatherParallel(
   caller: string,
   counts: readonly CallCount[],
@@ -154,7 +170,10 @@ function isRatherParallel(
   return atOnce + MIN_EVIDENCE < inTurn;
 }
 
-/** Returns the excess of the calls' time over that of the calling executions: the squares of the relative excess. */
+/**
+ * Returns the excess of the calls' time over that of the calling executions: the squares of the
+ * relative excess.
+ */
 function excessOf(caller: string, calls: ObservedCaller, told: ReadonlyMap<string, ServerBreakdown>): number {
   return (told.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
     const wholeNs = meanExecutionUs * NS_PER_US;
@@ -162,7 +181,10 @@ function excessOf(caller: string, calls: ObservedCaller, told: ReadonlyMap<strin
   }, 0);
 }
 
-/** Returns the calls of a BLS model for a simulation: one after the other, each of its requests in turn or at once. */
+/**
+ * Returns the calls of a BLS model for a simulation: one after the other, each of its requests in
+ * turn or at once.
+ */
 export function networkCalls({ counts, inParallel }: ObservedCaller): readonly Call[] {
   return counts
     .filter(({ perRequest }) => perRequest > 0)
@@ -175,6 +197,9 @@ export function networkCalls({ counts, inParallel }: ObservedCaller): readonly C
     });
 }
 
-/** Counts of whole requests are whole numbers, except for requests in progress at the edges of a measurement. */
+/**
+ * Counts of whole requests are whole numbers, except for requests in progress at the edges of a
+ * measurement.
+ */
 const roundedNear = (ratio: number): number =>
   Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio;

@@ -2,8 +2,9 @@ import type { Stage, Step } from '../../queueing/network/types.ts';
 import { executionNs } from '../../queueing/service-law.ts';
 
 /**
- * Returns the time of one request through steps when nothing else is served, in nanoseconds: the longest path through the branches, each stage with
- * its calls. `logOf`: the term added to the logarithm of a stage's execution time.
+ * Returns the time of one request through steps when nothing else is served, in nanoseconds: the
+ * longest path through the branches, each stage with its calls. `logOf`: the term added to the
+ * logarithm of a stage's execution time.
  */
 export function aloneNs(
   steps: readonly Step[],

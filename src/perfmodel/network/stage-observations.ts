@@ -11,11 +11,17 @@ import { type ObservedCalls, ownTimeNs } from './observed-calls.ts';
 export interface StageObservation {
   readonly stage: string;
   readonly choice: Choice;
-  /** The stage as its own closed loop, with its mean number of requests in flight; executions without their calls. */
+  /**
+   * The stage as its own closed loop, with its mean number of requests in flight; executions
+   * without their calls.
+   */
   readonly observation: Observation;
   /** Mean number of executing instances, without those that wait for calls. */
   readonly running: number;
-  /** The share of its executions' time outside calls, 0 to 1. That part's relative uncertainty is the whole's divided by this share. */
+  /**
+   * The share of its executions' time outside calls, 0 to 1. That part's relative uncertainty is
+   * the whole's divided by this share.
+   */
   readonly ownShare: number;
 }
 
@@ -26,7 +32,10 @@ export interface NetworkObservation {
   readonly stages: ReadonlyMap<string, StageObservation>;
 }
 
-/** Returns a measurement's data of each stage; null if it was disturbed. A stage without statistics is left out. */
+/**
+ * Returns a measurement's data of each stage; null if it was disturbed. A stage without statistics
+ * is left out.
+ */
 export function networkObservation(
   choice: Choice,
   measurement: Measurement,
@@ -94,8 +103,8 @@ function stageObservation(
 const NO_SPLIT = { input: 0, output: 0 };
 
 /**
- * Returns the requests per second of a stage: in the ratio of its requests to those of a front, whose throughput the client knows; by the duration
- * if the server reports no front.
+ * Returns the requests per second of a stage: in the ratio of its requests to those of a front,
+ * whose throughput the client knows; by the duration if the server reports no front.
  */
 function requestRates(
   { server, fronts = [], throughput, durationMs }: Measurement,

@@ -3,19 +3,26 @@ import { goodputOf } from '../../profiler/windows/class-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 
-/** The least share of the throughput that goodput counts as: a logarithm must exist, and smaller values make no difference. */
+/**
+ * The least share of the throughput that goodput counts as: a logarithm must exist, and smaller
+ * values make no difference.
+ */
 const MIN_GOOD = 0.005;
 
 /**
- * The standard deviation of a request's times around the simulated ones, as a logarithm: a request that is simulated just within a limit keeps it
- * half of the time. Without it, requests of equal lengths would all be good or all be bad.
+ * The standard deviation of a request's times around the simulated ones, as a logarithm: a request
+ * that is simulated just within a limit keeps it half of the time. Without it, requests of equal
+ * lengths would all be good or all be bad.
  */
 const AROUND_LIMIT = 0.06;
 
 /** Returns the least goodput that counts at this throughput. */
 export const leastGoodput = (throughput: number): number => MIN_GOOD * throughput;
 
-/** Returns the chance that a request keeps its limits. `ratio`: its largest ratio of a simulated time to its limit. */
+/**
+ * Returns the chance that a request keeps its limits. `ratio`: its largest ratio of a simulated
+ * time to its limit.
+ */
 export const chanceWithin = (ratio: number): number => chanceBelow(-Math.log(ratio) / AROUND_LIMIT);
 
 /** Returns a measured goodput with its interval; undefined without limits. */

@@ -6,8 +6,9 @@ import { isModelled, observationsOf } from '../observations.ts';
 import { arrivalsIn, underEach } from './observed-arrivals.ts';
 
 /**
- * Returns the observations of a choice, one per measured workload. An open loop counts as the closed loop with as many requests in flight, by
- * Little's law; under a workload its arrivals are known.
+ * Returns the observations of a choice, one per measured workload. An open loop counts as the
+ * closed loop with as many requests in flight, by Little's law; under a workload its arrivals are
+ * known.
  */
 export function observe(
   choice: Choice,

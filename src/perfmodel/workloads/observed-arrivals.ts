@@ -14,7 +14,10 @@ export interface UnderOne extends Measurement {
 /** Returns a measurement's part under each workload; the measurement itself if it has no parts. */
 export const underEach = (measurement: Measurement): readonly UnderOne[] => measurement.workloads ?? [measurement];
 
-/** Returns the arrivals during a measurement under one workload, or an excerpt of about `requests`; undefined without workloads. */
+/**
+ * Returns the arrivals during a measurement under one workload, or an excerpt of about `requests`;
+ * undefined without workloads.
+ */
 export function arrivalsIn(
   studied: StudyWorkloads | undefined,
   measurement: UnderOne,
@@ -25,7 +28,10 @@ export function arrivalsIn(
   return under && excerptAt(under.workloads[0], value, requests);
 }
 
-/** Returns a study of only the workload of this measurement, with that workload's own rate as its level; undefined for an unknown one. */
+/**
+ * Returns a study of only the workload of this measurement, with that workload's own rate as its
+ * level; undefined for an unknown one.
+ */
 export function studyOf({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
   const own = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
   return own && { rule, workloads: [{ ...own, perLevel: 1 }] };

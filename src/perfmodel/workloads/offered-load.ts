@@ -10,7 +10,10 @@ export interface OfferedLoad {
   readonly plan: ArrivalPlan;
 }
 
-/** Returns the arrivals under each workload at a level of the study; for a long pass an excerpt of about `requests` requests. */
+/**
+ * Returns the arrivals under each workload at a level of the study; for a long pass an excerpt of
+ * about `requests` requests.
+ */
 export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: number): OfferedLoad[] =>
   workloads.map((workload) => ({
     workload,
@@ -19,7 +22,10 @@ export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: 
 
 const known = new WeakMap<StudyWorkload['planAt'], Map<string, ArrivalPlan>>();
 
-/** Returns the arrivals at a rate, or an excerpt of about `requests` requests; memoized, because many choices are simulated under it. */
+/**
+ * Returns the arrivals at a rate, or an excerpt of about `requests` requests; memoized, because
+ * many choices are simulated under it.
+ */
 export function excerptAt({ planAt }: StudyWorkload, perSecond: number, requests: number): ArrivalPlan {
   const made = known.get(planAt) ?? new Map<string, ArrivalPlan>();
   known.set(planAt, made);

@@ -14,8 +14,8 @@ import { leastGoodput } from './goodput.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**
- * Returns the figures of a pass of the load. A pass lasts as long as its plan, or longer if requests are still answered after its end: rates are
- * over that time.
+ * Returns the figures of a pass of the load. A pass lasts as long as its plan, or longer if
+ * requests are still answered after its end: rates are over that time.
  */
 export function figuresUnder(
   { workload: { limitsNs }, plan: { durationNs } }: OfferedLoad,
@@ -35,7 +35,10 @@ export function figuresUnder(
   };
 }
 
-/** Returns one run for all workloads: figures by the rule; batches and uncertainty averaged with the workloads' weights. */
+/**
+ * Returns one run for all workloads: figures by the rule; batches and uncertainty averaged with the
+ * workloads' weights.
+ */
 export function robustRun(studied: StudyWorkloads, runs: readonly SimulatedRun[]): SimulatedRun {
   const { rule, workloads } = studied;
   const parts = runs.map((run, index) => ({ ...(workloads[index] as StudyWorkload), figures: run.predicted }));
@@ -63,7 +66,10 @@ interface FiguresUnder {
   readonly figures: Simulated;
 }
 
-/** Returns one figure of each name for all workloads. Rates are relative to each workload's requested rate, like those of measurements. */
+/**
+ * Returns one figure of each name for all workloads. Rates are relative to each workload's
+ * requested rate, like those of measurements.
+ */
 function robustFigures(rule: RobustRule, parts: readonly FiguresUnder[]): Simulated {
   const fronts = parts[0]?.figures.fronts;
   return {

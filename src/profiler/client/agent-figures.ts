@@ -4,7 +4,10 @@ import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { AgentFigures } from '../measurement.ts';
 import type { ClientLimit } from './client-verdict.ts';
 
-/** Returns the figures of one agent: its clock, its resource use, the outcome of its sends, and whether it was the limit. */
+/**
+ * Returns the figures of one agent: its clock, its resource use, the outcome of its sends, and
+ * whether it was the limit.
+ */
 export function agentFigures(
   { address, version, cores, threads, clock, use }: AgentUse,
   sends: readonly SendTally[],

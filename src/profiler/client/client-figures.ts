@@ -9,7 +9,10 @@ import { agentFigures } from './agent-figures.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
 import { isDropping, unheldRate } from './unheld-rate.ts';
 
-/** Returns the client's own figures while all fronts counted, whether the client was the limit of one of them, and who kept a rate from being held. */
+/**
+ * Returns the client's own figures while all fronts counted, whether the client was the limit of
+ * one of them, and who kept a rate from being held.
+ */
 export async function clientFigures(use: ClientUse, fronts: readonly FrontResult[]): Promise<ClientFigures> {
   const requests = fronts.reduce((sum, { sent }) => sum + sent, 0);
   const tails = fronts.map(({ figures, options }) => tailEvidence(figures, options));
@@ -51,7 +54,10 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
   };
 }
 
-/** Judges the agent by its own CPU and sends. Evidence of delays is only known for the threads of all agents together. */
+/**
+ * Judges the agent by its own CPU and sends. Evidence of delays is only known for the threads of
+ * all agents together.
+ */
 function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
   const own: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
   const evidence = evidenceOf(own, front, null);

@@ -8,7 +8,10 @@ export interface ClientPartsUs {
   readonly receiveUs: number;
 }
 
-/** Returns the mean parts of a measurement, "Client Send" and "Client Recv" in perf_analyzer's tables; null if no request was timed. */
+/**
+ * Returns the mean parts of a measurement, "Client Send" and "Client Recv" in perf_analyzer's
+ * tables; null if no request was timed.
+ */
 export function clientPartsOf({ clientTimes }: Pick<Measurement, 'clientTimes'>): ClientPartsUs | null {
   if (!clientTimes) return null;
   const { marshalUs, sendUs, receiveUs, unmarshalUs } = clientTimes;

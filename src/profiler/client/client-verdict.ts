@@ -25,7 +25,10 @@ interface BudgetedTail extends TailEvidence {
 interface SendEvidence {
   /** Upper bound of the median lateness of sends, in milliseconds. */
   readonly latenessP50Ms: number;
-  /** The budgeted percentile from the due time and from the sending; the client caused the difference. */
+  /**
+   * The budgeted percentile from the due time and from the sending; the client caused the
+   * difference.
+   */
   readonly percentile: number;
   readonly fromDueMs: number;
   readonly fromSendMs: number;
@@ -35,24 +38,29 @@ interface SendEvidence {
 /** A thread that uses this share of a core cannot send more requests, and reads replies late. */
 const CPU_BUSY = 0.9;
 /**
- * The utilisation above which an event loop never waits for the server. If it uses less CPU than `CPU_BUSY`, other processes have taken its core.
+ * The utilisation above which an event loop never waits for the server. If it uses less CPU than
+ * `CPU_BUSY`, other processes have taken its core.
  */
 const LOOP_BUSY = 0.95;
 /** Below half a core the client could send twice as much, so its ceiling cannot be near. */
 const CEILING_MATTERS = 0.5;
-/** A rate this near to the client's ceiling may be the client's own limit: the ceiling was measured for about 0.3 s, to about a tenth. */
+/**
+ * A rate this near to the client's ceiling may be the client's own limit: the ceiling was measured
+ * for about 0.3 s, to about a tenth.
+ */
 export const NEAR_CEILING = 0.85;
 /**
- * If half of all timers or sends are this late, and by this share of the latency, the measured latencies are distorted. Node's timers are always up
- * to a millisecond late.
+ * If half of all timers or sends are this late, and by this share of the latency, the measured
+ * latencies are distorted. Node's timers are always up to a millisecond late.
  */
 const MIN_DELAY_MS = 2;
 const MIN_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
 /**
- * True if the verdict on the budget depends on the client's delays: the budget is missed, but might have been met without them. Pauses never
- * shorten latencies, so a budget that is met despite them is met. A budget that is missed by more than they can have caused is missed.
+ * True if the verdict on the budget depends on the client's delays: the budget is missed, but might
+ * have been met without them. Pauses never shorten latencies, so a budget that is met despite them
+ * is met. A budget that is missed by more than they can have caused is missed.
  */
 function isUndecided(tail: BudgetedTail): boolean {
   const { isBent, budgetMs, percentileNs, shiftNs } = tail;
@@ -68,18 +76,23 @@ export function needsCeiling({ use, sends }: ClientEvidence): boolean {
 /** The reason why the figures are the client's own. */
 export interface ClientLimit {
   readonly reason: string;
-  /** True if other processes had the CPU that the client lacked, which may be temporary; otherwise the client is as fast as it can be. */
+  /**
+   * True if other processes had the CPU that the client lacked, which may be temporary; otherwise
+   * the client is as fast as it can be.
+   */
   readonly isStarved: boolean;
 }
 
 /**
- * Returns why the figures show the load generator's own limit and not the server's; null if nothing suggests that. `ceiling`: requests per second
- * that this client reaches against a server that does nothing; null if unknown.
+ * Returns why the figures show the load generator's own limit and not the server's; null if nothing
+ * suggests that. `ceiling`: requests per second that this client reaches against a server that does
+ * nothing; null if unknown.
  *
- * In an open loop only lateness counts. Part of the wait for the next send is spent turning the event loop, so its CPU time says nothing, and a
- * thread that sends on time also reads replies on time. Late sends make the figures worse than the server is, never better, so a few of them matter
- * only if they caused the budget to be missed. In both loops the same holds for short delays of the sending threads. If those were not watched, the
- * median delay of timers is used.
+ * In an open loop only lateness counts. Part of the wait for the next send is spent turning the
+ * event loop, so its CPU time says nothing, and a thread that sends on time also reads replies on
+ * time. Late sends make the figures worse than the server is, never better, so a few of them matter
+ * only if they caused the budget to be missed. In both loops the same holds for short delays of the
+ * sending threads. If those were not watched, the median delay of timers is used.
  */
 export function clientLimit(evidence: ClientEvidence, ceiling: number | null): ClientLimit | null {
   const { use, requestRate, latencyP50Ms, sends, tail } = evidence;

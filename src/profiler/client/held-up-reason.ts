@@ -7,7 +7,10 @@ import type { TailEvidence } from '../windows/void-windows.ts';
 /** A cause counts as the cause if it explains at least this share of the pauses. */
 const MAX_OF_IT = 0.5;
 
-/** Explains why the percentile may be the client's own: by how much, how long its threads were delayed, and the main cause. */
+/**
+ * Explains why the percentile may be the client's own: by how much, how long its threads were
+ * delayed, and the main cause.
+ */
 export function heldUpReason(tail: TailEvidence & { readonly percentile: number }, host: HostCpu = {}): string {
   const { shiftNs, percentileNs, percentile, heldUp } = tail;
   const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
@@ -17,7 +20,9 @@ export function heldUpReason(tail: TailEvidence & { readonly percentile: number 
   return `${delayOf(heldUp, host).words} for ${times}; ${moved}`;
 }
 
-/** Why the sending threads were delayed, and whether something else on the machine was the cause. */
+/**
+ * Why the sending threads were delayed, and whether something else on the machine was the cause.
+ */
 export interface Delay {
   readonly words: string;
   readonly isOthers: boolean;

@@ -7,7 +7,10 @@ import { delayOf } from './held-up-reason.ts';
 
 /** What is known of the sends of a schedule. */
 export interface SendingEvidence {
-  /** Requests that were sent, those of them that were late, and those that were not sent because too many were in flight. */
+  /**
+   * Requests that were sent, those of them that were late, and those that were not sent because too
+   * many were in flight.
+   */
   readonly sent: number;
   readonly late: number;
   readonly dropped: number;
@@ -19,7 +22,10 @@ export interface SendingEvidence {
   readonly host: HostCpu;
 }
 
-/** A rate is not held if more than this share of the due requests was not sent, or more than this share of the sends was late. */
+/**
+ * A rate is not held if more than this share of the due requests was not sent, or more than this
+ * share of the sends was late.
+ */
 const DROPPED_SHARE = 0.01;
 const LATE_SHARE = 0.1;
 /** CPUs that were idle for less than a twentieth of the time had no more to give. */
@@ -28,12 +34,16 @@ const MACHINE_BUSY = 0.95;
 const droppedShareOf = ({ sent, dropped }: SendingEvidence): number => dropped / Math.max(sent + dropped, 1);
 const lateShareOf = ({ sent, late }: SendingEvidence): number => late / Math.max(sent, 1);
 
-/** True if so many due requests were not sent that the client's ceiling matters; measuring it takes time. */
+/**
+ * True if so many due requests were not sent that the client's ceiling matters; measuring it takes
+ * time.
+ */
 export const isDropping = (evidence: SendingEvidence): boolean => droppedShareOf(evidence) > DROPPED_SHARE;
 
 /**
- * Returns who kept the rate from being held; null if it was held. Requests are dropped because replies take long: that is the server, unless the
- * client itself sends little more than this to a server that does nothing (`ceiling`, null if unknown). Requests are late because the sending
+ * Returns who kept the rate from being held; null if it was held. Requests are dropped because
+ * replies take long: that is the server, unless the client itself sends little more than this to a
+ * server that does nothing (`ceiling`, null if unknown). Requests are late because the sending
  * thread was delayed. If the machine's CPUs had nothing left, neither could do more.
  */
 export function unheldRate(evidence: SendingEvidence, ceiling: number | null): UnheldRate | null {

@@ -8,8 +8,8 @@ import type { MetricSample } from './prometheus.ts';
 export type DeviceProbe = (signal: AbortSignal) => Promise<DeviceMetrics | null>;
 
 /**
- * Returns a probe of Triton's metrics page, as `metricsPage` reads it. By default the server renews its GPU figures every two seconds, so they may
- * be older than a short measurement.
+ * Returns a probe of Triton's metrics page, as `metricsPage` reads it. By default the server renews
+ * its GPU figures every two seconds, so they may be older than a short measurement.
  */
 export function metricsProbe(url: string, model: string | null, access?: PageAccess): DeviceProbe {
   const page = metricsPage(url, model, access);
@@ -20,8 +20,9 @@ export function metricsProbe(url: string, model: string | null, access?: PageAcc
 }
 
 /**
- * Returns the devices' figures from Triton's metrics page: utilisation is the mean over the GPUs, memory and power their sum. Without a GPU the
- * page lacks the GPU family; a GPU without a figure reports NaN or nothing.
+ * Returns the devices' figures from Triton's metrics page: utilisation is the mean over the GPUs,
+ * memory and power their sum. Without a GPU the page lacks the GPU family; a GPU without a figure
+ * reports NaN or nothing.
  */
 export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
   const cpu = meanOf(
@@ -38,8 +39,9 @@ export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
 }
 
 /**
- * Returns for each field the mean over the readings that have it. GPU memory does not fluctuate, so it takes the last reading: earlier ones may be
- * from the moment when the server had two configs of the model.
+ * Returns for each field the mean over the readings that have it. GPU memory does not fluctuate, so
+ * it takes the last reading: earlier ones may be from the moment when the server had two configs of
+ * the model.
  */
 export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMetrics {
   const fields = ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent'] as const;

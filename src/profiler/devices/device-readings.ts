@@ -6,7 +6,10 @@ import { meanDeviceMetrics } from './device-probe.ts';
 /** The server renews its figures at this interval, and reading them takes CPU from the server. */
 const READ_EVERY_NS = 2 * NS_PER_S;
 
-/** Reads the devices during the traffic, every two seconds or once, and stops after a reading that found nothing. */
+/**
+ * Reads the devices during the traffic, every two seconds or once, and stops after a reading that
+ * found nothing.
+ */
 export class DeviceReadings {
   readonly #options: Pick<LevelOptions, 'clock' | 'deviceProbe'>;
   readonly #stop = new AbortController();

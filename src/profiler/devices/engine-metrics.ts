@@ -41,8 +41,9 @@ const labelled =
     sumOf(family)(samples.filter(({ labels }) => Object.values(labels).includes(what)));
 
 /**
- * Names of each figure on the pages; the first one found is used: vLLM (its own page, and Triton's with its backend; the KV cache's name changed in
- * 0.10), SGLang, llama.cpp, and Triton's TensorRT-LLM backend.
+ * Names of each figure on the pages; the first one found is used: vLLM (its own page, and Triton's
+ * with its backend; the KV cache's name changed in 0.10), SGLang, llama.cpp, and Triton's
+ * TensorRT-LLM backend.
  */
 const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
   runningSequences: [

@@ -19,7 +19,9 @@ interface Timed {
   readonly reading: EngineReading;
 }
 
-/** Reads an engine's state twice a second between `start` and `stop`, until a reading finds nothing. */
+/**
+ * Reads an engine's state twice a second between `start` and `stop`, until a reading finds nothing.
+ */
 export function watchEngine({ clock, engineProbe }: Pick<LevelOptions, 'clock' | 'engineProbe'>): EngineWatch {
   if (!engineProbe) return { start: () => undefined, stop: () => undefined, figures: async () => ({}) };
   const stopping = new AbortController();
@@ -48,7 +50,9 @@ export function watchEngine({ clock, engineProbe }: Pick<LevelOptions, 'clock' |
   };
 }
 
-/** Returns means over the readings; for preemptions, the rate from the first to the last reading. */
+/**
+ * Returns means over the readings; for preemptions, the rate from the first to the last reading.
+ */
 export function engineFigures(readings: readonly Timed[]): EngineFigures {
   const meanOf = (field: keyof EngineReading): number | undefined => {
     const values = readings.flatMap(({ reading }) => reading[field] ?? []);

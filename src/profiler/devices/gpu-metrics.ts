@@ -9,7 +9,10 @@ const MAX_GPUS = 1024;
 /** A utilization, a power or bytes of memory. */
 const isFigure = (value: number): boolean => value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 
-/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; what cannot be a figure counts as absent. None for a page of impossibly many. */
+/**
+ * Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; what cannot be
+ * a figure counts as absent. None for a page of impossibly many.
+ */
 export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
   const byGpu = new Map<string, Map<string, number>>();
   for (const { name, labels, value } of samples) {
@@ -33,7 +36,10 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
   });
 }
 
-/** Aggregates over all GPUs: the mean of utilisation, the sums of memory and power. Leaves out figures that no GPU has. */
+/**
+ * Aggregates over all GPUs: the mean of utilisation, the sums of memory and power. Leaves out
+ * figures that no GPU has.
+ */
 export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
   const valuesOf = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
   const utilization = valuesOf((gpu) => gpu.utilizationPercent);
@@ -48,7 +54,10 @@ export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest memory. */
+/**
+ * Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest
+ * memory.
+ */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
   return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, own]) => {
     const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);

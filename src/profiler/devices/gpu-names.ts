@@ -3,7 +3,10 @@ import type { FollowLines } from '../../launch/follow-lines.ts';
 /** An idle driver can take a second or two. */
 const LIMIT_MS = 3000;
 
-/** Returns the names of this machine's GPUs by UUID, as reported by the driver's own tool; empty without such a tool. Never throws. */
+/**
+ * Returns the names of this machine's GPUs by UUID, as reported by the driver's own tool; empty
+ * without such a tool. Never throws.
+ */
 export async function gpuNames(follow: FollowLines): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
   const tool = follow('nvidia-smi', ['--query-gpu=uuid,name', '--format=csv,noheader'], (line) => {

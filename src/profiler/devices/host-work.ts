@@ -8,9 +8,10 @@ const PIECES = 6;
 const WARM_UP_PIECES = 60;
 
 /**
- * Returns a function that does a fixed piece of work on this thread and returns the time it took, in microseconds: the quickest of six pieces, two
- * milliseconds in total. It shows how fast this host's cores are at that moment. On an idle core its readings differ by 1 to 2 % (120 readings over
- * two minutes next to a Triton between its measurements).
+ * Returns a function that does a fixed piece of work on this thread and returns the time it took,
+ * in microseconds: the quickest of six pieces, two milliseconds in total. It shows how fast this
+ * host's cores are at that moment. On an idle core its readings differ by 1 to 2 % (120 readings
+ * over two minutes next to a Triton between its measurements).
  */
 export function hostWork(nowNs: () => number): () => number {
   let state = 1;

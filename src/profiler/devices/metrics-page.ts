@@ -16,16 +16,23 @@ export interface PageAccess {
 }
 
 const TIMEOUT_MS = 1000;
-/** Consecutive failures after which the page is no longer requested, because each request costs time. */
+/**
+ * Consecutive failures after which the page is no longer requested, because each request costs
+ * time.
+ */
 const LAST_FAILURE = 3;
-/** The page of two thousand models has fewer. A longer one would take longer to read than the windows that it is read for. */
+/**
+ * The page of two thousand models has fewer. A longer one would take longer to read than the
+ * windows that it is read for.
+ */
 const MAX_SAMPLES = 100_000;
 const MAX_PAGE_BYTES = 32 * 2 ** 20;
 const MAX_LINE_LENGTH = 2 ** 16;
 
 /**
- * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the inferences of other models but not of `model`: another
- * server on that machine has the usual port. null for any model.
+ * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the
+ * inferences of other models but not of `model`: another server on that machine has the usual port.
+ * null for any model.
  */
 export function metricsPage(url: string, model: string | null, { tls, headers = [] }: PageAccess = {}): MetricsPage {
   const clear = withoutSecrets(secretsInUrl(url));
@@ -56,7 +63,10 @@ export function metricsPage(url: string, model: string | null, { tls, headers = 
   };
 }
 
-/** Reads line by line, and holds only samples. `clear` takes secrets out of a line. Throws for a page that is too long. */
+/**
+ * Reads line by line, and holds only samples. `clear` takes secrets out of a line. Throws for a
+ * page that is too long.
+ */
 async function samplesOf(
   body: AsyncIterable<Uint8Array>,
   clear: (line: string) => string,
@@ -85,8 +95,9 @@ function isOfOthers(samples: readonly MetricSample[], model: string): boolean {
 }
 
 /**
- * Returns how long the last load of the model took, in seconds, from the gauge of newer servers (pages of 25.12 and 26.06 have it, 24.10's has
- * not); the slowest of several versions. null if the page lacks it.
+ * Returns how long the last load of the model took, in seconds, from the gauge of newer servers
+ * (pages of 25.12 and 26.06 have it, 24.10's has not); the slowest of several versions. null if the
+ * page lacks it.
  */
 export function lastLoadSeconds(samples: readonly MetricSample[], model: string): number | null {
   const own = samples.filter(

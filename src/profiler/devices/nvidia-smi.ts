@@ -6,7 +6,10 @@ import { gpuTotals } from './gpu-metrics.ts';
 
 /** The GPUs of this machine, as reported by the driver's own tool. */
 export interface GpuSource {
-  /** Returns the newest figures of each GPU; empty without any. The first call starts the watch. Never throws. */
+  /**
+   * Returns the newest figures of each GPU; empty without any. The first call starts the watch.
+   * Never throws.
+   */
   read(): Promise<readonly GpuMetrics[]>;
   close(): Promise<void>;
 }
@@ -18,8 +21,8 @@ const EVERY_MS = 500;
 const FIRST_ROUND_MS = 3000;
 
 /**
- * Parses `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them. Leaves out figures that the GPU lacks (`[N/A]`). null for a
- * line that describes no GPU, such as an error.
+ * Parses `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them. Leaves out
+ * figures that the GPU lacks (`[N/A]`). null for a line that describes no GPU, such as an error.
  */
 export function gpuOfLine(line: string): GpuMetrics | null {
   const [uuid = '', ...cells] = line.split(',').map((cell) => cell.trim());
@@ -36,7 +39,10 @@ export function gpuOfLine(line: string): GpuMetrics | null {
   return { uuid, ...Object.fromEntries(known) };
 }
 
-/** Runs one nvidia-smi that reports twice a second until `close`. Starting one for each reading would cost too much. */
+/**
+ * Runs one nvidia-smi that reports twice a second until `close`. Starting one for each reading
+ * would cost too much.
+ */
 export function nvidiaSmi(follow: FollowLines): GpuSource {
   const newest = new Map<string, GpuMetrics>();
   let process: ReturnType<FollowLines> | undefined;
@@ -73,7 +79,10 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
   };
 }
 
-/** Uses the metrics page first. `gpus` adds the GPU figures that the page lacks; the clocks always come from there. */
+/**
+ * Uses the metrics page first. `gpus` adds the GPU figures that the page lacks; the clocks always
+ * come from there.
+ */
 export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
   return async (signal) => {
     const own = await page(signal);

@@ -7,13 +7,16 @@ export interface MetricSample {
   readonly atMs?: number;
 }
 
-/** The parts cannot match each other's characters, so a line of blanks, braces or quotes costs no more than any other. */
+/**
+ * The parts cannot match each other's characters, so a line of blanks, braces or quotes costs no
+ * more than any other.
+ */
 const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+(-?\d+))?$/;
 const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy;
 
 /**
- * Returns the samples of a page in Prometheus' text format 0.0.4. Skips comments and lines that are not samples, because one odd line of another
- * exporter must not cost the rest.
+ * Returns the samples of a page in Prometheus' text format 0.0.4. Skips comments and lines that are
+ * not samples, because one odd line of another exporter must not cost the rest.
  */
 export function parsePrometheus(text: string): MetricSample[] {
   return text.split('\n').flatMap((line) => sampleOf(line) ?? []);

@@ -1,6 +1,6 @@
 /**
- * Runs `work` on all items at the same time and returns the results. If one fails, aborts the signal of the others, waits for all to end and throws
- * its error.
+ * Runs `work` on all items at the same time and returns the results. If one fails, aborts the
+ * signal of the others, waits for all to end and throws its error.
  */
 export async function allOrNone<T, R>(
   signal: AbortSignal,

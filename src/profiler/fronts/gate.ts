@@ -1,7 +1,9 @@
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import type { Traffic } from '../traffic.ts';
 
-/** A point of a measurement that all of its fronts pass together: the last one to arrive opens it. */
+/**
+ * A point of a measurement that all of its fronts pass together: the last one to arrive opens it.
+ */
 export class Gate {
   readonly #opened = Promise.withResolvers<void>();
   readonly #whenAll: () => Promise<void> | void;
@@ -22,7 +24,10 @@ export class Gate {
     return this.#missing <= 0;
   }
 
-  /** Arrives and waits for the others. Errors: INTERRUPTED if the signal aborts first; those of `whenAll`. */
+  /**
+   * Arrives and waits for the others. Errors: INTERRUPTED if the signal aborts first; those of
+   * `whenAll`.
+   */
   async pass(signal: AbortSignal): Promise<void> {
     this.#come();
     if (this.#isComplete) return this.#opened.promise;
@@ -37,7 +42,10 @@ export class Gate {
     }
   }
 
-  /** As `pass`, while traffic continues and is watched. Errors: as `Traffic.waitUntil`; those of `whenAll`. */
+  /**
+   * As `pass`, while traffic continues and is watched. Errors: as `Traffic.waitUntil`; those of
+   * `whenAll`.
+   */
   async passWith(traffic: Traffic): Promise<void> {
     this.#come();
     while (!this.#isComplete) await traffic.waitUntil(() => this.#isComplete, Number.POSITIVE_INFINITY);

@@ -34,16 +34,23 @@ export interface FrontResult {
   readonly figures: WindowsOutcome;
   readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
-  /** Outcome of all sends from when all fronts were warm until this one had finished counting; null in a closed loop. */
+  /**
+   * Outcome of all sends from when all fronts were warm until this one had finished counting; null
+   * in a closed loop.
+   */
   readonly tally: SendTally | null;
-  /** Requests sent while the client was watched: from when all fronts were warm until all had finished counting. */
+  /**
+   * Requests sent while the client was watched: from when all fronts were warm until all had
+   * finished counting.
+   */
   readonly sent: number;
 }
 
 /**
- * Measures what the clients of one front see at its level: warms up, counts windows until the figures are trustworthy, and reads the server's
- * statistics over the same time. Waits for the other fronts at the gates. Afterwards nothing is in flight except requests that did not end within
- * `drainMs`. Errors: SERVER_UNREACHABLE, INTERRUPTED, CLIENT_FAILED.
+ * Measures what the clients of one front see at its level: warms up, counts windows until the
+ * figures are trustworthy, and reads the server's statistics over the same time. Waits for the
+ * other fronts at the gates. Afterwards nothing is in flight except requests that did not end
+ * within `drainMs`. Errors: SERVER_UNREACHABLE, INTERRUPTED, CLIENT_FAILED.
  */
 export async function measureFront(options: LevelOptions, gates: Gates, onWindow: OnWindow): Promise<FrontResult> {
   const rule = { ...defaultWindowRule, ...options.windows };
@@ -147,8 +154,8 @@ function atRestOf(
 const MIN_COUNTED = 0.99;
 
 /**
- * Errors: SERVER_UNREACHABLE if nothing listened for a while and the statistics are not from one server that ran the whole time. The measurement
- * then mixes two servers and the gap between them.
+ * Errors: SERVER_UNREACHABLE if nothing listened for a while and the statistics are not from one
+ * server that ran the whole time. The measurement then mixes two servers and the gap between them.
  */
 function checkSameServer(
   { failures, succeeded }: Pick<WindowsOutcome, 'failures' | 'succeeded'>,

@@ -12,7 +12,10 @@ export class MixProgress {
     this.#voided = models.map(() => 0);
   }
 
-  /** Returns the progress of all fronts after a step of front `index`; null until each has had a window. */
+  /**
+   * Returns the progress of all fronts after a step of front `index`; null until each has had a
+   * window.
+   */
   after(index: number, step: WindowProgress | VoidProgress): ProfileProgress | null {
     if (step.phase === 'void') {
       this.#voided[index] = step.voidWindows;
@@ -36,7 +39,10 @@ export class MixProgress {
   }
 }
 
-/** Combines the latest window of each front: means are weighted by rate; spread and percentile are the highest. */
+/**
+ * Combines the latest window of each front: means are weighted by rate; spread and percentile are
+ * the highest.
+ */
 function ownOf(each: readonly OwnFigures[]): OwnFigures {
   const throughput = sum(each, (own) => own.throughput);
   const weighted = sum(each, (own) => own.throughput * own.latencyAvgMs);

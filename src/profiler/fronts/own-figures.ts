@@ -68,7 +68,10 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
-/** Returns the share of the tally's requests that were sent in counted windows; the others were in windows that were dropped. */
+/**
+ * Returns the share of the tally's requests that were sent in counted windows; the others were in
+ * windows that were dropped.
+ */
 function countedPart(tally: SendTally, { coldWindows, voidWindows, sent }: WindowsOutcome): number {
   return coldWindows + voidWindows === 0 ? 1 : Math.min(1, sent / Math.max(tally.sent, 1));
 }
@@ -76,7 +79,10 @@ function countedPart(tally: SendTally, { coldWindows, voidWindows, sent }: Windo
 const countedDrops = (tally: SendTally, figures: WindowsOutcome): readonly number[] =>
   tally.droppedOf.map((count) => Math.round(count * countedPart(tally, figures)));
 
-/** Returns the figures of an open loop over `seconds`, whose schedule began at `startNs`; null in a closed loop, which has no tally. */
+/**
+ * Returns the figures of an open loop over `seconds`, whose schedule began at `startNs`; null in a
+ * closed loop, which has no tally.
+ */
 export function pacedFigures(
   tally: SendTally | null,
   figures: WindowsOutcome,

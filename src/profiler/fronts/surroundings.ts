@@ -21,8 +21,9 @@ export interface Surroundings {
 }
 
 /**
- * Runs `measure` with this many fronts, and adds the figures of devices and host to its result. Watches the client and reads the devices while
- * requests are counted. The host does its piece of work before the first and after the last request.
+ * Runs `measure` with this many fronts, and adds the figures of devices and host to its result.
+ * Watches the client and reads the devices while requests are counted. The host does its piece of
+ * work before the first and after the last request.
  */
 export async function withSurroundings<T extends object>(
   options: WatchOptions,

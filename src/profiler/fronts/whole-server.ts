@@ -5,8 +5,9 @@ import type { FrontResult } from './measure-front.ts';
 type ServerSide = Pick<Measurement, 'server' | 'serverNote'>;
 
 /**
- * Returns the server's figures of all fronts together: means over their requests, and counts scaled to the same length of time. Has no batch sizes,
- * because executions of different models have none in common. null, with the reason, if the figures of one front are null.
+ * Returns the server's figures of all fronts together: means over their requests, and counts scaled
+ * to the same length of time. Has no batch sizes, because executions of different models have none
+ * in common. null, with the reason, if the figures of one front are null.
  */
 export function wholeServer(fronts: readonly (FrontResult & { readonly times: number })[]): ServerSide {
   const servers: ServerBreakdown[] = [];

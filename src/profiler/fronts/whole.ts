@@ -22,9 +22,11 @@ interface Part extends FrontResult {
 }
 
 /**
- * Returns the figures of all requests of several fronts together. Throughputs add up. The latencies of a front that was counted for a shorter time
- * count more often, so that each front weighs by its rate. If one front is a closed loop, latencies at a fixed rate count from the due time. The
- * error rate is the highest of the fronts', so that a failing model does not hide behind one with more requests.
+ * Returns the figures of all requests of several fronts together. Throughputs add up. The latencies
+ * of a front that was counted for a shorter time count more often, so that each front weighs by its
+ * rate. If one front is a closed loop, latencies at a fixed rate count from the due time. The error
+ * rate is the highest of the fronts', so that a failing model does not hide behind one with more
+ * requests.
  */
 export function wholeOf(fronts: readonly FrontResult[], { level, percentile, percentiles }: WholeAsked): WholeFigures {
   const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
@@ -105,7 +107,10 @@ function percentileOf(parts: readonly Part[], seen: LatencyHistogram, percentile
   return { value: nsToMs(value), low: nsToMs(low), high: nsToMs(high) };
 }
 
-/** Returns the lowest and highest percentile of the combined windows: the first window of each front together, the second, and so on. */
+/**
+ * Returns the lowest and highest percentile of the combined windows: the first window of each front
+ * together, the second, and so on.
+ */
 function windowRange(parts: readonly Part[], percentile: number): Measurement['windowPercentilesMs'] {
   const windows = Math.min(...parts.map(({ figures }) => figures.ofEach.length));
   const percentiles = Array.from({ length: windows }, (_, window) =>

@@ -18,8 +18,9 @@ export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interva
 }
 
 /**
- * Returns the share of the answered requests that failed or missed a limit of their class, with its 95 % interval; undefined without limits. Unlike
- * `goodRateOf` it ignores requests that have no reply yet.
+ * Returns the share of the answered requests that failed or missed a limit of their class, with its
+ * 95 % interval; undefined without limits. Unlike `goodRateOf` it ignores requests that have no
+ * reply yet.
  */
 export function badShareOf({ batches }: Counted): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
@@ -33,8 +34,9 @@ export function badShareOf({ batches }: Counted): Interval | undefined {
 }
 
 /**
- * Returns the figures of each request class; undefined without classes. Dropped requests count as failed. The rates of the classes add up to that
- * of all requests, since each is a part of the due requests.
+ * Returns the figures of each request class; undefined without classes. Dropped requests count as
+ * failed. The rates of the classes add up to that of all requests, since each is a part of the due
+ * requests.
  */
 export function classFiguresOf(
   { batches }: Counted,
@@ -66,6 +68,8 @@ export function classFiguresOf(
   });
 }
 
-/** Returns a measurement's goodput, wherever it is: earlier versions had it only among the tokens. */
+/**
+ * Returns a measurement's goodput, wherever it is: earlier versions had it only among the tokens.
+ */
 export const goodputOf = ({ goodput, tokens }: Pick<Measurement, 'goodput' | 'tokens'>): Interval | undefined =>
   goodput ?? tokens?.goodput;

@@ -9,7 +9,10 @@ import type { Interval } from '../../stats/interval.ts';
 import { quantileInterval } from '../../stats/quantile-interval.ts';
 import type { LevelOptions } from '../level-options.ts';
 
-/** A batch, and how many requests had been due when it began and ended; null if unknown, or if requests have no due time. */
+/**
+ * A batch, and how many requests had been due when it began and ended; null if unknown, or if
+ * requests have no due time.
+ */
 export interface CountedBatch extends Batch {
   readonly dueAtStart: number | null;
   readonly dueAtEnd: number | null;
@@ -49,7 +52,10 @@ export class LatencySums {
   }
 }
 
-/** Returns the lowest and the highest percentile, such as 99, of the windows with latencies, in milliseconds; null if there are none. */
+/**
+ * Returns the lowest and the highest percentile, such as 99, of the windows with latencies, in
+ * milliseconds; null if there are none.
+ */
 export function percentileRangeMs(
   windows: readonly LatencySums[],
   percentile: number,
@@ -67,7 +73,10 @@ export function sumsOf(batches: readonly Batch[]): LatencySums {
   return sums;
 }
 
-/** Returns the figures of consecutive batches, between which windows may have been dropped; `sums` covers all of them. */
+/**
+ * Returns the figures of consecutive batches, between which windows may have been dropped; `sums`
+ * covers all of them.
+ */
 export function figuresOf(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
@@ -102,9 +111,10 @@ interface Paced {
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * Returns the rate per second of the requests that `countOf` counts, over consecutive batches. In an open loop, the interval rule takes the share
- * of the due requests times the requested rate: random arrivals vary from batch to batch, which is not a property of the server. A share above one
- * is an earlier backlog, and cannot last.
+ * Returns the rate per second of the requests that `countOf` counts, over consecutive batches. In
+ * an open loop, the interval rule takes the share of the due requests times the requested rate:
+ * random arrivals vary from batch to batch, which is not a property of the server. A share above
+ * one is an earlier backlog, and cannot last.
  */
 export function rateOf(
   batches: readonly CountedBatch[],
@@ -122,8 +132,9 @@ export function rateOf(
 }
 
 /**
- * Returns the same rate for a part of the requests, such as those of a class. If an earlier backlog let more requests end than were due, all parts
- * are scaled down alike, so that they add up to the total.
+ * Returns the same rate for a part of the requests, such as those of a class. If an earlier backlog
+ * let more requests end than were due, all parts are scaled down alike, so that they add up to the
+ * total.
  */
 export function partRateOf(
   batches: readonly CountedBatch[],

@@ -33,7 +33,10 @@ export interface CountedWindows extends WindowedFigures {
   readonly end: Boundary;
   readonly batches: readonly CountedBatch[];
   readonly sums: LatencySums;
-  /** The counted share of the requests that were answered between both ends: less than 1 if windows were dropped. */
+  /**
+   * The counted share of the requests that were answered between both ends: less than 1 if windows
+   * were dropped.
+   */
   readonly countedShare: number;
   /** Requests sent in them. */
   readonly sent: number;
@@ -48,13 +51,17 @@ export interface LogPlan {
   readonly isWhole: (batches: readonly Batch[]) => boolean;
   /** The next completion if absent. */
   readonly startNs?: number;
-  /** The number of the first window, from 1, whose end triggers a reading of the server; 1 if absent. */
+  /**
+   * The number of the first window, from 1, whose end triggers a reading of the server; 1 if
+   * absent.
+   */
   readonly asksFrom?: number;
 }
 
 /**
- * Sorts the batches of the traffic into windows as they end. At the end of each window that may be the last, requests the server's statistics at
- * once while the traffic continues. The server's and the client's figures then cover the same requests, except those that end within half a round
+ * Sorts the batches of the traffic into windows as they end. At the end of each window that may be
+ * the last, requests the server's statistics at once while the traffic continues. The server's and
+ * the client's figures then cover the same requests, except those that end within half a round
  * trip.
  */
 export class WindowLog {
@@ -86,7 +93,10 @@ export class WindowLog {
     return this.#windows.length;
   }
 
-  /** Makes a window of the batches since the last one, if there are any. Used at the end of a measurement. */
+  /**
+   * Makes a window of the batches since the last one, if there are any. Used at the end of a
+   * measurement.
+   */
   closeWindow(): void {
     if (this.#open.length === 0) return;
     const sums = sumsOf(this.#open);
@@ -99,15 +109,18 @@ export class WindowLog {
     this.#open = [];
   }
 
-  /** Requests the server's statistics if the last window has just ended and they have not been requested yet. */
+  /**
+   * Requests the server's statistics if the last window has just ended and they have not been
+   * requested yet.
+   */
   markEnd(): void {
     const last = this.#windows.at(-1);
     if (last) last.end ??= this.#boundary();
   }
 
   /**
-   * True if the server's readings show a cold execution, of the model or of one behind it, in the windows from number `from` on, or since the last
-   * reading before them.
+   * True if the server's readings show a cold execution, of the model or of one behind it, in the
+   * windows from number `from` on, or since the last reading before them.
    */
   async isColdSince(from: number): Promise<boolean> {
     const end = this.#windows.at(-1)?.end;
@@ -117,7 +130,10 @@ export class WindowLog {
     return after.some((reading, index) => isCold(before[index], reading));
   }
 
-  /** Forgets all whole windows so far and restarts counting at the end of the last one. Returns their number. */
+  /**
+   * Forgets all whole windows so far and restarts counting at the end of the last one. Returns
+   * their number.
+   */
   discard(): number {
     const discarded = this.#windows.length;
     this.#start = this.#windows.at(-1)?.end ?? this.#start;
@@ -127,7 +143,10 @@ export class WindowLog {
     return discarded;
   }
 
-  /** Removes the windows that match `isToGo`, at most `most`, which leaves gaps in the counted time. Returns their number. */
+  /**
+   * Removes the windows that match `isToGo`, at most `most`, which leaves gaps in the counted time.
+   * Returns their number.
+   */
   drop(most: number, isToGo: (window: CountedWindow) => boolean): number {
     const before = this.#windows.length;
     const answered = this.#sums.latencies.count;
@@ -142,7 +161,10 @@ export class WindowLog {
     return dropped;
   }
 
-  /** Returns the figures of consecutive windows from `from` up to but excluding `to`; all windows by default. */
+  /**
+   * Returns the figures of consecutive windows from `from` up to but excluding `to`; all windows by
+   * default.
+   */
   figures(from = 0, to = this.#windows.length): CountedWindows {
     const windows = this.#windows.slice(from, to);
     const batches = windows.flatMap((window) => window.batches);

@@ -12,8 +12,8 @@ const STABLE_WINDOWS = 3;
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
 /**
- * The minimum length of a count window, in milliseconds: with many requests in flight a shorter one is meaningless. perf_analyzer checks once a
- * second.
+ * The minimum length of a count window, in milliseconds: with many requests in flight a shorter one
+ * is meaningless. perf_analyzer checks once a second.
  */
 const MIN_COUNT_WINDOW_MS = 500;
 /** The length of a count window assumed for the deadline, in milliseconds, … */
@@ -28,8 +28,9 @@ export interface WindowLevel {
 }
 
 /**
- * Returns perf_analyzer's verdict on the windows so far. From three windows on: `stable` if the largest throughput and latency of the last three
- * exceed the smallest by at most the percentage and every window served something; otherwise `over` if one of their latencies has reached the
+ * Returns perf_analyzer's verdict on the windows so far. From three windows on: `stable` if the
+ * largest throughput and latency of the last three exceed the smallest by at most the percentage
+ * and every window served something; otherwise `over` if one of their latencies has reached the
  * threshold. `unstable` after the last trial; otherwise null, to continue.
  */
 export function perfAnalyzerVerdict(
@@ -51,7 +52,10 @@ function areAlike(values: readonly number[], percent: number): boolean {
   return smallest > 0 && Math.max(...values) / smallest <= 1 + percent / 100;
 }
 
-/** Measures windows until the rule has a verdict. The last three windows, or all if there are fewer, form the measurement. */
+/**
+ * Measures windows until the rule has a verdict. The last three windows, or all if there are fewer,
+ * form the measurement.
+ */
 export async function measureByPerfAnalyzerRule(
   traffic: Traffic,
   options: LevelOptions,

@@ -11,8 +11,8 @@ const MAX_BATCHES = 20;
 const MIN_BATCHES = 5;
 
 /**
- * Measures one window of all the requests that this traffic sends, from the first request's sending to the last one's reply, and starts the
- * traffic. The transport's timeout bounds it.
+ * Measures one window of all the requests that this traffic sends, from the first request's sending
+ * to the last one's reply, and starts the traffic. The transport's timeout bounds it.
  */
 export async function countRequests(
   traffic: Traffic,
@@ -51,8 +51,9 @@ async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
 }
 
 /**
- * Returns the number of batches that divides the requests evenly, so that the last batch ends with the last reply. If there are enough requests,
- * each batch holds as many as are in flight: requests that start together end together, and a batch of only some of them would have no length.
+ * Returns the number of batches that divides the requests evenly, so that the last batch ends with
+ * the last reply. If there are enough requests, each batch holds as many as are in flight: requests
+ * that start together end together, and a batch of only some of them would have no length.
  */
 function batchesOf(requests: number, { mode, value }: LoadLevel): number {
   const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MAX_BATCHES;

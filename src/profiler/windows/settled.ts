@@ -15,8 +15,9 @@ export interface Slice {
 /** Slices to compare: the earlier half against the later. */
 export const SETTLED_SLICES = 6;
 /**
- * By chance the two halves differ by less than this many standard errors in nine of ten cases (Student's t with 4 degrees of freedom). A larger
- * difference, in the direction of a faster server, is a trend.
+ * By chance the two halves differ by less than this many standard errors in nine of ten cases
+ * (Student's t with 4 degrees of freedom). A larger difference, in the direction of a faster
+ * server, is a trend.
  */
 const TREND = 1.53;
 const SLICE_PERCENTILE = 0.9;
@@ -27,8 +28,9 @@ const ALIKE = 0.02;
 const MAX_SETTLING_MS = 6000;
 
 /**
- * Watches a server after a load. `isOver` is true once the server has settled, and stays true. After six seconds or `maxWarmUpMs` the server counts
- * as settled, and it always does if nothing was loaded. `batches`: those counted so far, the latest last.
+ * Watches a server after a load. `isOver` is true once the server has settled, and stays true.
+ * After six seconds or `maxWarmUpMs` the server counts as settled, and it always does if nothing
+ * was loaded. `batches`: those counted so far, the latest last.
  */
 export function settlingAfterLoad(
   { isFresh = false, clock }: Pick<LevelOptions, 'isFresh' | 'clock'>,
@@ -45,9 +47,11 @@ export function settlingAfterLoad(
 }
 
 /**
- * True if a server has stopped getting faster: over the last slices, neither the rate rises nor the tail of the latency falls. Right after a full
- * load the server unloads the previous copy of the model, under load. Configs then served 5 to 30 % less than later, for 0.5 to 2.5 seconds, with a
- * p99 up to ten times as long in the first quarter of a second (28 loads of two models on Triton 2.51).
+ * True if a server has stopped getting faster: over the last slices, neither the rate rises nor the
+ * tail of the latency falls. Right after a full load the server unloads the previous copy of the
+ * model, under load. Configs then served 5 to 30 % less than later, for 0.5 to 2.5 seconds, with a
+ * p99 up to ten times as long in the first quarter of a second (28 loads of two models on Triton
+ * 2.51).
  */
 export function isSettled(slices: readonly Slice[]): boolean {
   if (slices.length < SETTLED_SLICES) return false;

@@ -23,7 +23,10 @@ export const noSigns: Signs = { isStable: false, isMet: false, isMissed: false }
 
 /** The verdict of the figures so far. */
 export interface Signs {
-  /** Without a budget the percentile decides nothing, and its tail would extend every measurement to the limit. */
+  /**
+   * Without a budget the percentile decides nothing, and its tail would extend every measurement to
+   * the limit.
+   */
   readonly isStable: boolean;
   readonly isMet: boolean;
   readonly isMissed: boolean;

@@ -6,7 +6,10 @@ export interface PausedTraffic {
   readonly percentile: number;
   /** The maximum number of requests that a pause of this length can have delayed. */
   readonly hitsOf: (lengthNs: number) => number;
-  /** Pauses that can have delayed the same request: one at its reply and, if it has a due time, one before its sending. */
+  /**
+   * Pauses that can have delayed the same request: one at its reply and, if it has a due time, one
+   * before its sending.
+   */
   readonly pausesPerRequest: number;
 }
 
@@ -14,11 +17,13 @@ export interface PausedTraffic {
 const ROUNDING = 1e-6;
 
 /**
- * Returns an upper bound, in nanoseconds, on how far pauses of these lengths can have raised the latency percentile.
+ * Returns an upper bound, in nanoseconds, on how far pauses of these lengths can have raised the
+ * latency percentile.
  *
- * For any length m: pauses up to m delayed a request by at most m each. Longer pauses can have moved at most N requests from the body into the
- * tail, where N is the sum of the requests that each can have hit. The true percentile is then at least the latency at the percentile's rank minus
- * N, less the delay of the short pauses. The bound is the minimum over all m.
+ * For any length m: pauses up to m delayed a request by at most m each. Longer pauses can have
+ * moved at most N requests from the body into the tail, where N is the sum of the requests that
+ * each can have hit. The true percentile is then at least the latency at the percentile's rank
+ * minus N, less the delay of the short pauses. The bound is the minimum over all m.
  */
 export function tailShiftNs(
   pausesNs: readonly number[],

@@ -6,7 +6,10 @@ import type { LevelOptions } from '../level-options.ts';
 import type { LatencySums, WindowedFigures } from './figures.ts';
 import { tailShiftNs } from './tail-shift.ts';
 
-/** If the client may have raised the percentile by at least this share, the percentile is not the server's. */
+/**
+ * If the client may have raised the percentile by at least this share, the percentile is not the
+ * server's.
+ */
 const VOID_SHARE = 0.05;
 /** Interval between checks of the sending thread, as a share of a latency, within these bounds. */
 const WATCH_SHARE = 0.02;
@@ -14,8 +17,9 @@ const SHORTEST_WATCH_NS = NS_PER_MS;
 const LONGEST_WATCH_NS = 5 * NS_PER_MS;
 
 /**
- * The verdict is the same with and without the pauses if the percentile's interval ends this far below the budget (as a share of it), or if the
- * percentile less everything that the pauses can have added is above the budget by the factor below. On two cores of a busy virtual machine, half
+ * The verdict is the same with and without the pauses if the percentile's interval ends this far
+ * below the budget (as a share of it), or if the percentile less everything that the pauses can
+ * have added is above the budget by the factor below. On two cores of a busy virtual machine, half
  * of all windows that were measured again belonged to such measurements (ten studies).
  */
 const FAR_BELOW = 0.8;
@@ -39,15 +43,16 @@ export interface TailEvidence {
 }
 
 /**
- * Returns the interval at which to look for pauses, in nanoseconds. A pause matters relative to the latency, and each check takes the thread's own
- * time.
+ * Returns the interval at which to look for pauses, in nanoseconds. A pause matters relative to the
+ * latency, and each check takes the thread's own time.
  */
 export const watchPeriodNs = (meanLatencyNs: number): number =>
   Math.min(Math.max(WATCH_SHARE * meanLatencyNs, SHORTEST_WATCH_NS), LONGEST_WATCH_NS);
 
 /**
- * Returns the largest amount by which the sending threads' pauses can have raised the percentile of the gaps between pieces of streamed replies, in
- * nanoseconds; null if pauses were not watched, or without gaps. A pause lengthens at most one gap of each reply in progress.
+ * Returns the largest amount by which the sending threads' pauses can have raised the percentile of
+ * the gaps between pieces of streamed replies, in nanoseconds; null if pauses were not watched, or
+ * without gaps. A pause lengthens at most one gap of each reply in progress.
  */
 export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
   const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
@@ -80,7 +85,8 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
   const heldUp = allHeldUp(told);
   const perNs = seen.count / lengthNs / heldUp.threads;
   const inFlight = level.mode === 'concurrency' ? Math.ceil(level.value / heldUp.threads) : Number.POSITIVE_INFINITY;
-  // If requests have a due time, a pause delays both the requests due in it and those whose replies arrived in it.
+  // If requests have a due time, a pause delays both the requests due in it and those whose replies
+  // arrived in it.
   const ways = isPaced ? 2 : 1;
   const shiftNs = tailShiftNs(
     heldUp.pauses.map((pause) => pause.lengthNs),
@@ -99,8 +105,9 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
 const SUSPENDED_NS = NS_PER_S;
 
 /**
- * Returns the longest time, in nanoseconds, for which the process stood still during these batches, such as by SIGSTOP or the sleep of a laptop; 0 if
- * it did not. Nothing that was measured then is the server's: requests waited for the client.
+ * Returns the longest time, in nanoseconds, for which the process stood still during these batches,
+ * such as by SIGSTOP or the sleep of a laptop; 0 if it did not. Nothing that was measured then is
+ * the server's: requests waited for the client.
  */
 export function suspendedNs({ batches }: { readonly batches: readonly Batch[] }): number {
   const pauses = batches.flatMap(({ heldUp }) => heldUp?.pauses ?? []);
@@ -108,10 +115,16 @@ export function suspendedNs({ batches }: { readonly batches: readonly Batch[] })
   return longestNs >= SUSPENDED_NS ? longestNs : 0;
 }
 
-/** True if the sending threads' pauses could have decided the percentile of the window, or of all windows. */
+/**
+ * True if the sending threads' pauses could have decided the percentile of the window, or of all
+ * windows.
+ */
 export const isVoid = (window: Counted, asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;
 
-/** True if the pauses could have decided the percentile of all windows, and it is close enough to the budget to matter. */
+/**
+ * True if the pauses could have decided the percentile of all windows, and it is close enough to
+ * the budget to matter.
+ */
 export function hangsOnPauses(
   figures: WindowedFigures & Counted,
   options: Pick<LevelOptions, 'budgetMs'> & Asked,

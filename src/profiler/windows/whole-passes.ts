@@ -9,7 +9,10 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { isFarAbove, progressOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
-/** By default, passes are played for at least this long. Three windows of the interval rule last as long. */
+/**
+ * By default, passes are played for at least this long. Three windows of the interval rule last as
+ * long.
+ */
 const MIN_MS = 5000;
 /** The minimum number of batches in total; their spread gives the confidence intervals. */
 const MIN_BATCHES = 20;
@@ -44,11 +47,13 @@ export function passDivision(durationNs: number, mostNs: number, asked?: number)
 }
 
 /**
- * Counts whole passes of the plan that the traffic plays; each is a window. Counting begins anywhere in a pass and ends at the same point of a
- * later one, so that every arrival of the plan counts equally often. A lead-in is played without being counted: after a load for as long as the
- * server may still get faster, and again if a batch size was executed for the first time in a pass. Ends early if nothing succeeds in a pass, too
- * many requests fail, or the budget is missed by far. Passes that the load generator's own pauses have distorted are played again, at most as often
- * as the number of counted passes.
+ * Counts whole passes of the plan that the traffic plays; each is a window. Counting begins
+ * anywhere in a pass and ends at the same point of a later one, so that every arrival of the plan
+ * counts equally often. A lead-in is played without being counted: after a load for as long as the
+ * server may still get faster, and again if a batch size was executed for the first time in a pass.
+ * Ends early if nothing succeeds in a pass, too many requests fail, or the budget is missed by far.
+ * Passes that the load generator's own pauses have distorted are played again, at most as often as
+ * the number of counted passes.
  */
 export async function measurePasses(
   traffic: Traffic,
@@ -61,7 +66,8 @@ export async function measurePasses(
   const sliceNs = durationNs / slices;
   const originNs = clock.nowNs();
   const leadIn = Math.max(1, Math.ceil((isFresh ? msToNs(SETTLING_MS) : 0) / sliceNs));
-  // The end of the next window, in slices after the origin; the first is wherever requests complete after the lead-in.
+  // The end of the next window, in slices after the origin; the first is wherever requests complete
+  // after the lead-in.
   let ends = leadIn;
   let isLeadIn = true;
   const isWhole = (batches: readonly Batch[]): boolean => {

@@ -15,18 +15,27 @@ import { measurePasses } from './whole-passes.ts';
 
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
-/** The maximum time of all windows together, in planned lengths; after that a stalled server ends the measurement. */
+/**
+ * The maximum time of all windows together, in planned lengths; after that a stalled server ends
+ * the measurement.
+ */
 const PATIENCE = 3;
 /** Fewer windows than this cannot show that a budget is missed, by whatever margin. */
 const MIN_WINDOWS_TO_MISS = 2;
-/** The number of windows that are measured again because the process was suspended; after that they count. */
+/**
+ * The number of windows that are measured again because the process was suspended; after that they
+ * count.
+ */
 const MAX_SUSPENSIONS = 5;
 /** The number of times that windows with cold executions are dropped; after that they count. */
 const MAX_RESTARTS = 3;
 
 type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
-/** Counts windows until the rule of the options is satisfied. Calls `onWindow` after each one, including void ones. */
+/**
+ * Counts windows until the rule of the options is satisfied. Calls `onWindow` after each one,
+ * including void ones.
+ */
 export function measureWindows(
   traffic: Traffic,
   options: LevelOptions,
@@ -46,9 +55,10 @@ export function measureWindows(
 }
 
 /**
- * Measures until the rate and the percentile are precise, the budget's verdict is clear, nothing succeeds, too many requests fail, or the limit is
- * reached. After a load, drops the earliest windows while rate and tail still improve. If the percentile may then be the client's own, measures the
- * responsible windows again.
+ * Measures until the rate and the percentile are precise, the budget's verdict is clear, nothing
+ * succeeds, too many requests fail, or the limit is reached. After a load, drops the earliest
+ * windows while rate and tail still improve. If the percentile may then be the client's own,
+ * measures the responsible windows again.
  */
 async function measureUntilPrecise(
   traffic: Traffic,
@@ -137,8 +147,9 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
 }
 
 /**
- * Any ending must show in two consecutive windows: an interval is sometimes too narrow by chance, rarely twice, and a check after every window is
- * frequent. Only a budget that is missed by far needs no second check.
+ * Any ending must show in two consecutive windows: an interval is sometimes too narrow by chance,
+ * rarely twice, and a check after every window is frequent. Only a budget that is missed by far
+ * needs no second check.
  */
 function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
   if (figures.succeeded === 0) return 'failing';

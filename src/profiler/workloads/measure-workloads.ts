@@ -12,8 +12,9 @@ interface Named {
 }
 
 /**
- * Measures a level of a study under each of its workloads in turn, each at its own rate, and combines the figures by the rule. `measure` gets the
- * index of the workload. A single workload at the level's own rate is measured as it is.
+ * Measures a level of a study under each of its workloads in turn, each at its own rate, and
+ * combines the figures by the rule. `measure` gets the index of the workload. A single workload at
+ * the level's own rate is measured as it is.
  */
 export async function measureWorkloads(
   rule: RobustRule,

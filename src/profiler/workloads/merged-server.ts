@@ -14,8 +14,9 @@ interface ServerUnder {
 type Merge = (servers: readonly ServerBreakdown[]) => ServerBreakdown;
 
 /**
- * Returns the server's figures of the same models under all workloads. Counts, and executions by batch size, are added up. The times of a request
- * are those under the workload whose mean latency the rule takes, so that they are parts of it; with the mean rule they are means too. null, with
+ * Returns the server's figures of the same models under all workloads. Counts, and executions by
+ * batch size, are added up. The times of a request are those under the workload whose mean latency
+ * the rule takes, so that they are parts of it; with the mean rule they are means too. null, with
  * the reason, if the server reported nothing under one of the workloads.
  */
 export function mergedServer(rule: RobustRule, parts: readonly ServerUnder[]): ServerSide {

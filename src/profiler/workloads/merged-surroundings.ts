@@ -1,6 +1,9 @@
 import type { ClientFigures, DeviceMetrics, GpuMetrics, Measurement } from '../measurement.ts';
 
-/** Returns the figures of devices, host and client over all workloads: means, the largest memory, and the worst figures of the client. */
+/**
+ * Returns the figures of devices, host and client over all workloads: means, the largest memory,
+ * and the worst figures of the client.
+ */
 export function mergedSurroundings(
   parts: readonly Pick<Measurement, 'device' | 'client' | 'hostWorkUs' | 'requests'>[],
 ): Pick<Measurement, 'device' | 'client' | 'hostWorkUs'> {

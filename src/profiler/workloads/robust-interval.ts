@@ -9,8 +9,9 @@ interface Weighted<T> {
 }
 
 /**
- * Returns one estimate for all workloads. A rule of order applies to each end of the interval separately. With the mean, the distances of the ends
- * from their values add in quadrature, as for independent estimates. Ignores figures that do not exist.
+ * Returns one estimate for all workloads. A rule of order applies to each end of the interval
+ * separately. With the mean, the distances of the ends from their values add in quadrature, as for
+ * independent estimates. Ignores figures that do not exist.
  */
 export function robustInterval(
   rule: RobustRule,
@@ -48,7 +49,10 @@ export function robustTime(rule: RobustRule, all: readonly Weighted<number>[]): 
   );
 }
 
-/** Returns a rate relative to what each workload asks for, times the level of the study: the rule compares shares, not rates. */
+/**
+ * Returns a rate relative to what each workload asks for, times the level of the study: the rule
+ * compares shares, not rates.
+ */
 export const robustRate = (
   rule: RobustRule,
   all: readonly (Weighted<Interval> & { readonly perLevel: number })[],

@@ -7,9 +7,11 @@ import { countOf, robustSeen, type SeenUnder } from './robust-seen.ts';
 import { robustTokens } from './robust-tokens.ts';
 
 /**
- * Returns one measurement for all workloads of a study at one of its levels. The rule applies to each figure separately: latencies and the error
- * rate are figures where lower is better; throughput and goodput are shares of what the workload asks for, times the level. The server's counts are
- * added up. Nothing counts as served unless it was served under every workload. Needs at least one part.
+ * Returns one measurement for all workloads of a study at one of its levels. The rule applies to
+ * each figure separately: latencies and the error rate are figures where lower is better;
+ * throughput and goodput are shares of what the workload asks for, times the level. The server's
+ * counts are added up. Nothing counts as served unless it was served under every workload. Needs at
+ * least one part.
  */
 export function robustMeasurement(
   rule: RobustRule,

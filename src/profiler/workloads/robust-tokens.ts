@@ -13,8 +13,9 @@ export interface TokensUnder {
 }
 
 /**
- * Returns the token figures for all workloads: the rule applies to times as latencies, and to rates as shares of what each workload asks for.
- * Lengths and the share of cached tokens cover all requests together. Needs at least one part.
+ * Returns the token figures for all workloads: the rule applies to times as latencies, and to rates
+ * as shares of what each workload asks for. Lengths and the share of cached tokens cover all
+ * requests together. Needs at least one part.
  */
 export function robustTokens(rule: RobustRule, parts: readonly TokensUnder[]): TokenFigures {
   const summary = (of: (tokens: TokenFigures) => LatencySummary): LatencySummary =>

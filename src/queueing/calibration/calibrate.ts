@@ -20,14 +20,17 @@ export type Calibration = {
   readonly rowsOfTraffic: number;
 };
 
-/** The share of a lone request's measured round trip that is assumed to vary; the rest is constant. */
+/**
+ * The share of a lone request's measured round trip that is assumed to vary; the rest is constant.
+ */
 const JITTER_SHARE = 0.5;
 
 /**
- * Fits a server to rows of a result table. Lone executions are as timed. The likelihood of throughput, p50 and the server's own means, with the
- * batcher simulated, gives the number of concurrent executions, steps between the timed batch sizes, interference, and front end. Little's law gives
- * the client's windows. Deterministic. Throws INPUT_INVALID when no row has the time of an execution, CONFIG_INVALID for a policy that Triton would
- * refuse.
+ * Fits a server to rows of a result table. Lone executions are as timed. The likelihood of
+ * throughput, p50 and the server's own means, with the batcher simulated, gives the number of
+ * concurrent executions, steps between the timed batch sizes, interference, and front end. Little's
+ * law gives the client's windows. Deterministic. Throws INPUT_INVALID when no row has the time of
+ * an execution, CONFIG_INVALID for a policy that Triton would refuse.
  */
 export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy): Calibration {
   checkPolicy(policy);

@@ -9,7 +9,10 @@ export type FitQuality = {
   readonly words: string;
 };
 
-/** The largest median error of a good fit: measurements repeat to a few per cent, so a larger one means that the model lacks something. */
+/**
+ * The largest median error of a good fit: measurements repeat to a few per cent, so a larger one
+ * means that the model lacks something.
+ */
 const LARGEST_GOOD_MISS = 0.1;
 
 /** Judges a fit. `misses`: |fitted / measured − 1| of each figure, at least one. */

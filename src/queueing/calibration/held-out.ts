@@ -17,7 +17,10 @@ export type HeldOut = {
 /** Low, middle and high concurrency; published tables of this kind go from 8 to 256. */
 const USUAL_LEVELS = [8, 64, 256];
 
-/** Returns three informative levels: 8, 64 and 256 if the rows have them, else the lowest, middle and highest. */
+/**
+ * Returns three informative levels: 8, 64 and 256 if the rows have them, else the lowest, middle
+ * and highest.
+ */
 export function levelsToFit(rows: readonly CalibrationRow[]): number[] {
   const levels = [...new Set(rows.filter((row) => !isOneAtATime(row)).map(({ concurrency }) => concurrency))].sort(
     (a, b) => a - b,
@@ -27,7 +30,10 @@ export function levelsToFit(rows: readonly CalibrationRow[]): number[] {
   return [...new Set(places)].flatMap((place) => levels[place] ?? []);
 }
 
-/** Calibrates from the rows of lone requests and those at the given levels, and predicts the rest. Throws as `calibrate`. */
+/**
+ * Calibrates from the rows of lone requests and those at the given levels, and predicts the rest.
+ * Throws as `calibrate`.
+ */
 export function predictHeldOut(
   rows: readonly CalibrationRow[],
   policy: BatcherPolicy,

@@ -2,14 +2,17 @@ import type { PredictedRow } from './model.ts';
 import { type CalibrationRow, computeMs, outsideMs } from './row.ts';
 
 /**
- * The scale of the Cauchy errors, as a ratio's logarithm: larger errors count less than in proportion, so that a single disturbed row does not
- * decide.
+ * The scale of the Cauchy errors, as a ratio's logarithm: larger errors count less than in
+ * proportion, so that a single disturbed row does not decide.
  */
 const USUAL_MISS = 0.1;
 /** The weight of the server's queue and compute times relative to the clients' figures. */
 const SERVER_WEIGHT = 0.2;
 
-/** Returns the negative log-likelihood of a row given its prediction, with Cauchy-distributed errors. */
+/**
+ * Returns the negative log-likelihood of a row given its prediction, with Cauchy-distributed
+ * errors.
+ */
 export function lossOf(told: PredictedRow, row: CalibrationRow): number {
   const miss = (value: number, measured: number, weight: number, least = 0): number =>
     weight * Math.log1p((Math.log((value + least) / (measured + least)) / USUAL_MISS) ** 2);

@@ -8,11 +8,16 @@ import type { AloneRow } from './row.ts';
 export type Unknowns = {
   /** Executions that run concurrently. */
   readonly atOnce: number;
-  /** Shape between two timed batch sizes: 0 linear, 1 the larger one's time from the first additional sample on. */
+  /**
+   * Shape between two timed batch sizes: 0 linear, 1 the larger one's time from the first
+   * additional sample on.
+   */
   readonly stepShare: number;
   /** Relative slowdown by each additional concurrent execution: 1 by its whole time alone. */
   readonly perInstance: number;
-  /** Cost of an additional sample beyond the timed sizes, as a share of a sample's mean cost there. */
+  /**
+   * Cost of an additional sample beyond the timed sizes, as a share of a sample's mean cost there.
+   */
   readonly perSampleShare: number;
   /** Serial time of the front end for each request, before it is queued. */
   readonly frontEndMs: number;
@@ -26,7 +31,10 @@ export type CalibratedServer = {
   readonly law: ServiceLaw;
   readonly roundTripNs: number;
   readonly jitterNs: number;
-  /** Length of measurement windows that leave out requests in progress at their edges; Infinity when all were counted. */
+  /**
+   * Length of measurement windows that leave out requests in progress at their edges; Infinity when
+   * all were counted.
+   */
   readonly windowNs: number;
 };
 
@@ -41,13 +49,19 @@ export type PredictedRow = {
 };
 
 const SPREAD = 0.03;
-/** The number of starts that are averaged: clients rarely begin together, and the way their requests first fall into batches persists. */
+/**
+ * The number of starts that are averaged: clients rarely begin together, and the way their requests
+ * first fall into batches persists.
+ */
 const BEGINNINGS = 4;
 const RAMP_EXECUTIONS = 12;
 const CYCLES_OF_WARM_UP = 9;
 const CYCLES = 6;
 const MIN_REQUESTS = 300;
-/** The least share of requests that windows count; latencies close to a window's length are not modelled. */
+/**
+ * The least share of requests that windows count; latencies close to a window's length are not
+ * modelled.
+ */
 const MIN_COUNTED = 0.2;
 
 /** Returns the service law for timed lone executions and the given unknowns. */
@@ -76,7 +90,10 @@ export function calibratedLaw(
   };
 }
 
-/** Returns the point and another, one sample later, at the given share of the way to the next point's time. */
+/**
+ * Returns the point and another, one sample later, at the given share of the way to the next
+ * point's time.
+ */
 function withStep(point: LawPoint, next: LawPoint | undefined, share: number): LawPoint[] {
   const between = next ? next.batchSize - point.batchSize : 0;
   if (!next || between < 2 || share === 0) return [point];
@@ -106,9 +123,10 @@ export function predictRow(server: CalibratedServer, concurrency: number, sample
 }
 
 /**
- * Estimates the length of a client's windows. A client that counts only requests within a window misses the mean latency's share of each. By
- * Little's law the number of counted requests is then too low for the clients and their latency. Least squares over the rows; Infinity if no
- * requests are missing.
+ * Estimates the length of a client's windows. A client that counts only requests within a window
+ * misses the mean latency's share of each. By Little's law the number of counted requests is then
+ * too low for the clients and their latency. Least squares over the rows; Infinity if no requests
+ * are missing.
  */
 export function windowNsOf(
   rows: readonly {

@@ -32,8 +32,8 @@ export const outsideMs = (row: CalibrationRow, server: ServerTimes): number =>
 export const isOneAtATime = ({ concurrency }: CalibrationRow): boolean => concurrency === 1;
 
 /**
- * Returns the rows of lone executions, one per batch size, rising: those of lone requests, or else those whose requests in flight fill at most one
- * batch, if their mean batch is known.
+ * Returns the rows of lone executions, one per batch size, rising: those of lone requests, or else
+ * those whose requests in flight fill at most one batch, if their mean batch is known.
  */
 export function aloneRows(rows: readonly CalibrationRow[], maxBatchSize: number): AloneRow[] {
   const single = rows.filter(isOneAtATime);

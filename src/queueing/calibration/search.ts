@@ -17,24 +17,30 @@ const TRIED = {
   stepShare: [0, 1 / 3, 2 / 3, 1],
 } as const;
 
-/** The prior cost of an additional sample, as a share of the mean: the first one costs more than the others. */
+/**
+ * The prior cost of an additional sample, as a share of the mean: the first one costs more than the
+ * others.
+ */
 const USUAL_PER_SAMPLE_SHARE = 0.2;
 const INTERFERENCES_TO_START_FROM = [0.2, 0.7, 1];
 const ROUNDS = 2;
 /**
- * A start whose loss exceeds the least by this after one round is dropped: another round does not compensate for it, and it hardly counts in the
- * mean.
+ * A start whose loss exceeds the least by this after one round is dropped: another round does not
+ * compensate for it, and it hardly counts in the mean.
  */
 const HOPELESS_LOSS = 5;
 /** The prior standard deviation of the ratio of executions under traffic to lone ones. */
 const USUAL_SCALE_SPREAD = 0.05;
 const SCALE_PRIOR_WEIGHT = 0.1;
-/** The rise of the negative log-likelihood over its minimum that bounds the 95 % confidence region. */
+/**
+ * The rise of the negative log-likelihood over its minimum that bounds the 95 % confidence region.
+ */
 const LOSS_AT_95_PERCENT = 1.92;
 
 /**
- * Runs coordinate searches from every plausible way of sharing the device, and returns their mean weighted by likelihood: a few rows rarely decide
- * between them, and intermediate values have a smaller error than the likeliest. `alone`: at least one row; `lossOf`: a negative log-likelihood.
+ * Runs coordinate searches from every plausible way of sharing the device, and returns their mean
+ * weighted by likelihood: a few rows rarely decide between them, and intermediate values have a
+ * smaller error than the likeliest. `alone`: at least one row; `lossOf`: a negative log-likelihood.
  */
 export function searchUnknowns(
   alone: readonly AloneRow[],
@@ -80,7 +86,10 @@ function startsOf(alone: readonly AloneRow[], instances: number): Unknowns[] {
   );
 }
 
-/** Returns the figures that can be determined: the slope beyond the timed sizes if batches may be larger, and interference if there is any. */
+/**
+ * Returns the figures that can be determined: the slope beyond the timed sizes if batches may be
+ * larger, and interference if there is any.
+ */
 function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: number): (keyof typeof TRIED)[] {
   const beyond = (alone.at(-1) as AloneRow).batchSize < maxBatchSize;
   return [
@@ -114,7 +123,10 @@ class Search {
     return best;
   }
 
-  /** Returns the smallest and the largest value of each figure among results nearly as likely as the best. */
+  /**
+   * Returns the smallest and the largest value of each figure among results nearly as likely as the
+   * best.
+   */
   estimatesAround(best: Unknowns): Estimates {
     const tried = [...this.#tried.values()];
     const least = Math.min(...tried.map(({ loss }) => loss));

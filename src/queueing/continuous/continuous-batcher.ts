@@ -13,14 +13,17 @@ import { TakenStep } from './taken-step.ts';
 const FORGOTTEN = 64;
 
 /**
- * An engine's scheduler of continuous batching, one step at a time. Its driver keeps the clock: it calls `step` when a step may begin, waits for the
- * step's duration, and calls it again; it may call `enqueue` meanwhile.
+ * An engine's scheduler of continuous batching, one step at a time. Its driver keeps the clock: it
+ * calls `step` when a step may begin, waits for the step's duration, and calls it again; it may
+ * call `enqueue` meanwhile.
  *
- * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come first, in the order of admission, each with a
- * token of output or a chunk of its prompt. Waiting ones follow, while sequences and tokens are below their limits and the whole prompt fits into
- * the KV cache. If a running sequence has no place, the last admitted one gives up its own, waits before all others, and computes its tokens again.
- * A policy that neither chunks nor mixes prompts behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing while any
- * sequence runs.
+ * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come
+ * first, in the order of admission, each with a token of output or a chunk of its prompt. Waiting
+ * ones follow, while sequences and tokens are below their limits and the whole prompt fits into the
+ * KV cache. If a running sequence has no place, the last admitted one gives up its own, waits
+ * before all others, and computes its tokens again. A policy that neither chunks nor mixes prompts
+ * behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing
+ * while any sequence runs.
  */
 export class ContinuousBatcher {
   readonly policy: ContinuousPolicy;
@@ -40,7 +43,10 @@ export class ContinuousBatcher {
   #enqueued = 0;
   #preemptions = 0;
 
-  /** `spread`: draws a factor on each step's time; default constantly 1. Throws INPUT_INVALID for a policy under which nothing can run. */
+  /**
+   * `spread`: draws a factor on each step's time; default constantly 1. Throws INPUT_INVALID for a
+   * policy under which nothing can run.
+   */
   constructor(policy: ContinuousPolicy, law: StepLaw | StepTimes, spread: () => number = () => 1) {
     const { maxSequences, maxStepTokens, kvCacheTokens } = policy;
     for (const [name, value] of Object.entries({ maxSequences, maxStepTokens, kvCacheTokens })) {
@@ -78,7 +84,10 @@ export class ContinuousBatcher {
     return inputTokens + outputTokens <= (this.policy.kvCacheTokens ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Queues a sequence for admission and returns its identifier, from 0. Throws INPUT_INVALID for one that the engine cannot serve. */
+  /**
+   * Queues a sequence for admission and returns its identifier, from 0. Throws INPUT_INVALID for
+   * one that the engine cannot serve.
+   */
   enqueue(sequence: Sequence): number {
     if (!this.takes(sequence)) {
       throw new TrituneError(
@@ -128,8 +137,8 @@ export class ContinuousBatcher {
   }
 
   /**
-   * Takes the steps that begin within `spanNs` and in which sequences only decode, if nothing is enqueued meanwhile; null for fewer than two. Their
-   * times are the law's, without spread.
+   * Takes the steps that begin within `spanNs` and in which sequences only decode, if nothing is
+   * enqueued meanwhile; null for fewer than two. Their times are the law's, without spread.
    */
   decodeStretch(spanNs: number): DecodeStretch | null {
     const sequences = this.#decoding.count;
@@ -150,8 +159,9 @@ export class ContinuousBatcher {
   }
 
   /**
-   * Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence; without chunking, whole prompts
-   * that fit, and in a step without anything else the first one whatever its length.
+   * Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each
+   * decoding sequence; without chunking, whole prompts that fit, and in a step without anything
+   * else the first one whatever its length.
    */
   #chunksBesideDecoding(admitted: Admission[], preempted: Progress[]): Chunk[] {
     const chunks: Chunk[] = [];
@@ -179,7 +189,10 @@ export class ContinuousBatcher {
     return chunks;
   }
 
-  /** Returns whole waiting prompts, as many as a step has tokens for; the first one whatever its length. */
+  /**
+   * Returns whole waiting prompts, as many as a step has tokens for; the first one whatever its
+   * length.
+   */
   #wholePrompts(admitted: Admission[]): Chunk[] {
     const chunks: Chunk[] = [];
     let budget = this.policy.maxStepTokens ?? Number.POSITIVE_INFINITY;
@@ -206,7 +219,10 @@ export class ContinuousBatcher {
     return this.running === 0 || this.#kv.free - this.#decoding.count >= tokens;
   }
 
-  /** Returns the number of needed tokens that are cached; the last one never counts, because its output is needed. */
+  /**
+   * Returns the number of needed tokens that are cached; the last one never counts, because its
+   * output is needed.
+   */
   #cachedTokens({ sequence: { prefix, cachedTokens = 0 }, needed }: Progress): number {
     if (!this.policy.cachesPrefixes) return 0;
     return Math.min(Math.max(cachedTokens, prefix ? this.#kv.cached(prefix) : 0), needed - 1);
@@ -230,7 +246,10 @@ export class ContinuousBatcher {
     return progress;
   }
 
-  /** Preempts sequences, the last admitted first, until there is place for the tokens and one token of each decoding sequence. */
+  /**
+   * Preempts sequences, the last admitted first, until there is place for the tokens and one token
+   * of each decoding sequence.
+   */
   #makePlace(tokens: number, preempted: Progress[]): void {
     while (this.running > 1 && this.#kv.free < tokens + this.#decoding.count) {
       const last = this.#admitted.pop() as Progress;

@@ -2,8 +2,8 @@ import { EventHeap } from '../event-heap.ts';
 import type { Progress } from './progress.ts';
 
 /**
- * The decoding sequences. Each emits a token in every decoding step, so a step costs the same for any number of them: the number of the step gives
- * the tokens that a sequence has emitted.
+ * The decoding sequences. Each emits a token in every decoding step, so a step costs the same for
+ * any number of them: the number of the step gives the tokens that a sequence has emitted.
  */
 export class Decoding {
   /** Decoding steps so far. */
@@ -11,7 +11,10 @@ export class Decoding {
   count = 0;
   /** Σ needed − decodesFrom, over the sequences. */
   #offsets = 0;
-  /** Ends of sequences, by the step of each. An entry is stale if its sequence no longer decodes, or ends later. */
+  /**
+   * Ends of sequences, by the step of each. An entry is stale if its sequence no longer decodes, or
+   * ends later.
+   */
   readonly #ends = new EventHeap();
   readonly #byId: ReadonlyMap<number, Progress>;
 
@@ -24,7 +27,10 @@ export class Decoding {
     return this.#offsets + this.count * (this.steps + 1);
   }
 
-  /** Steps to the end of the first sequence to end, including the one with its last token; Infinity without any. */
+  /**
+   * Steps to the end of the first sequence to end, including the one with its last token; Infinity
+   * without any.
+   */
   get stepsToEnd(): number {
     return this.#nextEnd() - this.steps + 1;
   }
@@ -48,7 +54,10 @@ export class Decoding {
     progress.computed = progress.needed + steps;
   }
 
-  /** Returns a sequence whose last token has been emitted, each once; undefined if there is none. It decodes until it leaves. */
+  /**
+   * Returns a sequence whose last token has been emitted, each once; undefined if there is none. It
+   * decodes until it leaves.
+   */
   takeEnded(): Progress | undefined {
     return this.#nextEnd() < this.steps ? this.#byId.get(this.#ends.take()) : undefined;
   }

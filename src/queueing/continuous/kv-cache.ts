@@ -6,8 +6,8 @@ interface CachedPrefix {
 }
 
 /**
- * Counts the content of an engine's KV cache, in tokens; it does not round to blocks. An unused prefix stays until its place is needed: the one
- * unused for longest goes first.
+ * Counts the content of an engine's KV cache, in tokens; it does not round to blocks. An unused
+ * prefix stays until its place is needed: the one unused for longest goes first.
  */
 export class KvCache {
   readonly #capacity: number;
@@ -65,7 +65,10 @@ export class KvCache {
     this.take(found.tokens);
   }
 
-  /** Shares a prefix that a user has computed. The user has taken place for all of it except the `held` tokens from the cache. */
+  /**
+   * Shares a prefix that a user has computed. The user has taken place for all of it except the
+   * `held` tokens from the cache.
+   */
   share({ id, tokens }: SharedPrefix, held: number): void {
     const found = this.#prefixes.get(id);
     if (!found) {

@@ -27,16 +27,17 @@ export function sequencesOf({ input, output, cachedShare }: SequenceLengths, ran
 }
 
 /**
- * Returns a generator of lengths from the beta distribution over [min, max] with this mean and standard deviation: uniform if they are those of a
- * uniform distribution, with a long tail if the mean is near an end. Constantly the mean if nothing varies.
+ * Returns a generator of lengths from the beta distribution over [min, max] with this mean and
+ * standard deviation: uniform if they are those of a uniform distribution, with a long tail if the
+ * mean is near an end. Constantly the mean if nothing varies.
  */
 function drawnFrom({ mean, std, min, max }: TokenLengths, random: Random): () => number {
   const whole = (tokens: number): number => Math.max(1, Math.round(tokens));
   const range = max - min;
   if (!(std > 0 && range > 0 && mean > min && mean < max)) return () => whole(mean);
   const share = (mean - min) / range;
-  // The largest variance of a distribution over the range with this mean; its excess over the wanted variance gives the sum of the beta's
-  // parameters.
+  // The largest variance of a distribution over the range with this mean; its excess over the
+  // wanted variance gives the sum of the beta's parameters.
   const sum = Math.max(MIN_SUM, (share * (1 - share) * range * range) / (std * std) - 1);
   const [low, high] = [gammaFrom(share * sum, random), gammaFrom((1 - share) * sum, random)];
   return () => {

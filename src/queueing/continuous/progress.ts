@@ -20,7 +20,10 @@ export interface Progress {
   shared: number;
 }
 
-/** Returns a waiting sequence. Throws INPUT_INVALID for lengths other than whole numbers of at least 1, or a prefix longer than the prompt. */
+/**
+ * Returns a waiting sequence. Throws INPUT_INVALID for lengths other than whole numbers of at least
+ * 1, or a prefix longer than the prompt.
+ */
 export function waitingProgress(id: number, sequence: Sequence): Progress {
   const { inputTokens, outputTokens, prefix } = sequence;
   if (!isCount(inputTokens)) refuse(`inputTokens ${inputTokens}`, 'give an integer of at least 1');
@@ -53,7 +56,10 @@ export interface Chunk {
   readonly tokens: number;
 }
 
-/** Returns the work of a step with these chunks, which are not computed yet, and its decoding sequences. */
+/**
+ * Returns the work of a step with these chunks, which are not computed yet, and its decoding
+ * sequences.
+ */
 export function workOf(chunks: readonly Chunk[], decoding: number, contextTokens: number): StepWork {
   let [prefillTokens, prefillPairs] = [0, 0];
   for (const { progress, tokens } of chunks) {

@@ -1,6 +1,9 @@
 import type { TokenSimulation } from './token-tally.ts';
 
-/** The limits of a good request, in nanoseconds; an absent one is no limit. `itlNs`: the longest allowed gap. */
+/**
+ * The limits of a good request, in nanoseconds; an absent one is no limit. `itlNs`: the longest
+ * allowed gap.
+ */
 export interface RequestLimits {
   readonly ttftNs?: number;
   readonly itlNs?: number;
@@ -8,7 +11,10 @@ export interface RequestLimits {
   readonly e2eNs?: number;
 }
 
-/** Returns for each simulated request the largest ratio of one of its times to the limit: up to 1 it is good. 0 without limits. */
+/**
+ * Returns for each simulated request the largest ratio of one of its times to the limit: up to 1 it
+ * is good. 0 without limits.
+ */
 export const limitRatios = (
   found: Pick<TokenSimulation, 'ttftNs' | 'longestGapNs' | 'tpotNs' | 'endToEndNs'>,
   { ttftNs, itlNs, tpotNs, e2eNs }: RequestLimits,

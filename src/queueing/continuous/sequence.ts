@@ -4,7 +4,10 @@ export interface Sequence {
   readonly inputTokens: number;
   /** Tokens at which the sequence ends, at least 1. */
   readonly outputTokens: number;
-  /** Tokens at the prompt's beginning that are known to be cached; 0 if absent, and under a policy that caches no prefixes. */
+  /**
+   * Tokens at the prompt's beginning that are known to be cached; 0 if absent, and under a policy
+   * that caches no prefixes.
+   */
   readonly cachedTokens?: number;
   /** The common beginning of the prompt and others; the batcher tracks whether it is cached. */
   readonly prefix?: SharedPrefix;

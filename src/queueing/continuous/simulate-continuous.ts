@@ -10,12 +10,16 @@ import type { Sequence } from './sequence.ts';
 import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
 import { type TokenSimulation, TokenTally } from './token-tally.ts';
 
-/** The most steps of a simulation: an engine whose sequences only displace each other would never end. */
+/**
+ * The most steps of a simulation: an engine whose sequences only displace each other would never
+ * end.
+ */
 const MAX_STEPS = 2_000_000;
 
 /**
- * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time. Stretches in which sequences only decode are
- * taken at once. The same arguments give the same figures, everywhere. Throws INPUT_INVALID for impossible ones, and if the KV cache has no place
+ * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time.
+ * Stretches in which sequences only decode are taken at once. The same arguments give the same
+ * figures, everywhere. Throws INPUT_INVALID for impossible ones, and if the KV cache has no place
  * for a sequence.
  */
 export function simulateContinuous(

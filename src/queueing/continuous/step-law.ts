@@ -4,7 +4,10 @@ import { TrituneError } from '../../base/errors.ts';
 export interface StepWork {
   /** Tokens of prompts that the step computes. */
   readonly prefillTokens: number;
-  /** Pairs of such a token and a token that it attends to: for a chunk of *p* tokens behind *c* tokens, p × (c + p / 2). */
+  /**
+   * Pairs of such a token and a token that it attends to: for a chunk of *p* tokens behind *c*
+   * tokens, p × (c + p / 2).
+   */
   readonly prefillPairs: number;
   /** Sequences that get their next token. */
   readonly decoding: number;
@@ -16,14 +19,17 @@ export interface StepWork {
  * The time of one step of an engine, in nanoseconds:
  *
  *     baseNs + max(floorNs, perPrefillTokenNs × prefillTokens + perDecodingNs × decoding)
- *            + perContextTokenNs × contextTokens + perPrefillPairNs × prefillPairs
- *            + prefillBaseNs if there are tokens of prompts
+ *            + perContextTokenNs × contextTokens + perPrefillPairNs × prefillPairs + prefillBaseNs
+ *            if there are tokens of prompts
  *
- * Linear layers take time by the tokens in the step, whosever they are, and at least the time to read the weights; attention takes time by the context
- * that it reads. The form is that of the operators in Vidur (Agrawal and others, MLSys 2024, section 4) and of the arithmetic intensity in Sarathi-Serve
- * (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator (2026). A step with prompts costs more than its tokens do: vLLM replays
- * recorded CUDA graphs whole only for steps without prompts (its page "CUDA Graphs"), and the fit of measured prefill times in Dynamo's mocker
- * (lib/mocker/src/common/perf_model.rs) has a constant of 16.5 ms beside 15 µs per token.
+ * Linear layers take time by the tokens in the step, whosever they are, and at least the time to
+ * read the weights; attention takes time by the context that it reads. The form is that of the
+ * operators in Vidur (Agrawal and others, MLSys 2024, section 4) and of the arithmetic intensity in
+ * Sarathi-Serve (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator
+ * (2026). A step with prompts costs more than its tokens do: vLLM replays recorded CUDA graphs
+ * whole only for steps without prompts (its page "CUDA Graphs"), and the fit of measured prefill
+ * times in Dynamo's mocker (lib/mocker/src/common/perf_model.rs) has a constant of 16.5 ms beside
+ * 15 µs per token.
  */
 export interface StepLaw {
   /** Fixed work of a step: scheduling, launching kernels, sampling. */
@@ -82,7 +88,10 @@ export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, co
 
 /** Times of steps by a law of another form. */
 export interface StepTimes {
-  /** Returns the mean time of a step in nanoseconds, above 0; linear in the tokens of context if nothing else changes. */
+  /**
+   * Returns the mean time of a step in nanoseconds, above 0; linear in the tokens of context if
+   * nothing else changes.
+   */
   stepNs(work: StepWork): number;
   readonly cv: number;
 }
@@ -90,7 +99,9 @@ export interface StepTimes {
 /** True if a law has the form of `StepLaw`. */
 export const isStepLaw = (law: StepLaw | StepTimes): law is StepLaw => 'baseNs' in law;
 
-/** Checks a step law. Throws INPUT_INVALID, naming the figure, for one that no engine could have. */
+/**
+ * Checks a step law. Throws INPUT_INVALID, naming the figure, for one that no engine could have.
+ */
 export function checkStepLaw(law: StepLaw): void {
   for (const [name, value] of Object.entries(law)) {
     if (!(Number.isFinite(value) && value >= 0)) refuse(`${name} is ${value}`, 'give a finite number of at least 0');

@@ -1,6 +1,8 @@
 import type { StepWork } from './step-law.ts';
 
-/** One step of an engine. Its lists name sequences; read them before the next call of the batcher. */
+/**
+ * One step of an engine. Its lists name sequences; read them before the next call of the batcher.
+ */
 export interface Step {
   readonly durationNs: number;
   /** The time of its end, when its tokens are emitted. */

@@ -9,7 +9,10 @@ export interface Outcome {
   /** Sequences whose last token came by decoding, and those that got a token by their prompt. */
   readonly ended: readonly Progress[];
   readonly completed: readonly Progress[];
-  /** Running sequences, and some that have left; those that decode since before this decoding step got a token. */
+  /**
+   * Running sequences, and some that have left; those that decode since before this decoding step
+   * got a token.
+   */
   readonly running: readonly Progress[];
   readonly decodingStep: number;
 }
@@ -17,7 +20,10 @@ export interface Outcome {
 /** Most lists of most steps are empty. */
 const NONE: readonly number[] = [];
 
-/** A step that the scheduler has taken. A class, because a simulation makes one for each of its steps; few of its readers need all tokens. */
+/**
+ * A step that the scheduler has taken. A class, because a simulation makes one for each of its
+ * steps; few of its readers need all tokens.
+ */
 export class TakenStep implements Step {
   readonly durationNs: number;
   readonly endNs: number;

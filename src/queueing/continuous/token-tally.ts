@@ -16,13 +16,16 @@ export interface TokenSimulation {
   readonly requestsPerSecond: number;
   readonly outputTokensPerSecond: number;
   readonly totalTokensPerSecond: number;
-  /** One figure per request, in the order of their ends: time to first token, end-to-end, and time per output token (NaN with one token). */
+  /**
+   * One figure per request, in the order of their ends: time to first token, end-to-end, and time
+   * per output token (NaN with one token).
+   */
   readonly ttftNs: readonly number[];
   readonly endToEndNs: readonly number[];
   readonly tpotNs: readonly number[];
   /**
-   * The longest gap of each request, in the same order; 0 with one token. If prompts interrupt it, the gap of a sequence that has just begun counts
-   * whole.
+   * The longest gap of each request, in the same order; 0 with one token. If prompts interrupt it,
+   * the gap of a sequence that has just begun counts whole.
    */
   readonly longestGapNs: readonly number[];
   /** Gaps between the tokens of a sequence. */
@@ -31,7 +34,10 @@ export interface TokenSimulation {
   readonly runningSequences: number;
   readonly kvCacheShare: number;
   readonly preemptionsPerSecond: number;
-  /** Share of the engine's busy time by part of the law, 0 to 1 each; zeros for a law of another form. */
+  /**
+   * Share of the engine's busy time by part of the law, 0 to 1 each; zeros for a law of another
+   * form.
+   */
   readonly parts: StepParts;
 }
 
@@ -55,7 +61,10 @@ const PARTS = Object.keys(NO_PARTS) as (keyof StepParts)[];
 /** The most points of a stretch at which gaps are evaluated. */
 const POINTS = 8;
 
-/** Counts events from the end of a warm-up on. Gaps count with the step that ends them, requests with their last token. */
+/**
+ * Counts events from the end of a warm-up on. Gaps count with the step that ends them, requests
+ * with their last token.
+ */
 export class TokenTally {
   readonly #requests: Requests;
   readonly #wanted: number;
@@ -73,7 +82,10 @@ export class TokenTally {
   /** The times of preempted sequences' last tokens. */
   readonly #interrupted = new Map<number, number>();
   readonly #firstNs = new Map<number, number>();
-  /** The longest gap of a step, by the number of steps and stretches before it; and that number at a sequence's first token. */
+  /**
+   * The longest gap of a step, by the number of steps and stretches before it; and that number at a
+   * sequence's first token.
+   */
   readonly #longest = new LongestSince();
   readonly #firstGap = new Map<number, number>();
   /** The longest gap by a preemption. */
@@ -92,7 +104,10 @@ export class TokenTally {
   #kvNs = 0;
   #preemptions = 0;
 
-  /** `spread`: draws a factor on the time of each step of a stretch. `roundTripNs`: time of a request outside the engine, before its first token. */
+  /**
+   * `spread`: draws a factor on the time of each step of a stretch. `roundTripNs`: time of a
+   * request outside the engine, before its first token.
+   */
   constructor(
     law: StepLaw | StepTimes,
     requests: Requests,

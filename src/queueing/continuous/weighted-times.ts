@@ -7,7 +7,10 @@ const LONGEST_NS = 3.6e12;
 const ROUNDING = 1e-12;
 const BUCKETS = Math.ceil(Math.log(LONGEST_NS) * PER_E) + 1;
 
-/** Times in nanoseconds with a weight each, in buckets of half a per cent: one step of an engine is a gap of all sequences that decode. */
+/**
+ * Times in nanoseconds with a weight each, in buckets of half a per cent: one step of an engine is
+ * a gap of all sequences that decode.
+ */
 export class WeightedTimes {
   readonly #weights = new Float64Array(BUCKETS);
   #sumNs = 0;
@@ -30,7 +33,10 @@ export class WeightedTimes {
     return this.#total > 0 ? this.#sumNs / this.#total : 0;
   }
 
-  /** Returns a function that gives the smallest time not exceeded by at least a share of the weight; 0 when empty. */
+  /**
+   * Returns a function that gives the smallest time not exceeded by at least a share of the weight;
+   * 0 when empty.
+   */
   quantiles(): (share: number) => number {
     const ends: { readonly below: number; readonly ns: number }[] = [];
     let below = 0;

@@ -7,7 +7,10 @@ export interface AllFronts extends Pick<ClientFigures, 'requestsPerSecond'> {
   quantileNs(share: number): number;
 }
 
-/** Returns the figures of all requests, weighting each front by its rate: a simulation may count more requests of one front than of another. */
+/**
+ * Returns the figures of all requests, weighting each front by its rate: a simulation may count
+ * more requests of one front than of another.
+ */
 export function allFronts(fronts: readonly Pick<ClientFigures, 'requestsPerSecond' | 'latenciesNs'>[]): AllFronts {
   const all = fronts
     .flatMap(({ latenciesNs, requestsPerSecond }) =>

@@ -8,15 +8,18 @@ export interface InstanceEffect {
   /** Utilisation of its instances now, 0 to 1. */
   readonly utilization: number;
   /**
-   * Ratio of the mean latency now to that with one more, as the geometric mean over the fronts; above 1 it helps. In a closed loop without pauses it
-   * is also the ratio of the throughputs.
+   * Ratio of the mean latency now to that with one more, as the geometric mean over the fronts;
+   * above 1 it helps. In a closed loop without pauses it is also the ratio of the throughputs.
    */
   readonly gain: number;
   /** Figures with one more. */
   readonly simulation: NetworkSimulation;
 }
 
-/** The bottleneck of a network: a stage that needs instances, a device that is used up, or only the traffic. */
+/**
+ * The bottleneck of a network: a stage that needs instances, a device that is used up, or only the
+ * traffic.
+ */
 export type Bottleneck =
   | { readonly kind: 'stage'; readonly name: string }
   | { readonly kind: 'device'; readonly name: string }
@@ -27,7 +30,10 @@ const MIN_GAIN = 1.02;
 /** The utilisation from which on a device is used up. */
 const FULL = 0.9;
 
-/** Returns the effect of one more instance of each stage, each by another simulation, the largest gain first. Errors: as `simulateNetwork`. */
+/**
+ * Returns the effect of one more instance of each stage, each by another simulation, the largest
+ * gain first. Errors: as `simulateNetwork`.
+ */
 export function oneMoreInstance(network: Network, options: SimulationOptions): readonly InstanceEffect[] {
   const now = simulateNetwork(network, options);
   const effects = network.stages.map(({ name }, place): InstanceEffect => {

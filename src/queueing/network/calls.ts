@@ -41,7 +41,10 @@ export class ExecutionCalls {
     this.#samples = samples;
   }
 
-  /** Returns the next requests to send, when none is awaited: a plan and the samples of each request. null: all is done. */
+  /**
+   * Returns the next requests to send, when none is awaited: a plan and the samples of each
+   * request. null: all is done.
+   */
   next(): { readonly plan: Plan; readonly requests: readonly number[] } | null {
     while (this.#left.length === 0) {
       const call = this.#calls[++this.#call];

@@ -60,7 +60,10 @@ function checkCalls(stages: Network['stages']): void {
   for (const stage of stages.keys()) follow(stage, []);
 }
 
-/** Returns a function from a stage's name to its place. The function throws INPUT_INVALID if there is none. */
+/**
+ * Returns a function from a stage's name to its place. The function throws INPUT_INVALID if there
+ * is none.
+ */
 export function stageFinder(stages: Network['stages']): (name: string) => number {
   const places = new Map(stages.map(({ name }, place) => [name, place]));
   return (name) =>

@@ -52,13 +52,17 @@ export class Extent {
     for (const counter of this.#counters) counter.isCounting = true;
   }
 
-  /** True if all given arrivals have been answered, and for endless traffic as many as requested. */
+  /**
+   * True if all given arrivals have been answered, and for endless traffic as many as requested.
+   */
   #isComplete(): boolean {
     const isAnswered = this.#fronts.every(({ all, isExhausted }) => all === Number.POSITIVE_INFINITY || isExhausted);
     return isAnswered && this.#haveAll(this.#options.requests, ({ tally }) => tally.counted);
   }
 
-  /** True if fronts have `wanted` requests each on average; fronts with nothing left do not count. */
+  /**
+   * True if fronts have `wanted` requests each on average; fronts with nothing left do not count.
+   */
   #haveAll(wanted: number, of: (front: FrontTraffic) => number): boolean {
     let [sum, goingOn] = [0, 0];
     for (const front of this.#fronts) {

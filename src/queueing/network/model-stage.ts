@@ -52,7 +52,10 @@ export class ModelStage {
     return batch;
   }
 
-  /** Returns the slowdown of the execution that has just started by this stage's other running executions. */
+  /**
+   * Returns the slowdown of the execution that has just started by this stage's other running
+   * executions.
+   */
   ownFactor(instance: number): number {
     const { law } = this.station;
     const size = this.station.batchSize[instance] as number;

@@ -1,6 +1,9 @@
 import type { Plan } from './plan.ts';
 
-/** The sender of a request: a client of the front at this index, or the execution of a BLS model, by its slot. */
+/**
+ * The sender of a request: a client of the front at this index, or the execution of a BLS model, by
+ * its slot.
+ */
 type Sender = { readonly front: number } | { readonly slot: number };
 
 /** One request's way through the steps of a plan. */
@@ -25,7 +28,10 @@ export class Passage {
     this.left = plan.steps.length;
   }
 
-  /** Registers the end of one of the steps that `step` needs. Returns whether it was the last of them. */
+  /**
+   * Registers the end of one of the steps that `step` needs. Returns whether it was the last of
+   * them.
+   */
   isReady(step: number): boolean {
     const needs = this.plan.steps[step]?.needs as number;
     if (needs === 1) return true;
@@ -64,7 +70,10 @@ export interface PathSums {
   readonly computeNs: Float64Array;
 }
 
-/** Adds the times that the end of the visit waited for: its own, those of its calls, and those of the visits that led to it. */
+/**
+ * Adds the times that the end of the visit waited for: its own, those of its calls, and those of
+ * the visits that led to it.
+ */
 export function addPath(last: Visit, sums: PathSums): void {
   for (let visit: Visit | null = last; visit; visit = visit.cause) {
     const { stage, queuedNs, startNs, computedNs, called } = visit;

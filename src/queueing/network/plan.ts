@@ -17,7 +17,10 @@ export interface Plan {
   readonly first: readonly number[];
 }
 
-/** Returns the plan of steps, with inner ensembles replaced by their steps. `stageOf`: the place of a stage by its name. */
+/**
+ * Returns the plan of steps, with inner ensembles replaced by their steps. `stageOf`: the place of
+ * a stage by its name.
+ */
 export function planOf(steps: readonly Step[], stageOf: (name: string) => number): Plan {
   const flat: FlatStep[] = [];
   flatten(steps, [], flat);
@@ -39,7 +42,10 @@ interface FlatStep {
   readonly after: readonly number[];
 }
 
-/** Adds steps to the flat list, the first of which start after `entry`; returns the places of the final ones. */
+/**
+ * Adds steps to the flat list, the first of which start after `entry`; returns the places of the
+ * final ones.
+ */
 function flatten(steps: readonly Step[], entry: readonly number[], flat: FlatStep[]): readonly number[] {
   const ends: (readonly number[])[] = [];
   const needed = new Set<number>();
@@ -58,7 +64,9 @@ function flatten(steps: readonly Step[], entry: readonly number[], flat: FlatSte
   return ends.flatMap((each, place) => (needed.has(place) ? [] : each));
 }
 
-/** A step of an ensemble as Triton's config describes it: by the names of the ensemble's tensors. */
+/**
+ * A step of an ensemble as Triton's config describes it: by the names of the ensemble's tensors.
+ */
 interface TensorStep {
   readonly stage: string;
   readonly needs: readonly string[];
@@ -66,8 +74,9 @@ interface TensorStep {
 }
 
 /**
- * Returns the steps, each after those that produce the tensors that it needs; `given`: the tensors of the request. Throws INPUT_INVALID when no step
- * produces a tensor, or steps wait for each other.
+ * Returns the steps, each after those that produce the tensors that it needs; `given`: the tensors
+ * of the request. Throws INPUT_INVALID when no step produces a tensor, or steps wait for each
+ * other.
  */
 export function stepsByTensors(steps: readonly TensorStep[], given: readonly string[]): readonly Step[] {
   const giver = new Map<string, number | null>(given.map((name) => [name, null]));

@@ -14,8 +14,8 @@ interface Running {
 }
 
 /**
- * A device in virtual time: concurrent executions slow each other according to its `interference`, from moment to moment, and wait for their turn if
- * it runs a limited number at once.
+ * A device in virtual time: concurrent executions slow each other according to its `interference`,
+ * from moment to moment, and wait for their turn if it runs a limited number at once.
  */
 export class SharedDevice {
   readonly #interference: number;
@@ -57,7 +57,10 @@ export class SharedDevice {
     else this.#run(nowNs, execution);
   }
 
-  /** Ends the execution that is due now and returns its slot; −1 if none is, because others have come meanwhile. */
+  /**
+   * Ends the execution that is due now and returns its slot; −1 if none is, because others have
+   * come meanwhile.
+   */
   end(nowNs: number): number {
     const index = this.#running.findIndex(({ endNs }) => endNs <= nowNs);
     if (index < 0) return -1;
@@ -70,7 +73,10 @@ export class SharedDevice {
     return ended.slot;
   }
 
-  /** Returns when to call `end`; Infinity if it need not be called, or if the call is planned already. */
+  /**
+   * Returns when to call `end`; Infinity if it need not be called, or if the call is planned
+   * already.
+   */
   endToPlan(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { endNs } of this.#running) next = Math.min(next, endNs);

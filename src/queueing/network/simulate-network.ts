@@ -12,12 +12,13 @@ import { SharedDevice } from './shared-device.ts';
 import type { Network, NetworkSimulation } from './types.ts';
 
 /**
- * Simulates models that are served together, in virtual time: ensembles, models that call others, and models that share devices. A network of one
- * stage has the figures of `simulate`. Closed loops and rates continue until every front has been counted: `requests` and `warmUpRequests` are
+ * Simulates models that are served together, in virtual time: ensembles, models that call others,
+ * and models that share devices. A network of one stage has the figures of `simulate`. Closed loops
+ * and rates continue until every front has been counted: `requests` and `warmUpRequests` are
  * averages per front, and a slow front has at least a tenth of that.
  *
- * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for impossible ones, also when nothing of a front is
- * left to count after the warm-up.
+ * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for
+ * impossible ones, also when nothing of a front is left to count after the warm-up.
  */
 export function simulateNetwork(network: Network, options: SimulationOptions): NetworkSimulation {
   checkNetwork(network);
@@ -33,7 +34,10 @@ class NetworkRun {
   readonly #fronts: readonly FrontTraffic[];
   readonly #devices: readonly SharedDevice[];
   readonly #extent: Extent;
-  /** Subjects: a slot whose own time has passed; `#slots` and above: a device; −1 and below: the wake-up of a stage. */
+  /**
+   * Subjects: a slot whose own time has passed; `#slots` and above: a device; −1 and below: the
+   * wake-up of a stage.
+   */
   readonly #events = new EventHeap();
   readonly #stageOfSlot: number[] = [];
   readonly #callsOfSlot = new Map<number, ExecutionCalls>();
@@ -64,7 +68,10 @@ class NetworkRun {
     this.#extent = new Extent(this.#fronts, [...this.#stages.map(({ tally }) => tally), ...this.#devices], options);
   }
 
-  /** Handles the next event; returns false at the end of the simulation. Of simultaneous events, arrivals come first. */
+  /**
+   * Handles the next event; returns false at the end of the simulation. Of simultaneous events,
+   * arrivals come first.
+   */
   step(): boolean {
     const front = this.#nextFront();
     const { arrivals, frontEndNs } = this.#fronts[front] as FrontTraffic;
@@ -198,7 +205,10 @@ class NetworkRun {
     this.#finish(nowNs, slot, batch);
   }
 
-  /** Ends an execution, including its calls: its requests continue, and its instance takes the next batch. */
+  /**
+   * Ends an execution, including its calls: its requests continue, and its instance takes the next
+   * batch.
+   */
   #finish(nowNs: number, slot: number, batch: readonly Visit[]): void {
     const place = this.#stageOfSlot[slot] as number;
     const stage = this.#stages[place] as ModelStage;
@@ -209,7 +219,10 @@ class NetworkRun {
     this.#start(nowNs, place);
   }
 
-  /** Begins the steps that need the ended one; after the last step the reply goes to the sender of the request. */
+  /**
+   * Begins the steps that need the ended one; after the last step the reply goes to the sender of
+   * the request.
+   */
   #goOn(nowNs: number, visit: Visit): void {
     const { passage, step } = visit;
     passage.left--;

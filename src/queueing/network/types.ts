@@ -3,7 +3,10 @@ import type { ServiceLaw } from '../service-law.ts';
 import type { ClientFigures, ModelFigures } from '../tally.ts';
 import type { Traffic } from '../traffic.ts';
 
-/** Models that are served together, their shared devices, and their traffic. Names of stages, devices and fronts are unique within their kind. */
+/**
+ * Models that are served together, their shared devices, and their traffic. Names of stages,
+ * devices and fronts are unique within their kind.
+ */
 export interface Network {
   readonly stages: readonly Stage[];
   readonly devices?: readonly Device[];
@@ -14,34 +17,47 @@ export interface Network {
 export interface Stage {
   readonly name: string;
   readonly policy: BatcherPolicy;
-  /** Its `frontEndNs` does not count here: the server receives a client's request once, whatever its path (`Front`). */
+  /**
+   * Its `frontEndNs` does not count here: the server receives a client's request once, whatever its
+   * path (`Front`).
+   */
   readonly law: ServiceLaw;
   /** The device that its executions run on; absent: one that no other stage uses. */
   readonly device?: {
     readonly name: string;
-    /** The share of the device that one execution takes, above 0 and at most 1: a core of four is 0.25. */
+    /**
+     * The share of the device that one execution takes, above 0 and at most 1: a core of four is
+     * 0.25.
+     */
     readonly share: number;
   };
-  /** The calls that each execution makes after its own time and before it ends, like the code of a BLS model: its instance stays busy. */
+  /**
+   * The calls that each execution makes after its own time and before it ends, like the code of a
+   * BLS model: its instance stays busy.
+   */
   readonly calls?: readonly Call[];
 }
 
 /**
- * A call of an execution: requests to other stages. Calls are made one after the other, each for all requests of the batch; the next one after all
- * replies have come.
+ * A call of an execution: requests to other stages. Calls are made one after the other, each for
+ * all requests of the batch; the next one after all replies have come.
  */
 export interface Call {
   readonly steps: readonly Step[];
   /**
-   * Requests of one sample per sample of the caller, at least 0: a detector's crops. With a fraction some samples have one more than others. Absent:
-   * one request per request of the caller, with as many samples.
+   * Requests of one sample per sample of the caller, at least 0: a detector's crops. With a
+   * fraction some samples have one more than others. Absent: one request per request of the caller,
+   * with as many samples.
    */
   readonly requestsPerSample?: number;
   /** True: all requests at once; false: each after the reply to the one before. */
   readonly inParallel: boolean;
 }
 
-/** A step of an ensemble: a stage, or an inner ensemble. It starts when the steps at these places in the list, all before its own, have ended. */
+/**
+ * A step of an ensemble: a stage, or an inner ensemble. It starts when the steps at these places in
+ * the list, all before its own, have ended.
+ */
 export type Step = ({ readonly stage: string } | { readonly steps: readonly Step[] }) & {
   readonly after?: readonly number[];
 };
@@ -50,12 +66,16 @@ export type Step = ({ readonly stage: string } | { readonly steps: readonly Step
 export interface Device {
   readonly name: string;
   /**
-   * The interference between executions of several stages, at least 0. With S as the sum of the shares of all running executions, one takes 1 +
-   * interference × max(0, S − 1) times as long as alone. 0: no interference; 1: they share the device evenly (processor sharing). The stage's own
+   * The interference between executions of several stages, at least 0. With S as the sum of the
+   * shares of all running executions, one takes 1 + interference × max(0, S − 1) times as long as
+   * alone. 0: no interference; 1: they share the device evenly (processor sharing). The stage's own
    * law covers executions of the same stage, and that part of S is not counted twice.
    */
   readonly interference: number;
-  /** The most executions that it runs at once, of all stages; others wait for their turn and keep their instance busy. Absent: any number. */
+  /**
+   * The most executions that it runs at once, of all stages; others wait for their turn and keep
+   * their instance busy. Absent: any number.
+   */
   readonly atOnce?: number;
 }
 
@@ -64,7 +84,10 @@ export interface Front {
   readonly name: string;
   readonly steps: readonly Step[];
   readonly traffic: Traffic;
-  /** Time of the server's front end for each request, one after the other over all fronts; 0 if absent. */
+  /**
+   * Time of the server's front end for each request, one after the other over all fronts; 0 if
+   * absent.
+   */
   readonly frontEndNs?: number;
 }
 
@@ -78,8 +101,8 @@ export interface NetworkSimulation {
 export interface FrontFigures extends ClientFigures {
   readonly name: string;
   /**
-   * The time of its requests, by stage: only time that a request really waited for, so of parallel branches the one that ended last. The sum is the
-   * mean latency without front end and round trip.
+   * The time of its requests, by stage: only time that a request really waited for, so of parallel
+   * branches the one that ended last. The sum is the mean latency without front end and round trip.
    */
   readonly path: readonly PathPart[];
 }

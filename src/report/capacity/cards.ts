@@ -5,7 +5,10 @@ import { describeAmount } from '../../study/summary/cost-point.ts';
 import { type Html, none } from '../html.ts';
 import { type Card, cardsHtml } from '../page/first/cards.ts';
 
-/** Returns the figures that a reader needs first: the capacity, what requests see at it, and what it means for the hardware or the rate. */
+/**
+ * Returns the figures that a reader needs first: the capacity, what requests see at it, and what it
+ * means for the hardware or the rate.
+ */
 export function capacityCards(document: CapacityDocument): Html {
   const cards = [capacityCard(document), atCard(document), serversCard(document)].flatMap((card) => card ?? []);
   return cards.length === 0 ? none : cardsHtml(cards);

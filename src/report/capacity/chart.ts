@@ -10,7 +10,10 @@ const BUDGET = '#b05cc8';
 
 type Point = Pick<CapacityDocument['probes'][number], 'perSecond' | 'percentileMs'>;
 
-/** Returns the chart of latency over the request rate: every measurement with its interval, the budget as a line, and the capacity as a band. */
+/**
+ * Returns the chart of latency over the request rate: every measurement with its interval, the
+ * budget as a line, and the capacity as a band.
+ */
 export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocument): Chart {
   const met = probes.filter(({ isKept }) => isKept);
   const missed = probes.filter(({ isKept }) => !isKept);

@@ -6,7 +6,10 @@ type Point =
   | CapacityDocument['cliff'][number]
   | NonNullable<CapacityDocument['at']>;
 
-/** Returns every measurement at a rate as a table: those of the search in chronological order, then those beyond the capacity, then bursts. */
+/**
+ * Returns every measurement at a rate as a table: those of the search in chronological order, then
+ * those beyond the capacity, then bursts.
+ */
 export function capacityCsv({ limit, probes, cliff, burst }: CapacityDocument): string {
   const p = `p${limit.percentile}`;
   const head = [

@@ -27,7 +27,10 @@ import { capacityChart } from './chart.ts';
 /** Low enough that the chart is on the first screen. */
 const lowPaper: Paper = { ...widePaper, height: 350 };
 
-/** Returns a server's capacity as one self-contained page, which loads nothing and suits light, dark, paper and narrow screens. */
+/**
+ * Returns a server's capacity as one self-contained page, which loads nothing and suits light,
+ * dark, paper and narrow screens.
+ */
 export function capacityHtml(document: CapacityDocument): string {
   const { model, server, notes, probes } = document;
   return html`<!doctype html>

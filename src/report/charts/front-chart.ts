@@ -69,7 +69,8 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
                 distance: 9,
                 color: paper.ink,
                 position: (paper.isNarrow && label.narrowSide) || label.side,
-                // A page overrides white with its own colour, so that lines and marks behind the text do not show through.
+                // A page overrides white with its own colour, so that lines and marks behind the
+                // text do not show through.
                 backgroundColor: '#fff',
                 padding: [1, 3],
               },

@@ -15,7 +15,10 @@ export interface Axes {
   readonly isLogY?: boolean;
 }
 
-/** Colours that suit light and dark paper. Each has a symbol, for readers who cannot tell them apart. */
+/**
+ * Colours that suit light and dark paper. Each has a symbol, for readers who cannot tell them
+ * apart.
+ */
 const colours = ['#2ca05a', '#e08a1e', '#2f7ed8', '#b05cc8', '#d0505a', '#2aa5b5', '#9a7a2c', '#888f9a'];
 const symbols = ['circle', 'rect', 'triangle', 'diamond', 'arrow', 'emptyCircle', 'emptyRect', 'emptyTriangle'];
 

@@ -14,12 +14,17 @@ interface Layout {
   readonly itemGap: number;
 }
 
-/** The pixels of a mark in the legend with the gap after it, and of a letter on average, as the chart library measures it. */
+/**
+ * The pixels of a mark in the legend with the gap after it, and of a letter on average, as the
+ * chart library measures it.
+ */
 const MARK = 30;
 const LETTER = 5.6;
 const LINE = 14;
 
-/** Returns the height of the legend, which takes as many lines as its entries need at this width. */
+/**
+ * Returns the height of the legend, which takes as many lines as its entries need at this width.
+ */
 function legendHeight(names: readonly string[], itemGap: number, width: number): number {
   let [lines, used] = [1, 0];
   for (const name of names) {
@@ -42,7 +47,8 @@ export function stackedBars<B extends { readonly name: string }>(
     itemGap,
     paper.width,
   );
-  // Names end at the axis. Many machines have a wider font than the one used to estimate their width.
+  // Names end at the axis. Many machines have a wider font than the one used to estimate their
+  // width.
   const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
   return svgOf(
     {

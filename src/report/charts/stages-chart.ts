@@ -9,7 +9,10 @@ export interface StagesBar {
   readonly outsideMs: number;
 }
 
-/** A hue for each stage's queue and compute, different from its neighbours'; the list repeats after the last. */
+/**
+ * A hue for each stage's queue and compute, different from its neighbours'; the list repeats after
+ * the last.
+ */
 const hues: readonly (readonly [queue: string, compute: string])[] = [
   ['#8fc1f0', '#2f7ed8'],
   ['#f0c48f', '#e08a1e'],

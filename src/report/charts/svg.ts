@@ -46,7 +46,10 @@ export const narrowPaper: Paper = { ...common, width: 380, height: 340, isNarrow
 /** The paper of a file, which suits any background. */
 export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff', isLinked: false };
 
-/** Draws the option as the text of an SVG file. `linkOf` returns each data point's link by series and index; null for none. */
+/**
+ * Draws the option as the text of an SVG file. `linkOf` returns each data point's link by series
+ * and index; null for none.
+ */
 export function svgOf(
   option: EChartsCoreOption,
   { width, height, ink, background, isLinked }: Paper,
@@ -65,8 +68,9 @@ export function svgOf(
 }
 
 /**
- * Removes the chart library's styles, which only react to a pointer, and its clips, which are not needed because nothing of ours lies outside the
- * axes. Without both, names in different charts never clash.
+ * Removes the chart library's styles, which only react to a pointer, and its clips, which are not
+ * needed because nothing of ours lies outside the axes. Without both, names in different charts
+ * never clash.
  */
 const plain = (svg: string): string =>
   svg
@@ -105,7 +109,10 @@ export const gridOf = ({ isNarrow }: Paper, top = 46) => ({
   bottom: 52,
 });
 
-/** Returns an axis in powers of two, from the power below the smallest value to the one above the largest. */
+/**
+ * Returns an axis in powers of two, from the power below the smallest value to the one above the
+ * largest.
+ */
 export function powersOfTwo(values: readonly number[]) {
   const positive = values.filter((value) => value > 0);
   const least = positive.length === 0 ? 1 : Math.min(...positive);

@@ -10,7 +10,10 @@ const GAP = 8;
 /** Pixels of a bold letter on average, in the widest of the usual fonts. */
 const LETTER = 10;
 
-/** Returns a drawing with its title above it, for a file that stands alone: a page has the title as its own text. */
+/**
+ * Returns a drawing with its title above it, for a file that stands alone: a page has the title as
+ * its own text.
+ */
 export function titled(svg: string, title: string, { ink, background }: Paper): string {
   const [, width = 0, height = 0] = (/^<svg width="(\d+)" height="(\d+)"/.exec(svg) ?? []).map(Number);
   const lines = wrapped(title, Math.floor((width - 2 * MARGIN) / LETTER));

@@ -6,7 +6,10 @@ import { type GateVerdict, isSuspect, type Limits, type MetricVerdict, timesAsLo
 export interface GateRule extends Limits {
   /** The required confidence in a change for the worse, over all comparisons together. */
   readonly confidence: number;
-  /** True if the runs may be of another model than the baselines, such as the same network in another format. */
+  /**
+   * True if the runs may be of another model than the baselines, such as the same network in
+   * another format.
+   */
   readonly allowsOtherModel?: boolean;
 }
 
@@ -32,17 +35,23 @@ export interface GateDecision {
   readonly verdict: GateVerdict;
   /** True if the verdict is `regression`. */
   readonly isRegression: boolean;
-  /** The factor by which measurements must be longer for a verdict; only if it is `inconclusive`, and null where no length gives one. */
+  /**
+   * The factor by which measurements must be longer for a verdict; only if it is `inconclusive`,
+   * and null where no length gives one.
+   */
   readonly timesAsLong?: number | null;
 }
 
 /**
- * Compares runs with baselines, metric by metric, and all levels together if there are enough. Several documents on a side repeat the same
- * measurement; all are of one kind. The chance of any false alarm stays within 1 − confidence: each comparison gets a part of it (Bonferroni), and
- * all levels together get half of it. Only a change for the worse can be a false alarm, so only that side counts.
+ * Compares runs with baselines, metric by metric, and all levels together if there are enough.
+ * Several documents on a side repeat the same measurement; all are of one kind. The chance of any
+ * false alarm stays within 1 − confidence: each comparison gets a part of it (Bonferroni), and all
+ * levels together get half of it. Only a change for the worse can be a false alarm, so only that
+ * side counts.
  *
- * One precise metric is enough to pass: whatever slows a model down shows in its throughput, while a percentile at a single level is rarely known
- * to 10 %. But a metric that is likely to be much worse, without the required confidence, makes the comparison inconclusive.
+ * One precise metric is enough to pass: whatever slows a model down shows in its throughput, while
+ * a percentile at a single level is rarely known to 10 %. But a metric that is likely to be much
+ * worse, without the required confidence, makes the comparison inconclusive.
  */
 export function decideGate(
   baselines: readonly GateDocument[],
@@ -67,7 +76,10 @@ export function decideGate(
   return verdict === 'inconclusive' ? { ...found, timesAsLong: timeForVerdict(judged, rule) } : found;
 }
 
-/** Returns the comparisons that speak for their metric: of all levels together, or of each level where there are too few. */
+/**
+ * Returns the comparisons that speak for their metric: of all levels together, or of each level
+ * where there are too few.
+ */
 export function decisive(comparisons: readonly Comparison[]): readonly Comparison[] {
   const together = new Set(comparisons.filter(({ isTogether }) => isTogether).map(({ before }) => before.metric));
   return comparisons.filter(({ isTogether, before }) => isTogether || !together.has(before.metric));
@@ -75,17 +87,25 @@ export function decisive(comparisons: readonly Comparison[]): readonly Compariso
 
 const isUnsure = ({ verdict }: Comparison): boolean => verdict === 'unsure';
 
-/** Returns the comparisons that are likely to be a large regression, which is neither certain nor ruled out. */
+/**
+ * Returns the comparisons that are likely to be a large regression, which is neither certain nor
+ * ruled out.
+ */
 export const suspectsOf = (comparisons: readonly Comparison[], limits: Limits): readonly Comparison[] =>
   comparisons.filter((one) => isUnsure(one) && one.change && isSuspect(one.before, one.change, limits));
 
-/** Returns whether nothing that could show a regression is precise, or something looks much worse. */
+/**
+ * Returns whether nothing that could show a regression is precise, or something looks much worse.
+ */
 function isUndecided(byMetric: readonly (readonly Comparison[])[], rule: GateRule): boolean {
   if (suspectsOf(byMetric.flat(), rule).length > 0) return true;
   return !byMetric.some((all) => all.every((one) => !isUnsure(one) && !one.before.followsLoad));
 }
 
-/** Returns the shortest time that decides one metric, and all metrics that look much worse; null if no length does. */
+/**
+ * Returns the shortest time that decides one metric, and all metrics that look much worse; null if
+ * no length does.
+ */
 function timeForVerdict(byMetric: readonly (readonly Comparison[])[], rule: GateRule): number | null {
   const timeFor = (comparisons: readonly Comparison[]): number =>
     Math.max(
@@ -106,7 +126,8 @@ function compare(figures: readonly Figure[], tails: Tails, limits: Limits): read
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
     tails,
-    // A rate follows the speed of the machine. Near saturation, a latency rises by far more than the machine slows down.
+    // A rate follows the speed of the machine. Near saturation, a latency rises by far more than
+    // the machine slows down.
     figures.every(({ before }) => before[0]?.better === 'higher') ? MAX_DRIFT : undefined,
   );
   const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
@@ -137,7 +158,10 @@ function compare(figures: readonly Figure[], tails: Tails, limits: Limits): read
 
 const WHERE_MEANT = '--allow-other-model where that is meant';
 
-/** Returns models whose names differ from the first of their own side, which is always a mistake, or from the baselines. */
+/**
+ * Returns models whose names differ from the first of their own side, which is always a mistake, or
+ * from the baselines.
+ */
 function otherModels(
   baselines: readonly GateDocument[],
   runs: readonly GateDocument[],

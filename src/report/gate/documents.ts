@@ -17,7 +17,10 @@ const isBad = ({ verdict }: Comparison): boolean => verdict === 'regression' || 
 export const gateJson = (decision: GateDecision): string =>
   `${JSON.stringify({ schemaVersion: 1, ...decision }, null, 2)}\n`;
 
-/** Escapes text for a cell of a Markdown table, because model names and server messages may contain anything. */
+/**
+ * Escapes text for a cell of a Markdown table, because model names and server messages may contain
+ * anything.
+ */
 const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
 
 const signs: Readonly<Record<GateDecision['verdict'], string>> = { passed: '✅', regression: '❌', inconclusive: '❔' };
@@ -47,7 +50,10 @@ export function gateMarkdown(decision: GateDecision): string {
   ].join('\n');
 }
 
-/** Returns the decision as JUnit XML for test reporters: a case for each metric and each fault. What is inconclusive counts as skipped. */
+/**
+ * Returns the decision as JUnit XML for test reporters: a case for each metric and each fault. What
+ * is inconclusive counts as skipped.
+ */
 export function gateJUnit({ comparisons, faults }: GateDecision): string {
   const cases = [
     ...faults.map((fault) => ({ name: 'documents', outcome: 'failure', message: fault })),
@@ -84,7 +90,10 @@ const escaped = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
 
-/** Returns workflow commands of GitHub Actions, which appear next to the change. All that is inconclusive is one of them. */
+/**
+ * Returns workflow commands of GitHub Actions, which appear next to the change. All that is
+ * inconclusive is one of them.
+ */
 export function gateAnnotations(decision: GateDecision): readonly string[] {
   const { comparisons, faults, notes, verdict } = decision;
   // Other CIs obey commands within a line.

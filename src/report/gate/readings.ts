@@ -9,13 +9,19 @@ import { describeRate } from '../../study/summary/cost-point.ts';
 
 /** One comparable metric of a document. */
 export interface Reading {
-  /** Its subject, such as `best` or `concurrency 8`. Only figures with the same subject are compared. */
+  /**
+   * Its subject, such as `best` or `concurrency 8`. Only figures with the same subject are
+   * compared.
+   */
   readonly subject: string;
   readonly metric: string;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   readonly interval: Interval;
-  /** True for a rate at a fixed request rate: until the server is overloaded, it is the load that was sent, however slow the server is. */
+  /**
+   * True for a rate at a fixed request rate: until the server is overloaded, it is the load that
+   * was sent, however slow the server is.
+   */
   readonly followsLoad?: true;
 }
 
@@ -24,7 +30,10 @@ export interface GateDocument {
   readonly kind: 'tune' | 'profile' | 'capacity';
   readonly model: string;
   readonly isEmulated: boolean;
-  /** Why its figures are meaningless by themselves, such as a budget that nothing met; null if they are not. */
+  /**
+   * Why its figures are meaningless by themselves, such as a budget that nothing met; null if they
+   * are not.
+   */
   readonly flaw: string | null;
   readonly readings: readonly Reading[];
 }
@@ -126,7 +135,10 @@ const capacity = z.looseObject({
   ),
 });
 
-/** Reads the `summary.json` of a tune run, the `--json` of a profile, or a `capacity.json`. Errors: INPUT_INVALID with the path. */
+/**
+ * Reads the `summary.json` of a tune run, the `--json` of a profile, or a `capacity.json`. Errors:
+ * INPUT_INVALID with the path.
+ */
 export function readGateDocument(text: string, path: string): GateDocument {
   let json: unknown;
   try {
@@ -151,7 +163,10 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
   throw invalid(path, `'${issue?.path.join('.')}' is not as expected: ${issue?.message}`);
 }
 
-/** With a budget, or limits on the times of tokens, only rates count: the study chose the level that uses them up. */
+/**
+ * With a budget, or limits on the times of tokens, only rates count: the study chose the level that
+ * uses them up.
+ */
 function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.infer<typeof summary>): GateDocument {
   const why = best && describeTooManyFailed(failedOf(best), allowedErrorRate(more.constraints ?? []));
   const flaw = !feasible || !best ? `no configuration met the constraints${why ? `: ${why}` : ''}` : null;
@@ -171,7 +186,10 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
   };
 }
 
-/** Returns the costs in the study's goal. A cost without an interval, such as a price per hour, is exact. */
+/**
+ * Returns the costs in the study's goal. A cost without an interval, such as a price per hour, is
+ * exact.
+ */
 function costReadings(
   told: z.infer<typeof cost>,
   objectives: readonly { readonly metric: string }[] = [],
@@ -237,7 +255,10 @@ function levelReadings(each: z.infer<typeof profile>['levels'][number]): readonl
   return readings.map((reading) => (SENT_RATES.includes(reading.metric) ? { ...reading, followsLoad: true } : reading));
 }
 
-/** The subject contains the arrivals and the limit, so that only capacities with the same ones are compared. */
+/**
+ * The subject contains the arrivals and the limit, so that only capacities with the same ones are
+ * compared.
+ */
 function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
   const { model, server, arrivals, limit, outcome, burst } = found;
   const { percentile, budgetMs, limits } = limit;
@@ -289,7 +310,10 @@ const latencyOf = (
   interval: figures,
 });
 
-/** Returns rates, and the times of tokens if those are compared. Leaves out a figure of 0, which has no ratio. */
+/**
+ * Returns rates, and the times of tokens if those are compared. Leaves out a figure of 0, which has
+ * no ratio.
+ */
 function tokenReadings(
   subject: string,
   told: z.infer<typeof tokens>,

@@ -20,7 +20,10 @@ const MIN_FACTOR = 2;
 /** Bounds further apart than this are useless. */
 const MAX_USABLE = 100;
 
-/** Returns the change, its interval, and the probability of its direction: `-4.2 % (-6.0 % to -2.4 %; 95.1 % likely lower)`. */
+/**
+ * Returns the change, its interval, and the probability of its direction:
+ * `-4.2 % (-6.0 % to -2.4 %; 95.1 % likely lower)`.
+ */
 export function changeText({ change, verdict }: Comparison): string {
   if (change === null) return 'not measured';
   // A multiple reads badly as per cent.
@@ -81,7 +84,10 @@ function whyInconclusive({ comparisons, rule }: GateDecision): string {
 
 const sizeOf = ({ change }: Comparison): number => Math.abs(Math.log(change?.ratio ?? 1));
 
-/** Returns the smallest regression that the gate could have found: of all levels together where it judged them so. */
+/**
+ * Returns the smallest regression that the gate could have found: of all levels together where it
+ * judged them so.
+ */
 function sight({ comparisons, rule }: GateDecision): string {
   const open = decisive(comparisons).filter(({ verdict, before }) => verdict !== 'better' && !before.followsLoad);
   const seen = open.flatMap(({ before, change }) => {
@@ -106,7 +112,9 @@ export function adviceLine({ verdict, timesAsLong, rule }: GateDecision): string
   return `${goal}, measure about ${times} times as long (a smaller --precision), or compare ${times} times as many runs and baselines (RUN RUN2 … --baseline BASELINE2 …)`;
 }
 
-/** Returns the advice on which metrics are not precise enough, for one annotation; null if all are. */
+/**
+ * Returns the advice on which metrics are not precise enough, for one annotation; null if all are.
+ */
 export function unsureLine({ comparisons, rule }: GateDecision): string | null {
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure');
   if (unsure.length === 0) return null;

@@ -16,7 +16,10 @@ const scriptText = (): string =>
     ['followPoints', 'followWhatIf', 'followCost'],
   );
 
-/** Returns the style, and a policy under which a browser loads nothing and runs only the page's own script, whatever the page contains. */
+/**
+ * Returns the style, and a policy under which a browser loads nothing and runs only the page's own
+ * script, whatever the page contains.
+ */
 export function headAssets(): Html {
   const hash = createHash('sha256').update(scriptText()).digest('base64');
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
@@ -24,5 +27,8 @@ export function headAssets(): Html {
 <style>${new Html(asset('page.css'))}</style>`;
 }
 
-/** Returns the script that makes points and predictions interactive. The page is readable without it. */
+/**
+ * Returns the script that makes points and predictions interactive. The page is readable without
+ * it.
+ */
 export const pageScript = (): Html => new Html(`<script>${scriptText()}</script>`);

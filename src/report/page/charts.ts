@@ -81,8 +81,9 @@ const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => Fron
   }));
 
 /**
- * Returns the points that the line joins, by rising throughput: those of the front from the search, and the best from the final, without points that
- * another one beats in both throughput and latency.
+ * Returns the points that the line joins, by rising throughput: those of the front from the search,
+ * and the best from the final, without points that another one beats in both throughput and
+ * latency.
  */
 function frontLine(state: StudyState, points: readonly PagePoint[]): readonly PagePoint[] {
   const onFront = new Set(state.front.map(({ measurement }) => measurement));
@@ -131,7 +132,10 @@ function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurem
 /** Charts of a language model. */
 export type TokenChart = 'tokens-front' | 'ttft-vs-load' | 'itl-vs-load' | 'tpot-vs-load';
 
-/** Draws tokens per second against those of one user, and the times of tokens over the load; empty for other models. */
+/**
+ * Draws tokens per second against those of one user, and the times of tokens over the load; empty
+ * for other models.
+ */
 function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (readonly [TokenChart, Chart])[] {
   const points = all.filter(({ measurement }) => measurement.tokens);
   const [first] = points;
@@ -167,7 +171,10 @@ function tokensFront(points: readonly PagePoint[]): Chart {
   );
 }
 
-/** Returns one measurement for each level: the one that represents the trial, even if from the final, else the latest. */
+/**
+ * Returns one measurement for each level: the one that represents the trial, even if from the
+ * final, else the latest.
+ */
 export function risingLevels(state: StudyState, trial: Trial): readonly Measurement[] {
   const stands = representative(state, trial)?.measurement;
   const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
@@ -175,7 +182,10 @@ export function risingLevels(state: StudyState, trial: Trial): readonly Measurem
   return [...byLevel.values()].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
 }
 
-/** Draws a pipeline by stage, and several models that clients send to by model. Returns null without the server's statistics. */
+/**
+ * Draws a pipeline by stage, and several models that clients send to by model. Returns null without
+ * the server's statistics.
+ */
 function breakdownOf(state: StudyState): Chart | null {
   const { topology } = state.started;
   if (topology?.fronts.length === 1) {
@@ -218,8 +228,8 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
 }
 
 /**
- * Splits the client's parts from the time outside the server. The server counts some of its sending as compute output, so the parts may have to be
- * cut to fit.
+ * Splits the client's parts from the time outside the server. The server counts some of its sending
+ * as compute output, so the parts may have to be cut to fit.
  */
 function outsideOf(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
   const own = clientPartsOf(measurement);

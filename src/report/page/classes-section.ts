@@ -13,7 +13,10 @@ const heads = [
   ...['mean, ms', 'median, ms', 'budgeted percentile, ms'],
 ];
 
-/** Returns the figures of each request class, for the best and the original; empty if requests have no classes. */
+/**
+ * Returns the figures of each request class, for the best and the original; empty if requests have
+ * no classes.
+ */
 export function classesSection(state: StudyState): Html {
   const rows = [
     ...rowsOf(state, state.best, 'best'),

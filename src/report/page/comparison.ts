@@ -90,8 +90,8 @@ function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
 const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 
 /**
- * Returns the latencies other than the budgeted percentile, which has its own row. At a request rate, that row counts from the due time, and these
- * from the sending.
+ * Returns the latencies other than the budgeted percentile, which has its own row. At a request
+ * rate, that row counts from the due time, and these from the sending.
  */
 function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly PointRow[] {
   const names = (['avg', 'p50', 'p90', 'p95', 'p99'] as const).filter(

@@ -10,9 +10,10 @@ import { type Html, html, jsonBlock, none } from '../html.ts';
 import { instanceTypesTable } from './instance-types-table.ts';
 
 /**
- * Returns the costs of each config at a rate: replicas, and the price per hour, with the cheapest marked. Without a script, shows the study's own
- * rate; with one, a slider changes the rate. `best`: the cost of the best config, whose costs on other types of instances follow. Empty without
- * prices.
+ * Returns the costs of each config at a rate: replicas, and the price per hour, with the cheapest
+ * marked. Without a script, shows the study's own rate; with one, a slider changes the rate.
+ * `best`: the cost of the best config, whose costs on other types of instances follow. Empty
+ * without prices.
  */
 export function costSection(state: StudyState, best: CostPoint | undefined): Html {
   const { cost } = state.goal;

@@ -2,8 +2,8 @@ import { type Chart, narrowPaper, type Paper, widePaper } from '../charts/svg.ts
 import { type Html, html, none, Html as SafeHtml } from '../html.ts';
 
 /**
- * Returns a chart for wide pages and one for narrow ones; the page shows the one that fits. `title` says what to see in it, `caption` how to read
- * it.
+ * Returns a chart for wide pages and one for narrow ones; the page shows the one that fits. `title`
+ * says what to see in it, `caption` how to read it.
  */
 export function figure(
   chart: Chart | undefined,

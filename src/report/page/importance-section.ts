@@ -14,9 +14,10 @@ import { type Cell, table } from './table.ts';
 const LONGEST_VALUE = 60;
 
 /**
- * Returns how much each parameter changed the result over all trials, and how reliable that is: by a fit that predicts at least half of the
- * variance, else by direct comparisons alone. Nothing where there are none of these either. Why the best is the best is said by the
- * explanation, so the title names no winner where the fit does not.
+ * Returns how much each parameter changed the result over all trials, and how reliable that is: by
+ * a fit that predicts at least half of the variance, else by direct comparisons alone. Nothing
+ * where there are none of these either. Why the best is the best is said by the explanation, so the
+ * title names no winner where the fit does not.
  */
 export function importanceSection(state: StudyState): Html {
   const importance = importanceOf(state);

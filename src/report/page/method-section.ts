@@ -75,7 +75,9 @@ function asked(state: StudyState): readonly Fact[] {
   ];
 }
 
-/** Returns the space and its parameters; for several models, each one's, and the rules across them. */
+/**
+ * Returns the space and its parameters; for several models, each one's, and the rules across them.
+ */
 function spaceText(started: StudyStarted): string {
   const named = ({ name, parameters }: SearchSpace): string =>
     `${name}: ${parameters.map((one) => one.name).join(', ')}`;

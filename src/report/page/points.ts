@@ -17,7 +17,10 @@ export interface PagePoint {
   readonly standing: 'best' | 'original' | 'front' | 'within' | 'missed';
 }
 
-/** Returns one point for each measurement of the trials, and those of the final that represent the best and the original. */
+/**
+ * Returns one point for each measurement of the trials, and those of the final that represent the
+ * best and the original.
+ */
 export function pagePoints(state: StudyState): readonly PagePoint[] {
   const best = state.best && representative(state, state.best)?.measurement;
   const original = state.baseline && representative(state, state.baseline)?.measurement;
@@ -44,7 +47,10 @@ export function pagePoints(state: StudyState): readonly PagePoint[] {
   );
 }
 
-/** Returns a trial's measurements in order, with the id of each one's row. The measurement of the final that represents the trial comes last. */
+/**
+ * Returns a trial's measurements in order, with the id of each one's row. The measurement of the
+ * final that represents the trial comes last.
+ */
 export function measurementsOf(
   state: StudyState,
   trial: Trial,
@@ -65,7 +71,10 @@ function labelOf({ number }: Trial, measurement: Measurement): string {
   return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}, ${latency}`;
 }
 
-/** Returns the trials that deserve a line in a chart: the best, the original, those on the front, then by standing. */
+/**
+ * Returns the trials that deserve a line in a chart: the best, the original, those on the front,
+ * then by standing.
+ */
 export function linesOf(state: StudyState, most: number): readonly Trial[] {
   const measured = state.trials.filter((trial) => trial.failure === null && trial.measurements.length > 0);
   const onFront = new Set(state.front.map(({ trial }) => trial));

@@ -18,7 +18,10 @@ const MAX_TOLD = 3;
 /** A larger difference in speed explains a difference in figures. */
 const SPEED_MATTERS = 1.05;
 
-/** Explains why readings of one config at one level differ by more than their intervals; empty if none do. */
+/**
+ * Explains why readings of one config at one level differ by more than their intervals; empty if
+ * none do.
+ */
 export function repeatedReadings(state: StudyState): Html {
   const told = groupsOf(state).filter(({ readings }) => contradict(readings));
   if (told.length === 0) return none;
@@ -31,8 +34,8 @@ export function repeatedReadings(state: StudyState): Html {
 }
 
 /**
- * Returns the same as one sentence each for the best and the original at their representative level, if their readings differ even at the machine's
- * usual speed.
+ * Returns the same as one sentence each for the best and the original at their representative
+ * level, if their readings differ even at the machine's usual speed.
  */
 export function standingReadings(state: StudyState): readonly string[] {
   return groupsOf(state).flatMap((group) => {

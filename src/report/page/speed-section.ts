@@ -7,7 +7,10 @@ import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import { figure } from './figure.ts';
 
-/** Returns the machine's speed over the study; null if it held within 5 %, or if nothing was measured. */
+/**
+ * Returns the machine's speed over the study; null if it held within 5 %, or if nothing was
+ * measured.
+ */
 export function speedStrip({ speeds }: StudyState): Chart | null {
   const range = rangeOf(speeds);
   if (!range || range.hasHeld) return null;
@@ -39,7 +42,10 @@ export function speedTitle({ speeds }: StudyState): string {
   return `The machine ran at ${slow} to ${fast} of its usual speed`;
 }
 
-/** Returns the speed for the list of methods; null if the section shows it, or if nothing was measured. */
+/**
+ * Returns the speed for the list of methods; null if the section shows it, or if nothing was
+ * measured.
+ */
 export function heldText({ speeds }: StudyState): string | null {
   const range = rangeOf(speeds);
   if (!range?.hasHeld) return null;

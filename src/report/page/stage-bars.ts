@@ -8,15 +8,19 @@ import type { Trial } from '../../study/types.ts';
 import type { StagesBar } from '../charts/stages-chart.ts';
 import { linesOf, trialName } from './points.ts';
 
-/** Returns the split of each stage in the measurement that represents a trial; empty for a single model. */
+/**
+ * Returns the split of each stage in the measurement that represents a trial; empty for a single
+ * model.
+ */
 export function splitsOf(state: StudyState, trial: Trial, measurement: Measurement): readonly StageSplit[] {
   const { topology } = state.started;
   return topology ? stageSplits(measurement, topology, trial.candidate.shape) : [];
 }
 
 /**
- * Returns bars for up to this many trials of a pipeline: the time of a client's request at each stage, over all calls. Parallel stages are added up,
- * so a bar may be longer than the latency; then nothing is left for elsewhere.
+ * Returns bars for up to this many trials of a pipeline: the time of a client's request at each
+ * stage, over all calls. Parallel stages are added up, so a bar may be longer than the latency;
+ * then nothing is left for elsewhere.
  */
 export function stageBars(state: StudyState, most: number): readonly StagesBar[] {
   return linesOf(state, most).flatMap((trial): StagesBar[] => {

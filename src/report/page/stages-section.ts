@@ -18,7 +18,10 @@ interface Told {
   readonly measurement: Measurement;
 }
 
-/** For models that are tuned together, returns what the clients of each saw and where the time went, in the best and in the original. */
+/**
+ * For models that are tuned together, returns what the clients of each saw and where the time went,
+ * in the best and in the original.
+ */
 export function stagesSection(state: StudyState): Html {
   if (!state.started.topology) return none;
   const told = [

@@ -17,8 +17,8 @@ interface Table {
 }
 
 /**
- * Returns a table. A narrow page shows each row as the list of its cells below its first one, each under the name of its column, because columns would
- * be cut off.
+ * Returns a table. A narrow page shows each row as the list of its cells below its first one, each
+ * under the name of its column, because columns would be cut off.
  */
 export function table({ id = '', className = '', caption, heads, rows }: Table): Html {
   const marked = (row: readonly Cell[] | MarkedRow): MarkedRow =>

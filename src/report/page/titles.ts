@@ -13,7 +13,10 @@ import { type ChartName, risingLevels } from './charts.ts';
 import { comparedFigure, type Picture } from './first/picture.ts';
 import { speedTitle } from './speed-section.ts';
 
-/** Returns the message of a chart, as a sentence without a full stop, computed from the chart's content. */
+/**
+ * Returns the message of a chart, as a sentence without a full stop, computed from the chart's
+ * content.
+ */
 export function chartTitle(name: ChartName, state: StudyState, explanation: Explanation | null): string {
   const { goal } = state;
   const percentile = `p${state.trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99}`;
@@ -53,7 +56,10 @@ export function chartTitle(name: ChartName, state: StudyState, explanation: Expl
   }
 }
 
-/** Returns the title of the first screen's picture: the best and the original by the figures of its axes. */
+/**
+ * Returns the title of the first screen's picture: the best and the original by the figures of its
+ * axes.
+ */
 export function pictureTitle(state: StudyState, { objective, limited }: Picture): string {
   const { best, baseline } = state;
   const of = (trial: Trial, metric: Picture['objective']): string => {
@@ -84,7 +90,9 @@ function dominanceTitle(state: StudyState): string {
   return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
 }
 
-/** Returns the measurement that represents a trial, at the machine's usual speed; null without one. */
+/**
+ * Returns the measurement that represents a trial, at the machine's usual speed; null without one.
+ */
 function comparedOf(state: StudyState, trial: Trial): Measurement | null {
   return representative(state, trial)?.compared ?? null;
 }
@@ -103,7 +111,10 @@ function growthTitle(state: StudyState): string {
     : `${name}: throughput stops growing at ${describeLevel((levels[end] as Measurement).level)}`;
 }
 
-/** Returns the level up to which a time stays within its limit; without a limit, how the time grows with the load. */
+/**
+ * Returns the level up to which a time stays within its limit; without a limit, how the time grows
+ * with the load.
+ */
 function overLoadTitle(
   state: StudyState,
   what: string,

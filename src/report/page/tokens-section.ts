@@ -19,7 +19,10 @@ const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   pieces: 'The tokens were not counted: each piece of a stream counts as one token.',
 };
 
-/** Returns the times and rates of a language model's tokens, in the best, in the original and over the load; empty for other models. */
+/**
+ * Returns the times and rates of a language model's tokens, in the best, in the original and over
+ * the load; empty for other models.
+ */
 export function tokensSection(
   state: StudyState,
   charts: ReadonlyMap<ChartName, Chart>,

@@ -16,13 +16,19 @@ import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';
 
-/** A column of a card's table. The page's script finds the parts of a request's time by the column headings. */
+/**
+ * A column of a card's table. The page's script finds the parts of a request's time by the column
+ * headings.
+ */
 interface Column {
   readonly head: string;
   cell(measurement: Measurement, trial: Trial): string;
 }
 
-/** Returns the cards of all measured trials: the changes of each in the config, and all of its measured figures. */
+/**
+ * Returns the cards of all measured trials: the changes of each in the config, and all of its
+ * measured figures.
+ */
 export function trialCards(state: StudyState): Html {
   const columns = columnsFor(state);
   return html`<div class="cards"><h3>Each trial in full</h3>
@@ -51,7 +57,10 @@ ${changes(state, trial)}
 ${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;
 }
 
-/** Metrics with a separate column, and those that the table shows in other words: the percentile, the split, the config. */
+/**
+ * Metrics with a separate column, and those that the table shows in other words: the percentile,
+ * the split, the config.
+ */
 const BEFORE_SPLIT = [
   'throughput',
   ...['latency-avg', 'latency-p50', 'latency-p90', 'latency-p95', 'latency-p99', 'latency-max'],

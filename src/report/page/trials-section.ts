@@ -14,7 +14,10 @@ import { type Html, html, none } from '../html.ts';
 import { type Cell, table } from './table.ts';
 import { trialCards } from './trial-card.ts';
 
-/** Returns the table of all trials, one line each, followed by the changes and all measured figures of each. */
+/**
+ * Returns the table of all trials, one line each, followed by the changes and all measured figures
+ * of each.
+ */
 export function trialsSection(state: StudyState): Html {
   const columns = columnsFor(state);
   return html`<h2>Trials</h2>
@@ -42,7 +45,10 @@ const compared = html`<p class="soft">×: measured while the machine was slower 
 
 const ofFinal = html`<p class="soft">${FINAL_MARK}: measured in the final, alternating with the original. All other rows are from the search.</p>`;
 
-/** Returns the median, the budgeted percentile, and the goal's other metrics; throughput has its own columns. */
+/**
+ * Returns the median, the budgeted percentile, and the goal's other metrics; throughput has its own
+ * columns.
+ */
 function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
   const metrics = metricsOf(goal);
   const percentile = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99;
@@ -54,7 +60,10 @@ function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
   ];
 }
 
-/** Returns `×1.6` if the comparison uses other figures than the ones shown; null if it uses the measured ones. */
+/**
+ * Returns `×1.6` if the comparison uses other figures than the ones shown; null if it uses the
+ * measured ones.
+ */
 function factorOf({ speeds }: StudyState, measurement: Measurement | undefined): string | null {
   const factor = measurement ? correctionOf(speeds, measurement) : null;
   return factor === null ? null : `×${factor.toFixed(2)}`;
@@ -88,7 +97,9 @@ function line(state: StudyState, trial: Trial, columns: readonly Metric[]) {
   return { className: feasible ? '' : 'infeasible', cells };
 }
 
-/** Returns the trials that could not be measured, and why, in the server's own words if it gave any. */
+/**
+ * Returns the trials that could not be measured, and why, in the server's own words if it gave any.
+ */
 export function failuresSection({ trials }: StudyState): Html {
   const failed = trials.filter((trial) => trial.failure !== null);
   if (failed.length === 0) return none;

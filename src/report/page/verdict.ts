@@ -13,7 +13,10 @@ import { type Html, html } from '../html.ts';
 export const costText = ({ best }: Summary): string =>
   best?.cost ? `It costs ${describeCost(best.cost, rateUnitOf(best))}.` : '';
 
-/** Returns how many times better the best is than the original, and its uncertainty; null if not measured. */
+/**
+ * Returns how many times better the best is than the original, and its uncertainty; null if not
+ * measured.
+ */
 export function gainText({ gain, objectives }: Summary): string | null {
   if (!gain) return null;
   const { ratio, low, high } = gain;

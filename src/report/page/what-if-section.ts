@@ -13,8 +13,9 @@ import { type Html, html, jsonBlock, none } from '../html.ts';
 const MAX_BYTES = 1_000_000;
 
 /**
- * Returns the queueing model's predictions for other configs, levels and budgets, with their error, next to the measurements. Without a script, a
- * table of the best config over the levels. With one, controls, and a table and a chart of their result.
+ * Returns the queueing model's predictions for other configs, levels and budgets, with their error,
+ * next to the measurements. Without a script, a table of the best config over the levels. With one,
+ * controls, and a table and a chart of their result.
  */
 export function whatIfSection(state: StudyState): Html {
   if (!state.best) return none;
@@ -36,7 +37,10 @@ ${block ?? none}
 <p class="soft">${errorText(told)}</p>`;
 }
 
-/** Returns the name of the levels. If a study varies concurrency and batch, the batch of the best is fixed. */
+/**
+ * Returns the name of the levels. If a study varies concurrency and batch, the batch of the best is
+ * fixed.
+ */
 function nameOfLevels({ varies }: WhatIf, state: StudyState): string {
   if (varies === 'batch') return 'client batch';
   const batch = state.best && representative(state, state.best)?.measurement.level.batch;
@@ -101,7 +105,10 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
   return block.text.length > MAX_BYTES ? null : block;
 }
 
-/** [throughput, p50, latency, whether it is a guess, and the ranges of throughput and latency if known], four digits each. */
+/**
+ * [throughput, p50, latency, whether it is a guess, and the ranges of throughput and latency if
+ * known], four digits each.
+ */
 const short = (cell: WhatIfCell | null): readonly number[] | null =>
   cell && [
     ...[cell.throughput, cell.p50Ms, cell.latencyMs].map(fourDigits),
@@ -114,9 +121,10 @@ const short = (cell: WhatIfCell | null): readonly number[] | null =>
 const fourDigits = (value: number): number => Number(value.toPrecision(4));
 
 /**
- * Returns [level, throughput, latency] of a trial's config at each measured level of the best's line, from whichever trial, at the machine's usual
- * speed, as predictions are. With several measurements at one level, the one that represents the trial counts, else the latest; those of the final
- * come last.
+ * Returns [level, throughput, latency] of a trial's config at each measured level of the best's
+ * line, from whichever trial, at the machine's usual speed, as predictions are. With several
+ * measurements at one level, the one that represents the trial counts, else the latest; those of
+ * the final come last.
  */
 function measuredOf(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
   const { compared, speeds, trials, best } = state;

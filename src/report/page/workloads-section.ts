@@ -18,7 +18,10 @@ import { type Html, html, none } from '../html.ts';
 /** The columns before those of the goal's other metrics. */
 const SHOWN = ['throughput', 'latency', 'error-rate'];
 
-/** Returns the workloads of a study, and each candidate's figures under each workload, if there are several. */
+/**
+ * Returns the workloads of a study, and each candidate's figures under each workload, if there are
+ * several.
+ */
 export function workloadsSection(state: StudyState): Html {
   const studied = state.started.workloads;
   if (!studied) return none;

@@ -5,7 +5,10 @@ import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
 import { scenarioPlots } from './plots.ts';
 import { csvOf, parameterLines, resultLines } from './tables.ts';
 
-/** Returns a scenario's table as CSV and as Markdown with its parameters, and its plots as SVG and, with a renderer, as PNG. */
+/**
+ * Returns a scenario's table as CSV and as Markdown with its parameters, and its plots as SVG and,
+ * with a renderer, as PNG.
+ */
 export function scenarioFiles(
   rows: readonly ScenarioRow[],
   common: ScenarioCase,
@@ -35,7 +38,9 @@ export function scenarioFiles(
   ];
 }
 
-/** Returns the known part of `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`. */
+/**
+ * Returns the known part of `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`.
+ */
 function titleOf({ scenario, parameters }: ScenarioCase): string {
   const values = new Map(parameters);
   const precision = values.get('Precision');

@@ -5,10 +5,15 @@ import type { ParameterFile, ValuesFile } from '../source/schema.ts';
 import { valuesOf } from '../source/value-set.ts';
 import type { SearchSpace } from '../types.ts';
 
-/** The largest batch that clients send to a model in one request, in samples, and how that is known. */
+/**
+ * The largest batch that clients send to a model in one request, in samples, and how that is known.
+ */
 export interface ClientBatch {
   readonly largest: number;
-  /** `config`: not known, so that the config's own limit stands for it. `option`: stated by the user. `counters`: by those of the server. */
+  /**
+   * `config`: not known, so that the config's own limit stands for it. `option`: stated by the
+   * user. `counters`: by those of the server.
+   */
   readonly basis: 'config' | 'option' | 'counters';
 }
 
@@ -21,7 +26,10 @@ export interface CountedRequests {
 /** So many requests show what clients send. */
 const MIN_COUNTED_REQUESTS = 10_000;
 
-/** True if the counters show that clients send one sample in each request. Of larger batches they show only the mean. */
+/**
+ * True if the counters show that clients send one sample in each request. Of larger batches they
+ * show only the mean.
+ */
 export const showSingleSamples = ({ requests, samples }: CountedRequests): boolean =>
   requests >= MIN_COUNTED_REQUESTS && samples === requests;
 
@@ -35,9 +43,10 @@ export interface ServingSpace {
 const BATCH = 'max_batch_size';
 
 /**
- * Returns the space without candidates that take from clients of this original what they have: batches of that size, and queue policies,
- * priorities and ordering, which go with dynamic batching. It also leaves out largest batches other than the original's where the server
- * forms no batches, because there they change nothing.
+ * Returns the space without candidates that take from clients of this original what they have:
+ * batches of that size, and queue policies, priorities and ordering, which go with dynamic
+ * batching. It also leaves out largest batches other than the original's where the server forms no
+ * batches, because there they change nothing.
  */
 export function servingClients(space: SearchSpace, original: ModelConfig, { largest }: ClientBatch): ServingSpace {
   const own = original.max_batch_size ?? 0;
@@ -109,7 +118,10 @@ function clientRules(original: ModelConfig, largest: number): JsonObject[] {
   ];
 }
 
-/** Returns the first of the original's settings that clients notice and that go with dynamic batching; null for none. */
+/**
+ * Returns the first of the original's settings that clients notice and that go with dynamic
+ * batching; null for none.
+ */
 function dependsOnBatching({ dynamic_batching: batching }: ModelConfig): string | null {
   const { priority_levels: levels, default_queue_policy: policy, preserve_ordering: ordering } = batching ?? {};
   if (Number(levels ?? 0) > 0) return 'priority_levels';

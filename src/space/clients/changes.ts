@@ -13,7 +13,10 @@ export interface ClientChange {
   /** null for a value that is not set. */
   readonly before: Json;
   readonly after: Json;
-  /** True if a request that was answered may now fail, wait for no reply, or get another kind of reply. */
+  /**
+   * True if a request that was answered may now fail, wait for no reply, or get another kind of
+   * reply.
+   */
   readonly breaks: boolean;
   /** The change as a client sees it. */
   readonly text: string;
@@ -22,8 +25,9 @@ export interface ClientChange {
 type Change = Omit<ClientChange, 'model'>;
 
 /**
- * Returns what clients notice when the candidate is served instead of the original, model by model; empty for servers other than Triton.
- * Ensembles over the models of a study are models too: their largest batch may have had to follow.
+ * Returns what clients notice when the candidate is served instead of the original, model by model;
+ * empty for servers other than Triton. Ensembles over the models of a study are models too: their
+ * largest batch may have had to follow.
  */
 export function clientChanges(
   original: Pick<Candidate, 'value'>,

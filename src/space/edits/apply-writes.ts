@@ -8,8 +8,9 @@ import { writeField } from './write-field.ts';
 type ModelConfigDraft = { [field: string]: Json | undefined };
 
 /**
- * Returns a copy of the base config, which shares what does not change, with these values, whole messages written before the fields inside them, and without those of its own values
- * that conflict with the new ones; or why that cannot be done.
+ * Returns a copy of the base config, which shares what does not change, with these values, whole
+ * messages written before the fields inside them, and without those of its own values that conflict
+ * with the new ones; or why that cannot be done.
  */
 export function applyWrites(
   base: ModelConfig,
@@ -52,7 +53,10 @@ function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWri
   config.instance_group = groups.slice(0, Math.max(...indexes) + 1);
 }
 
-/** Changes the base config's own values that conflict with the new ones, or would make these ineffective. */
+/**
+ * Changes the base config's own values that conflict with the new ones, or would make these
+ * ineffective.
+ */
 function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, writes: readonly FieldWrite[]): void {
   const sets = (end: string): boolean => writes.some(({ path }) => path[path.length - 1] === end);
   const { dynamic_batching: batching, max_batch_size: largest = 0 } = config as ModelConfig;

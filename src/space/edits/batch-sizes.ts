@@ -6,7 +6,10 @@ type RelativeSizes = RelativeValue & { readonly kind: 'sizes' };
 /** The most preferred sizes: some backends prepare an execution of each at every load. */
 const MAX_SIZES = 16;
 
-/** Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined for anything else. */
+/**
+ * Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined
+ * for anything else.
+ */
 export function relativeSizes(value: Json): RelativeSizes | undefined {
   if (value === 'max') return { kind: 'sizes', multiplesOf: null };
   const [, step] = typeof value === 'string' ? (/^multiples_of_([1-9]\d{0,5})$/.exec(value) ?? []) : [];
@@ -14,8 +17,8 @@ export function relativeSizes(value: Json): RelativeSizes | undefined {
 }
 
 /**
- * Returns the sizes up to a largest batch, rising: the multiples and the largest itself, at most 16. If there are more, the step is doubled until
- * there are not.
+ * Returns the sizes up to a largest batch, rising: the multiples and the largest itself, at most
+ * 16. If there are more, the step is doubled until there are not.
  */
 export function sizesUpTo(largest: number, multiplesOf: number | null): number[] {
   let step = multiplesOf ?? largest;
@@ -24,6 +27,9 @@ export function sizesUpTo(largest: number, multiplesOf: number | null): number[]
   return largest > 0 ? [...multiples, largest] : [];
 }
 
-/** Returns a config's own preferred sizes after a change of the largest batch: those that fit, and the new largest. */
+/**
+ * Returns a config's own preferred sizes after a change of the largest batch: those that fit, and
+ * the new largest.
+ */
 export const sizesKept = (own: readonly number[], largest: number): number[] =>
   [...own.filter((size) => size < largest), ...(largest > 0 ? [largest] : [])].sort((a, b) => a - b);

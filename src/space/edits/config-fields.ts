@@ -22,17 +22,18 @@ type Shape =
 export class FieldFault extends Error {}
 
 /**
- * Checks that the path names a field of Triton's ModelConfig, by the protobuf types that the wire uses. Throws a FieldFault that says where the path
- * leaves them.
+ * Checks that the path names a field of Triton's ModelConfig, by the protobuf types that the wire
+ * uses. Throws a FieldFault that says where the path leaves them.
  */
 export function checkPath(path: ConfigPath): void {
   shapeAt(path);
 }
 
 /**
- * Returns the write of `value` at the path, in the field's own type: numbers become text if the field is text, one value becomes a list if it is a
- * list, on/off becomes true/false; on/off at a message makes it present or absent. `value` in the outcome is the value as in an assignment. Throws a
- * FieldFault if the value does not fit.
+ * Returns the write of `value` at the path, in the field's own type: numbers become text if the
+ * field is text, one value becomes a list if it is a list, on/off becomes true/false; on/off at a
+ * message makes it present or absent. `value` in the outcome is the value as in an assignment.
+ * Throws a FieldFault if the value does not fit.
  */
 export function fieldWrite(path: ConfigPath, value: Json): { value: ParameterValue; write: FieldWrite } {
   const shape = shapeAt(path);

@@ -14,8 +14,8 @@ export type ParsedPath =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads `a.b[0].c`, `a["key with.dots"]` and `list[name=x].field`. The backend parameter `parameters.KEY` stands for `parameters.KEY.string_value`,
- * its only field.
+ * Reads `a.b[0].c`, `a["key with.dots"]` and `list[name=x].field`. The backend parameter
+ * `parameters.KEY` stands for `parameters.KEY.string_value`, its only field.
  */
 export function parseConfigPath(text: string): ParsedPath {
   const path: PathSegment[] = [];
@@ -62,7 +62,9 @@ function faultOf(text: string, path: ConfigPath): string | undefined {
   return undefined;
 }
 
-/** True for a key that no part of a space may have, because it would reach an object's prototype. */
+/**
+ * True for a key that no part of a space may have, because it would reach an object's prototype.
+ */
 export function isForbiddenKey(key: string): boolean {
   return forbidden.has(key);
 }

@@ -7,7 +7,10 @@ import type { FieldWrite } from '../types.ts';
 import { applyWrites } from './apply-writes.ts';
 import { FieldFault, fieldWrite } from './config-fields.ts';
 
-/** `disabled`: the model has no batch dimension. `static`: batches as clients send them. `dynamic`: the server forms them. */
+/**
+ * `disabled`: the model has no batch dimension. `static`: batches as clients send them. `dynamic`:
+ * the server forms them.
+ */
 export const batchingNames = ['disabled', 'static', 'dynamic'] as const;
 /** `amp` is TensorFlow's automatic mixed precision. */
 export const acceleratorNames = ['none', 'tensorrt', 'amp', 'openvino'] as const;
@@ -40,7 +43,10 @@ export interface ConfigEdits {
   readonly instances?: readonly DeviceInstances[];
 }
 
-/** Returns the config with the edits; everything else in it is kept. Errors: USAGE for edits that contradict each other or the config. */
+/**
+ * Returns the config with the edits; everything else in it is kept. Errors: USAGE for edits that
+ * contradict each other or the config.
+ */
 export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
   try {
     const written = applyWrites(base, [
@@ -93,7 +99,10 @@ const TENSORRT = `${ACCELERATORS}.gpu_execution_accelerator[name=tensorrt]`;
 const AMP = `${ACCELERATORS}.gpu_execution_accelerator[name=auto_mixed_precision]`;
 const OPENVINO = `${ACCELERATORS}.cpu_execution_accelerator[name=openvino]`;
 
-/** TensorFlow's mixed precision excludes TensorRT; an existing accelerator keeps its other parameters. */
+/**
+ * TensorFlow's mixed precision excludes TensorRT; an existing accelerator keeps its other
+ * parameters.
+ */
 function acceleratorWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
   const { accelerator, tensorrtPrecision, tensorrtWorkspaceBytes } = edits;
   const wanted = { precision_mode: tensorrtPrecision, max_workspace_size_bytes: tensorrtWorkspaceBytes };

@@ -4,7 +4,10 @@ import { FieldFault } from './config-fields.ts';
 /** The CPU's name, where a GPU would have its number. */
 const CPU = 'cpu';
 
-/** Returns the first GPUs of a list, as many as `gpu_count` says. Throws a FieldFault for an invalid number of GPUs. */
+/**
+ * Returns the first GPUs of a list, as many as `gpu_count` says. Throws a FieldFault for an invalid
+ * number of GPUs.
+ */
 export function firstGpus(value: Json): Json {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
     throw new FieldFault(`gpu_count takes whole numbers of 1 or more, not ${JSON.stringify(value)}`);
@@ -12,8 +15,9 @@ export function firstGpus(value: Json): Json {
 }
 
 /**
- * Returns the instance groups for `placement`: the instances on each GPU by its number, `cpu` for those on the CPU. GPUs with the same number of
- * instances form one group. Throws a FieldFault for anything but such a map.
+ * Returns the instance groups for `placement`: the instances on each GPU by its number, `cpu` for
+ * those on the CPU. GPUs with the same number of instances form one group. Throws a FieldFault for
+ * anything but such a map.
  */
 export function instanceGroups(value: Json): Json {
   const told = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];

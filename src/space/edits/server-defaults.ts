@@ -3,8 +3,9 @@ import type { DynamicBatching, InstanceGroup, ModelConfig } from '../../triton/c
 import { normaliseConfig } from '../../triton/config/normal-form.ts';
 
 /**
- * Returns the config without the server's own defaults at a load: proto3 defaults, instance groups' names MODEL_0, MODEL_1, …, and the preferred
- * batch size [max_batch_size]. Two configs that are the same to the server are equal in this form. Errors: CONFIG_INVALID for a value that its field
+ * Returns the config without the server's own defaults at a load: proto3 defaults, instance groups'
+ * names MODEL_0, MODEL_1, …, and the preferred batch size [max_batch_size]. Two configs that are
+ * the same to the server are equal in this form. Errors: CONFIG_INVALID for a value that its field
  * cannot hold.
  */
 export function withoutServerDefaults(config: ModelConfig): ModelConfig {

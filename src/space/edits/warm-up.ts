@@ -4,7 +4,10 @@ import type { RelativeValue } from '../types.ts';
 
 type RelativeWarmUp = RelativeValue & { readonly kind: 'warm-up' };
 
-/** Reads a `model_warmup` that follows the largest batch: `max`, or `each`; undefined for anything else. */
+/**
+ * Reads a `model_warmup` that follows the largest batch: `max`, or `each`; undefined for anything
+ * else.
+ */
 export const relativeWarmUp = (value: Json): RelativeWarmUp | undefined =>
   value === 'max' || value === 'each' ? { kind: 'warm-up', batches: value } : undefined;
 
@@ -14,8 +17,9 @@ interface Sample {
 }
 
 /**
- * Returns `model_warmup` with requests of zeros: one of the largest batch; with `each`, first one of each power of two below it. Or returns why
- * there is none: a request needs the size of every dimension.
+ * Returns `model_warmup` with requests of zeros: one of the largest batch; with `each`, first one
+ * of each power of two below it. Or returns why there is none: a request needs the size of every
+ * dimension.
  */
 export function warmUpTo(
   { max_batch_size: largest = 0, input: inputs = [] }: ModelConfig,
@@ -41,7 +45,10 @@ const zerosFor = ({ data_type: type, dims = [] }: TensorConfig): Json => ({
   zero_data: true,
 });
 
-/** Returns a config's own warm-up after a change of the largest batch, without larger samples, which Triton refuses. */
+/**
+ * Returns a config's own warm-up after a change of the largest batch, without larger samples, which
+ * Triton refuses.
+ */
 export const warmUpKept = (own: readonly Sample[], largest: number): readonly Sample[] =>
   own.map((sample) => {
     const { batch_size: size = 0 } = sample;

@@ -5,8 +5,9 @@ import { formatPath, positionIn } from './config-path.ts';
 type Container = { [key: string]: Json | undefined } | Json[];
 
 /**
- * Writes into `root` (a shallow copy that the caller owns), copying the messages and lists on the way, or creating them: what is not on the way stays
- * shared. Returns why it cannot, such as a list item far beyond the end, or undefined on success.
+ * Writes into `root` (a shallow copy that the caller owns), copying the messages and lists on the
+ * way, or creating them: what is not on the way stays shared. Returns why it cannot, such as a list
+ * item far beyond the end, or undefined on success.
  */
 export function writeField(root: Container, write: FieldWrite): string | undefined {
   const last = write.path[write.path.length - 1] as PathSegment;

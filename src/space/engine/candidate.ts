@@ -32,9 +32,10 @@ export function launchedCandidate(settings: EngineSettings, assignment: Assignme
 }
 
 /**
- * Returns the candidate of a model config and settings, over a base of the same kind. An engine in Triton reads its settings from a file of the
- * model, which is part of the load call like a variant's files; with the base's settings nothing is uploaded. Settings that the engine has anyway
- * are left out: the candidate is then the original.
+ * Returns the candidate of a model config and settings, over a base of the same kind. An engine in
+ * Triton reads its settings from a file of the model, which is part of the load call like a
+ * variant's files; with the base's settings nothing is uploaded. Settings that the engine has
+ * anyway are left out: the candidate is then the original.
  */
 export function engineCandidate(
   base: ModelConfig,

@@ -5,9 +5,10 @@ import { readPath } from '../edits/config-path.ts';
 import type { ConfigPath, EngineTraits } from '../types.ts';
 
 /**
- * While a candidate is built, settings of a language model's engine are kept next to the fields of a model config, under names that no field of
- * Triton's ModelConfig has: `engine.max_num_seqs` for a setting on its command line or in its `model.json`, `config_file.…` for a file of options
- * that its command line names, `environment.…` for variables.
+ * While a candidate is built, settings of a language model's engine are kept next to the fields of
+ * a model config, under names that no field of Triton's ModelConfig has: `engine.max_num_seqs` for
+ * a setting on its command line or in its `model.json`, `config_file.…` for a file of options that
+ * its command line names, `environment.…` for variables.
  */
 export const settingRoots = ['engine', 'config_file', 'environment'] as const;
 
@@ -38,7 +39,10 @@ export function splitSettings(config: ModelConfig): {
   };
 }
 
-/** Returns the settings without those that equal the engine's defaults and are absent from the base: with and without them the server is the same. */
+/**
+ * Returns the settings without those that equal the engine's defaults and are absent from the base:
+ * with and without them the server is the same.
+ */
 export function withoutDefaults(
   settings: EngineSettings,
   base: EngineSettings,
@@ -55,7 +59,10 @@ export function withoutDefaults(
   return left.length === 0 && base.engine === undefined ? others : { ...others, engine: Object.fromEntries(left) };
 }
 
-/** Returns the value at a path of a model config with settings; for an engine's setting without a value, the engine's default. */
+/**
+ * Returns the value at a path of a model config with settings; for an engine's setting without a
+ * value, the engine's default.
+ */
 export function readField(config: Json | undefined, path: ConfigPath): Json | undefined {
   const own = readPath(config, path);
   return own === undefined && path[0] === 'engine' ? readPath(config, [DEFAULTS, ...path.slice(1)]) : own;

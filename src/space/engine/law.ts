@@ -13,7 +13,10 @@ function countIn(expression: Expression | null, scene: Scene): number | null {
   return Number.isFinite(number) && number > 0 ? number : null;
 }
 
-/** Returns the way an engine forms its steps with the settings in the scene; null if nothing gives the number of sequences that it runs. */
+/**
+ * Returns the way an engine forms its steps with the settings in the scene; null if nothing gives
+ * the number of sequences that it runs.
+ */
 function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
   const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
@@ -33,8 +36,9 @@ function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
 }
 
 /**
- * Returns a candidate with its engine's policy, and the number of GPUs that it needs. Settings in the policy do not count as settings that may
- * change a step's own duration, just like the largest batch; the number of GPUs that it is spread over does count.
+ * Returns a candidate with its engine's policy, and the number of GPUs that it needs. Settings in
+ * the policy do not count as settings that may change a step's own duration, just like the largest
+ * batch; the number of GPUs that it is spread over does count.
  */
 export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): Candidate {
   const continuous = policyOf(law, scene);
@@ -47,7 +51,10 @@ export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): 
   return { ...candidate, shape: { ...shape, settings, scheduling: 'continuous', continuous } };
 }
 
-/** Returns the paths that an expression reads, as `CandidateShape.settings` has them: those of an engine by the setting's name alone. */
+/**
+ * Returns the paths that an expression reads, as `CandidateShape.settings` has them: those of an
+ * engine by the setting's name alone.
+ */
 function pathsIn(expression: Expression): readonly string[] {
   if (expression.kind === 'value') return [];
   if (expression.kind !== 'subject') return expression.of.flatMap(pathsIn);

@@ -43,8 +43,9 @@ function testOf(word: string, operand: Json): Test {
 }
 
 /**
- * True if the condition holds. A parameter that does not apply, and an unstated limit, fail every test but `present`; a field that is not in the
- * config counts as its protobuf default (0, false, empty text).
+ * True if the condition holds. A parameter that does not apply, and an unstated limit, fail every
+ * test but `present`; a field that is not in the config counts as its protobuf default (0, false,
+ * empty text).
  */
 export function holds(condition: Condition, scene: Scene): boolean {
   switch (condition.kind) {
@@ -73,7 +74,10 @@ function passes(test: Test, subject: Subject, value: Json | undefined): boolean 
   return number <= (test.operand as number);
 }
 
-/** True if the values are equal to a person: `on` is true, 4 is the text "4", and an absent field is its default. */
+/**
+ * True if the values are equal to a person: `on` is true, 4 is the text "4", and an absent field is
+ * its default.
+ */
 export function alike(value: Json | undefined, wanted: Json): boolean {
   if (value === undefined) return wanted === 0 || wanted === false || wanted === '' || wanted === 'off';
   if (typeof value === 'boolean' && (wanted === 'on' || wanted === 'off')) return value === (wanted === 'on');

@@ -4,8 +4,8 @@ import type { Expression } from '../types.ts';
 import { alike } from './condition.ts';
 
 /**
- * Returns the expression's value, or undefined if it depends on something without a value: an absent field, a parameter that does not apply, an
- * unstated limit, text instead of a number.
+ * Returns the expression's value, or undefined if it depends on something without a value: an
+ * absent field, a parameter that does not apply, an unstated limit, text instead of a number.
  */
 export function evaluate(expression: Expression, scene: Scene): Json | undefined {
   switch (expression.kind) {
@@ -50,7 +50,10 @@ function operate(operator: string, operands: readonly (Json | undefined)[]): Jso
   return a === undefined || b === undefined ? undefined : calculate(operator, a, b);
 }
 
-/** and/or: the deciding value if either side has it, its opposite if both sides have that, else no value. */
+/**
+ * and/or: the deciding value if either side has it, its opposite if both sides have that, else no
+ * value.
+ */
 function join(left: Json | undefined, right: Json | undefined, deciding: boolean): boolean | undefined {
   if (left === deciding || right === deciding) return deciding;
   return left === !deciding && right === !deciding ? !deciding : undefined;

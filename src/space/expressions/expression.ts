@@ -22,7 +22,9 @@ interface Token {
   readonly text: string;
 }
 
-/** Reads a rule's relation, as `parseValue` does. Throws a FieldFault that says what cannot be read. */
+/**
+ * Reads a rule's relation, as `parseValue` does. Throws a FieldFault that says what cannot be read.
+ */
 export function parseExpression(text: string, names: Names): Expression {
   const whole = parseValue(text, names);
   if (whole.kind !== 'operation' || ['+', '-', '*', '/', '%', 'negate'].includes(whole.operator)) {
@@ -32,8 +34,9 @@ export function parseExpression(text: string, names: Names): Expression {
 }
 
 /**
- * Reads an expression of any value: numbers, text, true/false, parameters, `config.`/`base.` fields, `limits.`, + - * / %,
- * == != < <= > >=, and/or/not, min(), max(), count(). Throws a FieldFault that says what cannot be read.
+ * Reads an expression of any value: numbers, text, true/false, parameters, `config.`/`base.`
+ * fields, `limits.`, + - * / %, == != < <= > >=, and/or/not, min(), max(), count(). Throws a
+ * FieldFault that says what cannot be read.
  */
 export function parseValue(text: string, names: Names): Expression {
   const tokens = tokenize(text);

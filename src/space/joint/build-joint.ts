@@ -7,13 +7,16 @@ import { joinCandidates } from './join-candidates.ts';
 import { brokenJointRule, type MemberInRules } from './joint-rules.ts';
 import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
 
-/** The number of members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
+/**
+ * The number of members' candidates that are kept: samplers build thousands of joint candidates
+ * from a few of each member's.
+ */
 const MAX_KNOWN = 10_000;
 const known = new WeakMap<JointMember, Map<string, CandidateOutcome>>();
 
 /**
- * Returns the original with the assignment's values, or why that is no legal candidate. A parameter without a value keeps its model's own; the empty
- * assignment is always legal.
+ * Returns the original with the assignment's values, or why that is no legal candidate. A parameter
+ * without a value keeps its model's own; the empty assignment is always legal.
  */
 export function buildJoint(joint: JointSpace, assignment: Assignment): CandidateOutcome {
   const stranger = strangerIn(joint, assignment);
@@ -53,7 +56,10 @@ function strangerIn({ members }: JointSpace, assignment: Assignment): string | n
 
 const expected = new WeakMap<Candidate, number>();
 
-/** Returns the expected execution time of one member of a joint candidate, relative to a member without expectations in its space. */
+/**
+ * Returns the expected execution time of one member of a joint candidate, relative to a member
+ * without expectations in its space.
+ */
 export function expectedMemberTime(joint: JointSpace, { assignment }: Candidate, model: string): number {
   const index = joint.members.findIndex((member) => member.model === model);
   const member = joint.members[index];

@@ -7,7 +7,10 @@ import { readJsonSource } from '../source/source.ts';
 import type { Candidate, SearchSpace } from '../types.ts';
 import { type JointSpace, joinSpaces } from './joint-space.ts';
 
-/** Returns the spaces of all members by their models, and the rules over them, in the vocabulary of a search-space file: for the journal. */
+/**
+ * Returns the spaces of all members by their models, and the rules over them, in the vocabulary of
+ * a search-space file: for the journal.
+ */
 export const jointToJson = ({ members, across }: JointSpace): JsonObject => ({
   members: Object.fromEntries(members.map(({ model, space }) => [model, spaceToJson(space)])),
   ...across.definition,
@@ -26,8 +29,9 @@ export function jointFromJson({ members, ...across }: JsonObject, original: Cand
 }
 
 /**
- * Returns a member's space with a rule for each of these ensembles that have the model as a step. They are not the study's, and stay as they are;
- * Triton (2.51) serves an ensemble only if every batching model in it accepts batches at least as large.
+ * Returns a member's space with a rule for each of these ensembles that have the model as a step.
+ * They are not the study's, and stay as they are; Triton (2.51) serves an ensemble only if every
+ * batching model in it accepts batches at least as large.
  */
 export function withinEnsembles(space: SearchSpace, model: string, ensembles: ModelConfigs): SearchSpace {
   const rules = Object.entries(ensembles)

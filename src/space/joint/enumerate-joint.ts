@@ -9,8 +9,9 @@ import { buildJoint } from './build-joint.ts';
 import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
 
 /**
- * Yields every legal assignment of the joint space: each of one member's with each of the others' that the rules allow, the last member's fastest.
- * They are generated on demand, because there may be too many to list.
+ * Yields every legal assignment of the joint space: each of one member's with each of the others'
+ * that the rules allow, the last member's fastest. They are generated on demand, because there may
+ * be too many to list.
  */
 export function* jointAssignments(joint: JointSpace, narrowing: Narrowing = {}): Generator<Assignment> {
   for (const assignment of combinations(joint, narrowing)) if (keepsRules(joint, assignment)) yield assignment;
@@ -39,7 +40,10 @@ function* product(
   else for (const part of list.items()) yield* product(lists, [...chosen, part], join);
 }
 
-/** The items of a generator, listed up to the last one read: inner members are repeated for each of the outer ones. */
+/**
+ * The items of a generator, listed up to the last one read: inner members are repeated for each of
+ * the outer ones.
+ */
 class GrowingList {
   readonly #listed: Assignment[] = [];
   readonly #rest: Iterator<Assignment>;
@@ -61,8 +65,8 @@ class GrowingList {
 }
 
 /**
- * Returns the number of assignments that are legal and not ruled out; Infinity if a member has more than are counted, or there are too many to check
- * against the rules.
+ * Returns the number of assignments that are legal and not ruled out; Infinity if a member has more
+ * than are counted, or there are too many to check against the rules.
  */
 export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
   const narrowings = byMember(joint, narrowing);
@@ -74,7 +78,8 @@ export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number 
 }
 
 /**
- * Returns one legal assignment, each with the same chance. Leaves out those that the narrowing rules out. Errors: SPACE_INVALID when none is found.
+ * Returns one legal assignment, each with the same chance. Leaves out those that the narrowing
+ * rules out. Errors: SPACE_INVALID when none is found.
  */
 export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrowing = {}): Assignment {
   const narrowings = byMember(joint, narrowing);

@@ -4,8 +4,9 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 
 /**
- * Returns the ensembles that cannot be served unchanged over models with these configs, with a `max_batch_size` that can: Triton (2.51) serves an
- * ensemble only if every batching model in it accepts batches at least as large. None is raised above its own.
+ * Returns the ensembles that cannot be served unchanged over models with these configs, with a
+ * `max_batch_size` that can: Triton (2.51) serves an ensemble only if every batching model in it
+ * accepts batches at least as large. None is raised above its own.
  */
 export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): ModelConfigs {
   const known = new Map<string, number>();

@@ -7,7 +7,10 @@ import { readJsonSource, type SpaceSource } from '../source/source.ts';
 import { spaceInvalid } from '../source/source-fault.ts';
 import type { SearchSpace } from '../types.ts';
 
-/** The search spaces that the user gives: one for each of some models, and one for every other model; neither if nothing is given. */
+/**
+ * The search spaces that the user gives: one for each of some models, and one for every other
+ * model; neither if nothing is given.
+ */
 export interface GivenSpaces {
   readonly whole: SearchSpace | null;
   readonly members: { readonly [model: string]: SearchSpace };
@@ -18,8 +21,9 @@ export interface GivenSpaces {
 export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: null };
 
 /**
- * Reads a preset, a file, or a definition. A file's `members` hold a space for each of several models: a preset, a file relative to this one, or the
- * content of such a file. Its `others` hold the space of the models that are not named, and its `rules` the rules over several. Errors:
+ * Reads a preset, a file, or a definition. A file's `members` hold a space for each of several
+ * models: a preset, a file relative to this one, or the content of such a file. Its `others` hold
+ * the space of the models that are not named, and its `rules` the rules over several. Errors:
  * SPACE_INVALID.
  */
 export function readGivenSpaces(given: string | JsonObject, options: LoadOptions = {}): GivenSpaces {
@@ -33,7 +37,10 @@ export function readGivenSpaces(given: string | JsonObject, options: LoadOptions
   return spacesIn(file.content, given, { ...options, directory: dirname(file.path), isNamedByFile: true });
 }
 
-/** Returns the content of a file that has members; null for any other, whose faults `loadSpace` reports. */
+/**
+ * Returns the content of a file that has members; null for any other, whose faults `loadSpace`
+ * reports.
+ */
 function membersFile(name: string, directory: string): { readonly path: string; readonly content: JsonObject } | null {
   const found = locate(name, directory);
   if (!found) return null;

@@ -16,8 +16,8 @@ export interface Surroundings {
 type Members = readonly (readonly [model: string, candidate: Candidate])[];
 
 /**
- * Returns the joint candidate of these candidates of single models. It includes the ensembles that cannot be served over them unchanged, with a
- * `max_batch_size` that can.
+ * Returns the joint candidate of these candidates of single models. It includes the ensembles that
+ * cannot be served over them unchanged, with a `max_batch_size` that can.
  */
 export function joinCandidates(
   members: Members,

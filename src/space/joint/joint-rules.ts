@@ -18,7 +18,10 @@ export interface JointRules {
   readonly definition: JsonObject;
 }
 
-/** Reads rules over the parameters, the configs and the base configs of these models. Errors: SPACE_INVALID. */
+/**
+ * Reads rules over the parameters, the configs and the base configs of these models. Errors:
+ * SPACE_INVALID.
+ */
 export function jointRules(spaces: Readonly<Record<string, SearchSpace>>, source: SpaceSource | null): JointRules {
   if (source === null) return { limits: {}, rules: [], definition: {} };
   const { place, file } = source;
@@ -51,7 +54,10 @@ export interface MemberInRules {
   readonly candidate: Candidate;
 }
 
-/** Returns the fault of a joint candidate by the first rule that it breaks; null if it satisfies all. */
+/**
+ * Returns the fault of a joint candidate by the first rule that it breaks; null if it satisfies
+ * all.
+ */
 export function brokenJointRule({ rules, limits }: JointRules, members: readonly MemberInRules[]): string | null {
   if (rules.length === 0) return null;
   const scenes = new Map(

@@ -7,11 +7,17 @@ import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../type
 import { joinCandidates, type Surroundings } from './join-candidates.ts';
 import { type JointRules, jointRules } from './joint-rules.ts';
 
-/** The search space of models that are tuned together: the product of the spaces of its members, each over its own base config. */
+/**
+ * The search space of models that are tuned together: the product of the spaces of its members,
+ * each over its own base config.
+ */
 export interface JointSpace {
   /** At least one, in the order of the topology's stages. */
   readonly members: readonly JointMember[];
-  /** The exact configs of all members; its `others` are those of the ensembles over them, whose largest batch follows the members'. */
+  /**
+   * The exact configs of all members; its `others` are those of the ensembles over them, whose
+   * largest batch follows the members'.
+   */
   readonly original: Candidate;
   /** The first front; a member, or one of the original's `others`. */
   readonly front: string;
@@ -28,8 +34,8 @@ export interface JointMember {
 }
 
 /**
- * Returns the original of models that are tuned together. `members`: their configs as the server has them; `others`: those of ensembles over them.
- * Errors: CONFIG_INVALID for a wrong config.
+ * Returns the original of models that are tuned together. `members`: their configs as the server
+ * has them; `others`: those of ensembles over them. Errors: CONFIG_INVALID for a wrong config.
  */
 export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front: string): Candidate {
   const originals = Object.entries(members).map(([model, config]) => [model, originalOf(config)] as const);
@@ -39,8 +45,9 @@ export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front
 }
 
 /**
- * Returns the joint space of these spaces by model over a joint original, in the order of the spaces. `across`: rules over several of them. Errors:
- * SPACE_INVALID for a space of a model without a config in the original, and for a rule that cannot be read.
+ * Returns the joint space of these spaces by model over a joint original, in the order of the
+ * spaces. `across`: rules over several of them. Errors: SPACE_INVALID for a space of a model
+ * without a config in the original, and for a rule that cannot be read.
  */
 export function joinSpaces(
   spaces: Readonly<Record<string, SearchSpace>>,
@@ -65,7 +72,10 @@ export const surroundingsOf = ({ original, front }: JointSpace): Surroundings =>
   front,
 });
 
-/** Returns the name of a member's parameter in assignments of the joint space. A Triton model's name has no slash. */
+/**
+ * Returns the name of a member's parameter in assignments of the joint space. A Triton model's name
+ * has no slash.
+ */
 export const jointName = (model: string, parameter: string): string => `${model}/${parameter}`;
 
 /** Returns the member's assignment under the names of the joint space. */
@@ -73,8 +83,8 @@ export const jointly = <T>(model: string, own: { readonly [parameter: string]: T
   Object.fromEntries(Object.entries(own).map(([name, value]) => [jointName(model, name), value]));
 
 /**
- * Returns each member's part of a record by joint names, such as an assignment or a narrowing, in the order of the members; names of no member are
- * left out.
+ * Returns each member's part of a record by joint names, such as an assignment or a narrowing, in
+ * the order of the members; names of no member are left out.
  */
 export function byMember<T>({ members }: JointSpace, joint: { readonly [parameter: string]: T }): Record<string, T>[] {
   const parts = new Map(members.map(({ model }) => [model, {} as Record<string, T>]));

@@ -7,8 +7,9 @@ import { buildJoint } from './build-joint.ts';
 import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
 
 /**
- * Returns the legal assignments that differ from this one in one parameter of one member, in the order of members and parameters. A parameter that
- * applies only with the new value gets the first of its values; one that no longer applies is left out.
+ * Returns the legal assignments that differ from this one in one parameter of one member, in the
+ * order of members and parameters. A parameter that applies only with the new value gets the first
+ * of its values; one that no longer applies is left out.
  */
 export function* jointNeighbours(
   joint: JointSpace,
@@ -35,7 +36,10 @@ function* memberNeighbours(member: JointMember, own: Assignment, narrowing: Narr
   }
 }
 
-/** Returns the wanted values whose parameters apply; null if the narrowing leaves a parameter no value. */
+/**
+ * Returns the wanted values whose parameters apply; null if the narrowing leaves a parameter no
+ * value.
+ */
 function followed({ space, original }: JointMember, wanted: Assignment, narrowing: Narrowing): Assignment | null {
   const bound = bindSpace(space, original);
   const chosen: Record<string, ParameterValue> = {};

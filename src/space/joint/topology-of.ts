@@ -7,7 +7,9 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 import type { Topology, TopologyFront } from '../topology.ts';
 
-/** The user's part of the topology of models that are tuned together; the rest is in their configs. */
+/**
+ * The user's part of the topology of models that are tuned together; the rest is in their configs.
+ */
 export interface AskedTopology {
   /** At least one: the models that clients call, each with its share of the level. */
   readonly fronts: readonly Omit<TopologyFront, 'steps'>[];
@@ -15,7 +17,10 @@ export interface AskedTopology {
   readonly calls: { readonly [model: string]: readonly string[] };
 }
 
-/** Returns the models that this one sends requests to: the steps of an ensemble, or the declared calls of a BLS model. */
+/**
+ * Returns the models that this one sends requests to: the steps of an ensemble, or the declared
+ * calls of a BLS model.
+ */
 export const partsOf = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
   ...new Set([...composingModels(config), ...(lookUp(calls, model) ?? [])]),
 ];
@@ -24,8 +29,9 @@ export const isEnsemble = (config: ModelConfig | undefined): boolean =>
   config !== undefined && composingModels(config).length > 0;
 
 /**
- * Returns the topology of the models with these configs, which are those of all fronts and their parts, at any depth. Errors: INPUT_INVALID for an
- * ensemble that no request can pass through; USAGE for calls of a model that is not among them.
+ * Returns the topology of the models with these configs, which are those of all fronts and their
+ * parts, at any depth. Errors: INPUT_INVALID for an ensemble that no request can pass through;
+ * USAGE for calls of a model that is not among them.
  */
 export function topologyOf(asked: AskedTopology, configs: ModelConfigs): Topology {
   const calls = Object.entries(asked.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
@@ -61,7 +67,10 @@ export function ensemblesIn(configs: ModelConfigs): readonly string[] {
   return names.sort((a, b) => depth(a) - depth(b));
 }
 
-/** Returns one step for a model; those of an ensemble in the order of its tensors, with inner ensembles kept. */
+/**
+ * Returns one step for a model; those of an ensemble in the order of its tensors, with inner
+ * ensembles kept.
+ */
 function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
   const config = lookUp(configs, model);
   if (!config || !isEnsemble(config)) return [{ stage: model }];

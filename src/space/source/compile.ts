@@ -13,7 +13,10 @@ import type { RuleFile } from './schema.ts';
 import { spaceInvalid } from './source-fault.ts';
 import { VARIANT, variantParameter } from './variants.ts';
 
-/** Checks a joined space and compiles it for building candidates. Errors: SPACE_INVALID with the place. */
+/**
+ * Checks a joined space and compiles it for building candidates. Errors: SPACE_INVALID with the
+ * place.
+ */
 export function compileSpace(joined: JoinedSpace): SearchSpace {
   const names: Names = {
     parameters: new Set([

@@ -45,7 +45,10 @@ export const lawFile = z
   })
   .meta({ id: 'law', description: 'how settings determine the steps of the engine: expressions, as in rules' });
 
-/** A service about which no file says anything: its settings are flags with hyphens, and any answer shows that it serves. */
+/**
+ * A service about which no file says anything: its settings are flags with hyphens, and any answer
+ * shows that it serves.
+ */
 export const plainService = (): EngineFile => engineFile.parse({ name: 'service', health: null, metrics: null });
 
 export type EngineFile = z.infer<typeof engineFile>;

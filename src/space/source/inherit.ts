@@ -45,7 +45,10 @@ const nothing: JoinedSpace = {
   law: null,
 };
 
-/** Joins files, the most general first: each replaces the keys that it sets and keeps the rest. Errors: SPACE_INVALID. */
+/**
+ * Joins files, the most general first: each replaces the keys that it sets and keeps the rest.
+ * Errors: SPACE_INVALID.
+ */
 export function inherit(sources: readonly SpaceSource[]): JoinedSpace {
   return sources.reduce(joinOne, nothing);
 }
@@ -117,7 +120,9 @@ function joinParameters(
 
 const valueKeys = ['values', 'range', 'step', 'points', 'powers', 'choices', 'cases'] as const;
 
-/** Returns the keys that a parameter keeps from its ancestor: all but the values if it sets its own. */
+/**
+ * Returns the keys that a parameter keeps from its ancestor: all but the values if it sets its own.
+ */
 function heritage(before: ParameterFile, spec: ParameterFile): ParameterFile {
   if (!valueKeys.some((key) => key in spec)) return before;
   const replaced: readonly string[] = spec.choices === undefined ? valueKeys : [...valueKeys, 'path'];

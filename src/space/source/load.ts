@@ -14,26 +14,34 @@ import { spaceInvalid } from './source-fault.ts';
 const maxAncestors = 8;
 
 export interface LoadOptions {
-  /** Limits that the run knows, such as `cores` of the server or `latency_budget_us`; they override those of the file. */
+  /**
+   * Limits that the run knows, such as `cores` of the server or `latency_budget_us`; they override
+   * those of the file.
+   */
   readonly limits?: Limits;
   /** The base of relative files; default the working directory. */
   readonly directory?: string;
   /** What the parameters are settings of, if no file says so. */
   readonly engine?: EngineFile;
-  /** True if another file names this one, which then must lie below the directory. Default false. */
+  /**
+   * True if another file names this one, which then must lie below the directory. Default false.
+   */
   readonly isNamedByFile?: boolean;
 }
 
 /**
- * Returns the search space of that file, or the preset of that name, with everything that it inherits. Errors: SPACE_INVALID, with file, line,
- * column, path and reason if there is a file.
+ * Returns the search space of that file, or the preset of that name, with everything that it
+ * inherits. Errors: SPACE_INVALID, with file, line, column, path and reason if there is a file.
  */
 export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
   const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd(), options.isNamedByFile ?? false);
   return compile(sources, options);
 }
 
-/** The same for the content of such a file; `label` names it in errors. Files that it extends are relative to the directory. */
+/**
+ * The same for the content of such a file; `label` names it in errors. Files that it extends are
+ * relative to the directory.
+ */
 export function loadInlineSpace(json: JsonObject, label: string, options: LoadOptions = {}): SearchSpace {
   const source = readJsonSource(label, json);
   const parent = source.file.extends;

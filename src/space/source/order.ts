@@ -10,8 +10,9 @@ const rankOf = ({ cases, change }: Parameter): number =>
   cases.some(({ options }) => options.some(({ model }) => model !== undefined)) ? -1 : rank[change];
 
 /**
- * Orders the parameters for choosing: the one that chooses a model first; those that a condition reads before the parameter with the condition; and
- * otherwise the most expensive change first, so that enumeration varies the cheap in-place changes fastest. Errors: SPACE_INVALID for circular
+ * Orders the parameters for choosing: the one that chooses a model first; those that a condition
+ * reads before the parameter with the condition; and otherwise the most expensive change first, so
+ * that enumeration varies the cheap in-place changes fastest. Errors: SPACE_INVALID for circular
  * conditions.
  */
 export function orderParameters(parameters: readonly Parameter[], joined: JoinedSpace): Parameter[] {

@@ -18,8 +18,8 @@ const valueKinds = ['values', 'range', 'powers', 'choices'] as const;
 type Spell = (value: Json) => Json;
 
 /**
- * Checks a parameter and computes the writes of each of its values; in an engine's space each is a setting of the engine unless it says otherwise.
- * Errors: SPACE_INVALID with the place.
+ * Checks a parameter and computes the writes of each of its values; in an engine's space each is a
+ * setting of the engine unless it says otherwise. Errors: SPACE_INVALID with the place.
  */
 export function compileParameter(
   name: string,
@@ -56,7 +56,9 @@ export function compileParameter(
   };
 }
 
-/** A change of instance groups alone is made without reloading the model (docs/search-spaces.md). */
+/**
+ * A change of instance groups alone is made without reloading the model (docs/search-spaces.md).
+ */
 function onlyInstances({ options }: ParameterCase): boolean {
   return options.every(({ writes }) => writes.every(({ path }) => path[0] === 'instance_group'));
 }
@@ -69,7 +71,10 @@ interface Target {
   readonly relative?: (value: Json) => RelativeValue | undefined;
 }
 
-/** Returns the field that the parameter sets: its own path, else the short name's, else its name read as a path. */
+/**
+ * Returns the field that the parameter sets: its own path, else the short name's, else its name
+ * read as a path.
+ */
 function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
   const asIs: Spell = (value) => value;
   const plain = (key: string, text: string): Target => {

@@ -12,7 +12,10 @@ export function presetNames(): string[] {
     .sort();
 }
 
-/** Returns the preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base` if it has none of its own. */
+/**
+ * Returns the preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base`
+ * if it has none of its own.
+ */
 export function presetFor(backendOrPlatform: string | undefined): string {
   const name = backendOrPlatform ?? '';
   const backend = /^(tensorflow|pytorch|onnxruntime|tensorrt)_(?!llm)/.exec(name)?.[1] ?? name;
@@ -29,7 +32,9 @@ const engineWords: Readonly<Record<string, RegExp>> = {
   'llama-cpp': /llama-server|llama\.cpp/,
 };
 
-/** Returns the preset for the engine that a command line starts; undefined for an unknown engine. */
+/**
+ * Returns the preset for the engine that a command line starts; undefined for an unknown engine.
+ */
 export function presetForCommand(command: string): string | undefined {
   const name = Object.keys(engineWords).find((each) => engineWords[each]?.test(command));
   return name === undefined ? undefined : `${ENGINES}/${name}`;
@@ -42,7 +47,10 @@ export interface FoundSpace {
   readonly isPreset: boolean;
 }
 
-/** Returns the file of a name or path: a preset, or a file relative to `directory`; undefined if there is neither. */
+/**
+ * Returns the file of a name or path: a preset, or a file relative to `directory`; undefined if
+ * there is neither.
+ */
 export function locate(fileOrPreset: string, directory: string): FoundSpace | undefined {
   if (presetNames().includes(fileOrPreset)) {
     const file = `${fileOrPreset}.yaml`;

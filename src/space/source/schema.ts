@@ -179,7 +179,10 @@ export type ParameterFile = z.infer<typeof parameterObject>;
 export type ValuesFile = Pick<ParameterFile, keyof typeof valueFields>;
 export type RuleFile = z.infer<typeof rule>;
 
-/** A file with the spaces of several models that are tuned together (`joint/given-spaces.ts` reads it). */
+/**
+ * A file with the spaces of several models that are tuned together (`joint/given-spaces.ts` reads
+ * it).
+ */
 const membersFile = z
   .strictObject({
     members: z
@@ -198,7 +201,10 @@ const membersFile = z
   })
   .meta({ id: 'members', description: 'the search spaces of models that are tuned together' });
 
-/** Returns the JSON Schema (2020-12) of a search-space file, for editors: the content of search-spaces/schema.json. */
+/**
+ * Returns the JSON Schema (2020-12) of a search-space file, for editors: the content of
+ * search-spaces/schema.json.
+ */
 export function spaceJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([spaceFile, membersFile]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune search space' };

@@ -7,7 +7,10 @@ export type FilePath = readonly (string | number)[];
 export interface SourcePlace {
   /** The file's name as the user knows it. */
   readonly label: string;
-  /** Line and column from 1, of the key or item at the path or of the nearest one above it; null without a text. */
+  /**
+   * Line and column from 1, of the key or item at the path or of the nearest one above it; null
+   * without a text.
+   */
   position(path: FilePath): { readonly line: number; readonly column: number } | null;
 }
 

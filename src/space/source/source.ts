@@ -18,7 +18,10 @@ export interface SpaceSource {
 /** A preset is a few kilobytes. */
 const rules = { maxBytes: fileLimits.space, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
 
-/** Reads the text of a search-space file that lies in `directory`. Errors: SPACE_INVALID with file, line, column, path and reason. */
+/**
+ * Reads the text of a search-space file that lies in `directory`. Errors: SPACE_INVALID with file,
+ * line, column, path and reason.
+ */
 export function readSource(label: string, text: string, directory: string = process.cwd()): SpaceSource {
   const yaml = yamlOf(label, text);
   const place: SourcePlace = { label, position: (path) => yaml.positionOf(path) };
@@ -92,7 +95,10 @@ function faultOf(issue: z.core.$ZodIssue, above: FilePath): Fault {
   return { path, reason: issue.message.replace(/^Invalid input: /, '') };
 }
 
-/** The fault of the form that the writer most likely meant: the one that got furthest before it failed. */
+/**
+ * The fault of the form that the writer most likely meant: the one that got furthest before it
+ * failed.
+ */
 function unionFault(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): Fault {
   const meant = issue.errors.filter((branch) => !branch.some(atTop));
   const branch = meant[0];

@@ -13,7 +13,10 @@ export class ValueFault extends Error {
   }
 }
 
-/** Returns the values of `values`, `range` or `powers`, ascending if they are computed. Throws a ValueFault. */
+/**
+ * Returns the values of `values`, `range` or `powers`, ascending if they are computed. Throws a
+ * ValueFault.
+ */
 export function valuesOf(file: ValuesFile): readonly Json[] {
   if (file.range === undefined && (file.step ?? file.points) !== undefined) {
     throw new ValueFault(file.step === undefined ? 'points' : 'step', 'it belongs to a range');

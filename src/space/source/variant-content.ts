@@ -21,7 +21,10 @@ const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** Default duration of a build. */
 const DEFAULT_BUILD_SECONDS = 60;
 
-/** Returns the written form of a variant's files with their content, for the journal: it needs neither folder nor space file. */
+/**
+ * Returns the written form of a variant's files with their content, for the journal: it needs
+ * neither folder nor space file.
+ */
 export function withContent(variant: VariantFile, directory: string): VariantFile {
   const { files, build } = variant;
   return {
@@ -31,7 +34,10 @@ export function withContent(variant: VariantFile, directory: string): VariantFil
   };
 }
 
-/** Returns the part of a variant with files that `withContent` has not read; null if it has read all of them. */
+/**
+ * Returns the part of a variant with files that `withContent` has not read; null if it has read all
+ * of them.
+ */
 export function unreadIn({ files, build }: VariantFile): ContentFault['key'] | null {
   const isRead = (file: LocalFileFile): boolean =>
     typeof file === 'object' && file.sha256 !== undefined && file.bytes !== undefined;
@@ -39,7 +45,10 @@ export function unreadIn({ files, build }: VariantFile): ContentFault['key'] | n
   return build && !(build.inputs?.every(isRead) && build.directory !== undefined) ? 'build' : null;
 }
 
-/** Returns the files of a variant that `withContent` has read; undefined if it is on the server already. */
+/**
+ * Returns the files of a variant that `withContent` has read; undefined if it is on the server
+ * already.
+ */
 export function artifactIn(name: string, { files, build }: VariantFile): Artifact | undefined {
   if (!build && Object.keys(files ?? {}).length === 0) return undefined;
   const local = (files ?? {}) as Artifact['files'];

@@ -13,7 +13,10 @@ import type { VariantFile } from './variant-form.ts';
 /** The parameter whose values are the variants. */
 export const VARIANT = 'variant';
 
-/** Fields of a base config about its own backend's files, which another backend's config must not keep. */
+/**
+ * Fields of a base config about its own backend's files, which another backend's config must not
+ * keep.
+ */
 const OF_THE_BACKEND = ['platform', 'default_model_filename'];
 
 /** Returns the parameter whose values are the variants. Errors: SPACE_INVALID with the place. */

@@ -8,12 +8,17 @@ import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 import { type WhatIf, whatIf } from './what-if/what-if.ts';
 
-/** A config, the rate that one server serves with it within the goal, and the cost of such a server. */
+/**
+ * A config, the rate that one server serves with it within the goal, and the cost of such a server.
+ */
 export interface CostRow {
   readonly trial: Trial | null;
   /** The config's settings as a person reads them; null if a trial measured the config. */
   readonly predicted: string | null;
-  /** The rate in infer/s that counts for one server, at the chance and with the headroom of the terms. */
+  /**
+   * The rate in infer/s that counts for one server, at the chance and with the headroom of the
+   * terms.
+   */
   readonly usable: number;
   /** infer/s, measured or predicted. */
   readonly throughput: number;
@@ -23,8 +28,9 @@ export interface CostRow {
 }
 
 /**
- * Returns the most that each config serves within the goal. Measured configs count by their measurement with the highest throughput. Unmeasured ones
- * come from the performance model, the cheapest per inference. Empty without prices, and if rates are by model.
+ * Returns the most that each config serves within the goal. Measured configs count by their
+ * measurement with the highest throughput. Unmeasured ones come from the performance model, the
+ * cheapest per inference. Empty without prices, and if rates are by model.
  */
 export function costRowsOf(state: StudyState): readonly CostRow[] {
   const { goal, trials, finals } = state;
@@ -71,7 +77,10 @@ function highestWithin(readings: readonly Measurement[], candidate: Candidate, g
 /** The most predicted configs to show, the cheapest per inference first. */
 const MAX_PREDICTED = 8;
 
-/** Returns configs of the what-if analysis that no trial measured, at their highest level within the latency budget. */
+/**
+ * Returns configs of the what-if analysis that no trial measured, at their highest level within the
+ * latency budget.
+ */
 function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow[]): readonly CostRow[] {
   const { cost, budget } = goal;
   const told = measured.length > 0 ? whatIf(state) : { reason: '' };

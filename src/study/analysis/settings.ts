@@ -33,7 +33,10 @@ export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | n
   }
 }
 
-/** Returns the joint space of models that are tuned together; null for a single model, and where `spaceOf` returns null. */
+/**
+ * Returns the joint space of models that are tuned together; null for a single model, and where
+ * `spaceOf` returns null.
+ */
 export function jointSpaceOf({ space, original, model, topology }: StudyStarted): JointSpace | null {
   if (!topology || !isJointJson(space)) return null;
   try {
@@ -44,7 +47,9 @@ export function jointSpaceOf({ space, original, model, topology }: StudyStarted)
   }
 }
 
-/** Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`. */
+/**
+ * Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`.
+ */
 export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[]): Settings {
   const joint = jointSpaceOf(started);
   if (!joint) return settingsOf(spaceOf(started), trials);
@@ -59,8 +64,9 @@ export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[])
 }
 
 /**
- * Returns the settings that a candidate has and the original has not, by name, in the order of the space. Without one it returns
- * the assignment: that of a candidate that removes a field only, or equals the original.
+ * Returns the settings that a candidate has and the original has not, by name, in the order of the
+ * space. Without one it returns the assignment: that of a candidate that removes a field only, or
+ * equals the original.
  */
 export function changedSettings({ names, of }: Settings, original: Candidate, candidate: Candidate): Assignment {
   const [before, after] = [of(original), of(candidate)];
@@ -83,10 +89,11 @@ function memberOf(candidate: Candidate, model: string): Candidate {
 }
 
 /**
- * Returns the settings of a space. A parameter of one field is read from the config, so that a value that was set equals one that was there
- * before; an absent field has the value that trials set without effect on the config (configs have no defaults), if any did. For a message
- * field only its presence counts. A parameter of several fields, and every parameter without an understood space, is read from the
- * assignment.
+ * Returns the settings of a space. A parameter of one field is read from the config, so that a
+ * value that was set equals one that was there before; an absent field has the value that trials
+ * set without effect on the config (configs have no defaults), if any did. For a message field only
+ * its presence counts. A parameter of several fields, and every parameter without an understood
+ * space, is read from the assignment.
  */
 export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]): Settings {
   const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));

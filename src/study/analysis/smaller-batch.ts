@@ -22,8 +22,9 @@ const ABOUT_AS_MUCH = 0.97;
 const LEVELS = [0.25, 0.5, 1, 2];
 
 /**
- * Returns the largest of the values of `max_batch_size` that the search left out for clients and that would give 10 % more or better; null
- * if none is known to. Only for one objective, throughput, in closed loops of one kind of request.
+ * Returns the largest of the values of `max_batch_size` that the search left out for clients and
+ * that would give 10 % more or better; null if none is known to. Only for one objective,
+ * throughput, in closed loops of one kind of request.
  */
 export function smallerBatch(state: StudyState): SmallerBatch | null {
   const { started, best, compared, goal } = state;
@@ -71,7 +72,9 @@ function isPredictable({ started, goal }: StudyState): boolean {
 
 const keeps = ({ budget }: Goal, latencyMs: number): boolean => budget === null || latencyMs <= budget.latencyMs;
 
-/** Returns the candidate as the performance model sees it with another largest batch of one model. */
+/**
+ * Returns the candidate as the performance model sees it with another largest batch of one model.
+ */
 function withBatch({ shape, ...candidate }: Candidate, model: string, size: number): Candidate {
   const { members } = shape;
   const member = lookUp(members, model);

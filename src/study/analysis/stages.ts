@@ -8,22 +8,31 @@ import type { CandidateShape } from '../../space/types.ts';
 const US_PER_MS = 1e3;
 
 /**
- * Where the time goes in one stage: means of one request to the stage, in milliseconds. They add up to its time in the server, except for overhead.
+ * Where the time goes in one stage: means of one request to the stage, in milliseconds. They add up
+ * to its time in the server, except for overhead.
  */
 export interface StageSplit {
   readonly model: string;
-  /** Requests that it answered per client request; for co-located models, its share of all requests. */
+  /**
+   * Requests that it answered per client request; for co-located models, its share of all requests.
+   */
   readonly timesPerRequest: number;
   readonly queueMs: number;
   /** In executions: input, inference and output, without the calls of a BLS model. */
   readonly computeMs: number;
-  /** Time that an execution waited for the models that it calls, which may run in parallel. 0 for a model that calls none. */
+  /**
+   * Time that an execution waited for the models that it calls, which may run in parallel. 0 for a
+   * model that calls none.
+   */
   readonly callsMs: number;
   /** Samples of the mean execution; null if none was counted. */
   readonly batchSize: number | null;
   /** null if the candidate does not specify it. */
   readonly instances: number | null;
-  /** Busy instances over all instances, 0 to 1; null if unknown. An instance that waits for calls is busy. */
+  /**
+   * Busy instances over all instances, 0 to 1; null if unknown. An instance that waits for calls is
+   * busy.
+   */
   readonly busy: number | null;
 }
 

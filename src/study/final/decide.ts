@@ -19,10 +19,11 @@ interface Finalist {
 export type Decision = Omit<GainDecided, 'type' | 'at'>;
 
 /**
- * Decides the final: the best of the finalists that hold; the original config when none does but it, or when no gain over it was shown.
- * `leastGain`: the smallest gain that the user wants, as a share; 0 for any. `unplayed`: candidates that the final had no time for, the
- * best first; where no finalist holds, the first of these wins without a gain. There is no gain either where no round has deciding
- * measurements of both; then the best of the search stands.
+ * Decides the final: the best of the finalists that hold; the original config when none does but
+ * it, or when no gain over it was shown. `leastGain`: the smallest gain that the user wants, as a
+ * share; 0 for any. `unplayed`: candidates that the final had no time for, the best first; where no
+ * finalist holds, the first of these wins without a gain. There is no gain either where no round
+ * has deciding measurements of both; then the best of the search stands.
  */
 export function decide(
   { played, baseline }: Pick<Rounds, 'played' | 'baseline'>,
@@ -51,8 +52,8 @@ export function decide(
 }
 
 /**
- * Returns why the original config is the better advice; null if it is not: both hold and no gain was shown; it alone holds; or neither
- * holds and there is no sign of a gain.
+ * Returns why the original config is the better advice; null if it is not: both hold and no gain
+ * was shown; it alone holds; or neither holds and there is no sign of a gain.
  */
 function reasonForBaseline(
   { side, pairs, holds }: Finalist,
@@ -74,11 +75,17 @@ function reasonForBaseline(
 /** Most people would want to know of a gain of this size. */
 const LARGE_GAIN = 1.25;
 
-/** A single comparison has no interval: `halfWidth`, as a logarithm, is that of its two measurements. */
+/**
+ * A single comparison has no interval: `halfWidth`, as a logarithm, is that of its two
+ * measurements.
+ */
 const boundsOf = ({ value, low, high }: Interval, halfWidth: number): readonly [low: number, high: number] =>
   low > 0 ? [low, high] : [value * Math.exp(-halfWidth), value * Math.exp(halfWidth)];
 
-/** Returns why a measured gain over the original config is none; null for a gain. `halfWidth`: as `boundsOf` takes it. */
+/**
+ * Returns why a measured gain over the original config is none; null for a gain. `halfWidth`: as
+ * `boundsOf` takes it.
+ */
 export function whyNoGain(gain: Interval, leastGain: number, halfWidth: number): string | null {
   const { value } = gain;
   const [low, high] = boundsOf(gain, halfWidth);
@@ -126,8 +133,8 @@ const wasSeenToHold = ({ readings, curve }: Side): boolean =>
   readings.some(({ measurement }) => curve !== null && curve.chance(measurement.level.value) >= LIKELY);
 
 /**
- * Returns the best finalist that holds, preferring those with two pairs or more, and of these those with a gain; of equally good ones the
- * simplest. undefined without finalists.
+ * Returns the best finalist that holds, preferring those with two pairs or more, and of these those
+ * with a gain; of equally good ones the simplest. undefined without finalists.
  */
 function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGain: number): Finalist | undefined {
   const holding = met.filter(({ holds }) => holds);
@@ -147,7 +154,9 @@ function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGai
     .sort((a, b) => compareSimplicity(a.side.trial, b.side.trial, baseline.trial.candidate))[0];
 }
 
-/** True if the rounds do not show that the first side is better, and it is so by little if at all. */
+/**
+ * True if the rounds do not show that the first side is better, and it is so by little if at all.
+ */
 function isTie(first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairsOf(first, second), first, second, goal);
   return lead !== null && lead.low <= 1 && Math.log(lead.value) <= MAX_TIE;

@@ -3,14 +3,18 @@ import { isFeasible } from '../goal/goal.ts';
 import type { FinalMeasured, RoundVoided } from '../records/records.ts';
 import type { FinalState } from './sides.ts';
 
-/** A round may be void where the original config's mean latency exceeds this multiple of its usual value at that level. */
+/**
+ * A round may be void where the original config's mean latency exceeds this multiple of its usual
+ * value at that level.
+ */
 const DISTURBED = 1.5;
 /** Void rounds, at most: a machine that stays slow is not disturbed. */
 const MAX_VOID = 5;
 
 /**
- * Returns the latest round if it is void: a side missed the goal in it, and the original config's mean latency exceeds 1.5 times its usual
- * value at that level, because others used the machine. null for a round that counts, and for one that cannot tell yet.
+ * Returns the latest round if it is void: a side missed the goal in it, and the original config's
+ * mean latency exceeds 1.5 times its usual value at that level, because others used the machine.
+ * null for a round that counts, and for one that cannot tell yet.
  */
 export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | 'slower'> | null {
   const { finals, voidRounds } = final;
@@ -21,7 +25,10 @@ export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | '
   return slower > DISTURBED && inRound.some((each) => isMissed(each, final)) ? { round, slower } : null;
 }
 
-/** Returns the original config's mean latency over the median of its other measurements at that level; 0 without any. */
+/**
+ * Returns the original config's mean latency over the median of its other measurements at that
+ * level; 0 without any.
+ */
 function slowdownIn(inRound: readonly FinalMeasured[], { finals, baseline }: FinalState): number {
   const own = inRound.findLast(({ trial }) => trial === baseline?.number)?.measurement;
   if (!own || !baseline) return 0;

@@ -9,19 +9,28 @@ import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** Finalists, at most, the original config not counted, … */
 const MAX_FINALISTS = 4;
-/** … and of these, the number that meet at once: a third one about as good is not worth its loads. */
+/**
+ * … and of these, the number that meet at once: a third one about as good is not worth its loads.
+ */
 export const MAX_AT_ONCE = 2;
-/** The least improvement, as a difference of logarithms, that measuring the next best again must promise. */
+/**
+ * The least improvement, as a difference of logarithms, that measuring the next best again must
+ * promise.
+ */
 export const WORTH_A_LOOK = 0.02;
-/** The least improvement over the original config, as a difference of logarithms, that a final must promise: it knows a gain to ±5 %. */
+/**
+ * The least improvement over the original config, as a difference of logarithms, that a final must
+ * promise: it knows a gain to ±5 %.
+ */
 const WORTH_A_FINAL = 0.05;
 /** The least half-width of a cost: no two runs are alike. */
 const MIN_HALF_WIDTH = 0.01;
 
 /**
- * Returns the candidates for the final, the best first and each candidate once: the best of the search, those likely to serve more within
- * the goal than the original config, and those that were in it already. `close` of them, from the first, are so near or so uncertain that
- * measuring them again promises an improvement.
+ * Returns the candidates for the final, the best first and each candidate once: the best of the
+ * search, those likely to serve more within the goal than the original config, and those that were
+ * in it already. `close` of them, from the first, are so near or so uncertain that measuring them
+ * again promises an improvement.
  */
 export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
   const { trials, finals } = state;
@@ -62,7 +71,10 @@ function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
   return (isContender || behind < 0) && promiseOf(behind, jointHalfWidth(side, baseline, state)) >= WORTH_A_FINAL;
 }
 
-/** Returns the cost without what the side promises above its highest measured level: there its curve is a guess. */
+/**
+ * Returns the cost without what the side promises above its highest measured level: there its curve
+ * is a guess.
+ */
 function seenCostOf(side: Side, goal: Goal): number {
   const { curve, level } = side;
   const seen = Math.max(...measurementsOf(side).flatMap((each) => (each.level.value <= level ? each.level.value : [])));
@@ -86,7 +98,10 @@ export function isClose(side: Side, best: Side, state: FinalState): boolean {
 const jointHalfWidth = (one: Side, other: Side, state: FinalState): number =>
   Math.hypot(halfWidthOf(one, state), halfWidthOf(other, state));
 
-/** Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the level, and of the level. */
+/**
+ * Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the
+ * level, and of the level.
+ */
 function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
   if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, trial.candidate, goal);
   const likely = curve.highest(LIKELY) ?? level;
@@ -95,8 +110,8 @@ function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): numbe
 }
 
 /**
- * Returns the expected improvement of a side that is behind by `behind`, both as logarithms. `halfWidth`: half the 95 % interval of
- * `behind`.
+ * Returns the expected improvement of a side that is behind by `behind`, both as logarithms.
+ * `halfWidth`: half the 95 % interval of `behind`.
  */
 export function promiseOf(behind: number, halfWidth: number): number {
   const sd = Math.hypot(MIN_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;

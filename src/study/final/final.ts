@@ -20,7 +20,10 @@ export type FinalStep =
       readonly trial: Trial;
       readonly level: LevelPoint;
       readonly round: number;
-      /** True if the level is not the one to recommend: a short measurement that shows which level is. */
+      /**
+       * True if the level is not the one to recommend: a short measurement that shows which level
+       * is.
+       */
       readonly isLook: boolean;
       /** Trials that are still to be measured in the round. */
       readonly rest: readonly number[];
@@ -36,13 +39,16 @@ export type FinalStep =
 export const FINAL_ROUNDS = 2;
 
 /**
- * The interleaved final: the best candidate of the search, the next one if measuring it again promises an improvement, and the original
- * config, each at its own level, in alternating order: O A B, B A O, … It takes `rounds` rounds at least, and up to three times as many
- * until levels and gain are known well enough. A side's level is the highest that keeps the budget with a probability of 90 %, by a curve
- * through all its readings at the study's usual speed (`level/curve.ts`), and is found again before each measurement. A finalist that holds
- * at no level drops out, as does one that another certainly beats; then the next best of the search enters. A round in which one side
- * missed the goal while the original config was far slower than before is void. null when there is nothing to compare, and for no rounds.
- * `isHurried`: no time for a second measurement in a visit.
+ * The interleaved final: the best candidate of the search, the next one if measuring it again
+ * promises an improvement, and the original config, each at its own level, in alternating order: O
+ * A B, B A O, … It takes `rounds` rounds at least, and up to three times as many until levels and
+ * gain are known well enough. A side's level is the highest that keeps the budget with a
+ * probability of 90 %, by a curve through all its readings at the study's usual speed
+ * (`level/curve.ts`), and is found again before each measurement. A finalist that holds at no level
+ * drops out, as does one that another certainly beats; then the next best of the search enters. A
+ * round in which one side missed the goal while the original config was far slower than before is
+ * void. null when there is nothing to compare, and for no rounds. `isHurried`: no time for a second
+ * measurement in a visit.
  */
 export function nextFinal(state: StudyState, rounds: number, isHurried = false): FinalStep | null {
   if (rounds === 0) return null;
@@ -56,7 +62,10 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
   return visitOf(standing, state);
 }
 
-/** Decides for the original config where the best of the search promises too little over it; null if that is the original config itself. */
+/**
+ * Decides for the original config where the best of the search promises too little over it; null if
+ * that is the original config itself.
+ */
 function withoutFinal(state: FinalState): FinalStep | null {
   const [baseline, contender] = [sideOf(state.baseline, state), sideOf(state.contender, state)];
   if (!baseline || !contender || contender.trial.number === baseline.trial.number) return null;
@@ -81,8 +90,8 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyStat
 }
 
 /**
- * Returns the state that the final depends on, at the study's usual speed. Where client batches vary, each trial has those of its
- * measurements that are on the line it stands on.
+ * Returns the state that the final depends on, at the study's usual speed. Where client batches
+ * vary, each trial has those of its measurements that are on the line it stands on.
  */
 export function finalStateOf(state: StudyState): FinalState {
   const { compared, goal, started, voidRounds } = state;
@@ -112,7 +121,10 @@ export function finalStateOf(state: StudyState): FinalState {
   };
 }
 
-/** Returns the line of a trial: of its first measurement in the final, else of the level that it stands for in the search. */
+/**
+ * Returns the line of a trial: of its first measurement in the final, else of the level that it
+ * stands for in the search.
+ */
 export function lineIn({ compared, started }: StudyState, number: number): LevelLine | null {
   const first = compared.finals.find(({ trial }) => trial === number);
   if (first) return lineThrough(first.measurement.level, started.levels);
@@ -120,16 +132,20 @@ export function lineIn({ compared, started }: StudyState, number: number): Level
   return trial ? lineOf(trial, started.levels) : null;
 }
 
-/** True if nothing is left to measure. False where an earlier run decided on fewer rounds because of its time or a failure. */
+/**
+ * True if nothing is left to measure. False where an earlier run decided on fewer rounds because of
+ * its time or a failure.
+ */
 export function isFinalOver(state: StudyState, rounds: number): boolean {
   const step = nextFinal(state, rounds);
   return step === null || step.kind === 'decide';
 }
 
 /**
- * Returns the decision on the rounds so far, for a final that is cut short. Before the first whole round it is for the original config
- * where the search shows no gain over it, else null. Where no finalist holds, a candidate that clearly kept the goal in the search is
- * preferred to the original config.
+ * Returns the decision on the rounds so far, for a final that is cut short. Before the first whole
+ * round it is for the original config where the search shows no gain over it, else null. Where no
+ * finalist holds, a candidate that clearly kept the goal in the search is preferred to the original
+ * config.
  */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const final = finalStateOf(state);
@@ -143,7 +159,9 @@ export function decideNow(state: StudyState, rounds: number): Decision | null {
   return orBySearch(decide({ baseline, played }, state.goal, leastGainOf(state), sure), state);
 }
 
-/** Returns the decision; without a gain it is for the original config where the search shows none. */
+/**
+ * Returns the decision; without a gain it is for the original config where the search shows none.
+ */
 function orBySearch(decision: Decision, state: StudyState): Decision {
   const best = state.trials.find(({ number }) => number === decision.best);
   return (decision.gain === null && best && keptBySearch(state, best)) || decision;
@@ -151,7 +169,10 @@ function orBySearch(decision: Decision, state: StudyState): Decision {
 
 const decideBySearch = (state: StudyState): Decision | null => state.contender && keptBySearch(state, state.contender);
 
-/** Decides for the original config where it meets the goal and the search shows no gain of the other over it; else null. */
+/**
+ * Decides for the original config where it meets the goal and the search shows no gain of the other
+ * over it; else null.
+ */
 function keptBySearch(state: StudyState, best: Trial): Decision | null {
   const { baseline, goal } = state;
   if (!baseline?.feasible || baseline.number === best.number) return null;
@@ -160,7 +181,10 @@ function keptBySearch(state: StudyState, best: Trial): Decision | null {
   return reason ? decideForBaseline(baseline, best, `${reason}, by the search alone`) : null;
 }
 
-/** Returns the gain of one trial over another by the measurements that they stand for in the search; null if there is none. */
+/**
+ * Returns the gain of one trial over another by the measurements that they stand for in the search;
+ * null if there is none.
+ */
 function gainBySearch(trial: Trial, over: Trial, goal: Goal): Interval | null {
   const [own, other] = [chosenOf(trial), chosenOf(over)];
   return own && other ? ratioOf(own, trial.candidate, other, over.candidate, goal) : null;
@@ -176,17 +200,24 @@ const hasRound = (readings: readonly { readonly round: number }[], round: number
 /** The measurement that represents a trial, and its verdict. */
 export interface Stand {
   readonly measurement: Measurement;
-  /** The same at the study's usual speed, by which the goal is judged; the same object where it was measured at that speed. */
+  /**
+   * The same at the study's usual speed, by which the goal is judged; the same object where it was
+   * measured at that speed.
+   */
   readonly compared: Measurement;
   readonly feasible: boolean;
-  /** The probability, 0 to 1, by all readings of the trial, on which the verdict depends; null where this measurement alone decides. */
+  /**
+   * The probability, 0 to 1, by all readings of the trial, on which the verdict depends; null where
+   * this measurement alone decides.
+   */
   readonly chance: number | null;
 }
 
 /**
- * Returns the measurement that represents a trial in reports, and whether the goal is met. It is taken from the deciding measurements of
- * the final at the level nearest to the recommended one: the median throughput, by precision, among those that agree with the verdict.
- * Without a final it is the one that the search chose.
+ * Returns the measurement that represents a trial in reports, and whether the goal is met. It is
+ * taken from the deciding measurements of the final at the level nearest to the recommended one:
+ * the median throughput, by precision, among those that agree with the verdict. Without a final it
+ * is the one that the search chose.
  */
 export function representative(state: StudyState, trial: Trial): Stand | null {
   const standOf = (measurement: Measurement, feasible: boolean, chance: number | null): Stand => ({
@@ -223,8 +254,9 @@ export function representative(state: StudyState, trial: Trial): Stand | null {
 const PRECISE = 0.05;
 
 /**
- * Returns the measurement with the median throughput, each weighted by its precision (one over the square of its interval's relative
- * half-width): a disturbed round with an interval of ±150 % does not stand for the others.
+ * Returns the measurement with the median throughput, each weighted by its precision (one over the
+ * square of its interval's relative half-width): a disturbed round with an interval of ±150 % does
+ * not stand for the others.
  */
 export function medianByPrecision(measurements: readonly Measurement[]): Measurement {
   const weighted = measurements
@@ -254,6 +286,9 @@ function nearestBelow({ level, readings }: Side, measured: readonly number[]): n
   return below.length > 0 ? Math.max(...below) : Math.min(last, ...measured);
 }
 
-/** True if the trial's chosen reading is a suspected false-feasible one that the final did not measure again. */
+/**
+ * True if the trial's chosen reading is a suspected false-feasible one that the final did not
+ * measure again.
+ */
 export const isInDoubt = ({ doubted, finals }: StudyState, trial: Trial): boolean =>
   isDoubted(trial, doubted) && !finals.some((final) => final.trial === trial.number);

@@ -4,13 +4,17 @@ import { representative } from './final.ts';
 import { ratioOf } from './pairs.ts';
 
 export interface Gain extends Interval {
-  /** True if the final decided it, measuring both in turn; false if it comes from the search's two measurements. */
+  /**
+   * True if the final decided it, measuring both in turn; false if it comes from the search's two
+   * measurements.
+   */
   readonly isFinal: boolean;
 }
 
 /**
- * Returns how many times better the best is than the original: from the final if there was one, otherwise the ratio of the search's measurements at
- * the usual speed, with the interval that their two intervals give. null while there is nothing to compare.
+ * Returns how many times better the best is than the original: from the final if there was one,
+ * otherwise the ratio of the search's measurements at the usual speed, with the interval that their
+ * two intervals give. null while there is nothing to compare.
  */
 export function gainSoFar(study: StudyState): Gain | null {
   const { best, baseline, goal } = study;

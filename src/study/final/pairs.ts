@@ -18,19 +18,26 @@ export function pairsOf(a: Side, b: Side): Pairs {
   });
 }
 
-/** Returns half the 95 % interval of one pair's ratio by the measurements' own intervals; the mean over the pairs. */
+/**
+ * Returns half the 95 % interval of one pair's ratio by the measurements' own intervals; the mean
+ * over the pairs.
+ */
 export const halfWidthOf = (pairs: Pairs, a: Side, b: Side, goal: Goal): number =>
   mean(pairs.map((pair) => halfWidthOfPair(pair, a, b, goalOfPairs(goal))));
 
 const halfWidthOfPair = ([of, to]: Pairs[number], a: Side, b: Side, goal: Goal): number =>
   Math.hypot(costHalfWidth(of, a.trial.candidate, goal), costHalfWidth(to, b.trial.candidate, goal));
 
-/** The goal by which pairs are compared: throughput if everything follows from it, whatever its steps. */
+/**
+ * The goal by which pairs are compared: throughput if everything follows from it, whatever its
+ * steps.
+ */
 const goalOfPairs = (goal: Goal): Goal => (followsFromThroughput(goal) ? goalOfLevels(goal) : goal);
 
 /**
- * Returns the gain of the first side over the second, each at its own level. exp(−cost) is the throughput where that is the objective. A
- * measurement at another level is scaled by its curve. null when a side served nothing.
+ * Returns the gain of the first side over the second, each at its own level. exp(−cost) is the
+ * throughput where that is the objective. A measurement at another level is scaled by its curve.
+ * null when a side served nothing.
  */
 export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | null {
   const by = goalOfPairs(goal);
@@ -52,8 +59,9 @@ export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | n
 }
 
 /**
- * Returns the gain in a metric that follows from throughput, such as a cost with whole replicas, by the average that both sides served. Each end of
- * the interval has half of the ratio's uncertainty on either side.
+ * Returns the gain in a metric that follows from throughput, such as a cost with whole replicas, by
+ * the average that both sides served. Each end of the interval has half of the ratio's uncertainty
+ * on either side.
  */
 function gainInCost(usable: readonly Pair[], ratio: Interval, a: Side, b: Side, goal: Goal): Interval {
   const [own, other] = [
@@ -70,7 +78,10 @@ function gainInCost(usable: readonly Pair[], ratio: Interval, a: Side, b: Side, 
   };
 }
 
-/** Scales a measurement to the side's level by its curve. More requests in flight serve no less, and at most proportionally more. */
+/**
+ * Scales a measurement to the side's level by its curve. More requests in flight serve no less, and
+ * at most proportionally more.
+ */
 function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, goal: Goal): number {
   const served = Math.exp(-assess(measurement, trial.candidate, goal).cost);
   if (!curve || measurement.level.value === level) return served;
@@ -80,8 +91,8 @@ function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, 
 }
 
 /**
- * Returns how many times better one measurement is than another of a different time, with the interval that their two intervals give;
- * null where one has no cost.
+ * Returns how many times better one measurement is than another of a different time, with the
+ * interval that their two intervals give; null where one has no cost.
  */
 export function ratioOf(
   own: Measurement,

@@ -7,22 +7,23 @@ import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /**
- * Half-widths of the gain's 95 % interval, as logarithms, that end the final: up to the first always; up to the second for a large gain,
- * where it is at most a quarter of the gain; and always when it is no wider than that of a single pair of sufficiently precise
- * measurements.
+ * Half-widths of the gain's 95 % interval, as logarithms, that end the final: up to the first
+ * always; up to the second for a large gain, where it is at most a quarter of the gain; and always
+ * when it is no wider than that of a single pair of sufficiently precise measurements.
  */
 const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
 /**
- * The most rounds of a final, as a multiple of those planned: with a certain gain, with an uncertain one, and while no side holds at a
- * measured level.
+ * The most rounds of a final, as a multiple of those planned: with a certain gain, with an
+ * uncertain one, and while no side holds at a measured level.
  */
 const PATIENCE = { gained: 1.5, inDoubt: 2, unknown: 3 };
 /** Rounds after which a clearly slower finalist drops out. */
 const ROUNDS_TO_TELL = 2;
 /**
- * The level is known when the throughput at the last measured level is within this difference of logarithms of that at the recommended one.
- * Where throughput hardly depends on the level, a lower threshold makes visits climb step by step for noise.
+ * The level is known when the throughput at the last measured level is within this difference of
+ * logarithms of that at the recommended one. Where throughput hardly depends on the level, a lower
+ * threshold makes visits climb step by step for noise.
  */
 const AS_MUCH = 0.07;
 /** The most measurements of a visit, each at the level recommended at that time. */
@@ -49,7 +50,9 @@ export interface Rounds {
   readonly isOver: boolean;
 }
 
-/** Returns the state of the final; null without two sides. `isHurried`: a visit is one measurement. */
+/**
+ * Returns the state of the final; null without two sides. `isHurried`: a visit is one measurement.
+ */
 export function roundsOf(state: FinalState, planned: number, isHurried = false): Rounds | null {
   const baseline = sideOf(state.baseline, state);
   if (!baseline) return null;
@@ -97,14 +100,16 @@ const opening = (baseline: Side, finalists: readonly Side[], waiting: readonly S
 });
 
 /**
- * Alternates the order of the sides: O A B, B A O. Drift favours none, and the last side of a round is still served when the next begins.
+ * Alternates the order of the sides: O A B, B A O. Drift favours none, and the last side of a round
+ * is still served when the next begins.
  */
 const inOrder = (sides: readonly Side[], round: number): readonly Side[] =>
   round % 2 === 1 ? sides : sides.toReversed();
 
 /**
- * Returns the level to measure the side at next. Its first visits begin at the level that may just keep the budget, because throughput
- * depends on where that is. Later visits do not, or each would climb a little higher.
+ * Returns the level to measure the side at next. Its first visits begin at the level that may just
+ * keep the budget, because throughput depends on where that is. Later visits do not, or each would
+ * climb a little higher.
  */
 export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boolean): number {
   const likely = curve?.highest(LIKELY) ?? null;
@@ -113,8 +118,8 @@ export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boole
 }
 
 /**
- * True if the visit continues: while the last measurement is not at the level to recommend, and that level may still matter, because
- * no other finalist serves more at a known level.
+ * True if the visit continues: while the last measurement is not at the level to recommend, and
+ * that level may still matter, because no other finalist serves more at a known level.
  */
 function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean {
   const { trial, curve, level, holds } = side;
@@ -126,7 +131,9 @@ function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean
   return !isFinalist || !played.some((other) => other !== side && isBeatenBy(side, other, state));
 }
 
-/** True if the other side holds at a known level and measuring this one again promises too little. */
+/**
+ * True if the other side holds at a known level and measuring this one again promises too little.
+ */
 const isBeatenBy = (side: Side, other: Side, state: FinalState): boolean =>
   other.holds && isLevelKnown(other) && !isClose(side, other, state);
 
@@ -142,7 +149,10 @@ function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   });
 }
 
-/** True if the first side is certainly better, or so much better that measuring again promises too little. */
+/**
+ * True if the first side is certainly better, or so much better that measuring again promises too
+ * little.
+ */
 function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairs, first, second, goal);
   if (lead === null) return false;
@@ -151,14 +161,20 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   return lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
-/** True if another side enters: fewer than two are left, and it may be better than each of them that holds. */
+/**
+ * True if another side enters: fewer than two are left, and it may be better than each of them that
+ * holds.
+ */
 function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
   const holding = left.filter(({ holds }) => holds);
   if (holding.length === 0) return left.length < MAX_AT_ONCE;
   return left.length < MAX_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
 }
 
-/** True if a side promises more at its own level and served more at a measured one: beyond that its curve is a guess. */
+/**
+ * True if a side promises more at its own level and served more at a measured one: beyond that its
+ * curve is a guess.
+ */
 function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
   if (!side.curve || !other.curve) return true;
@@ -172,7 +188,10 @@ function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   return own < others - WORTH_A_LOOK;
 }
 
-/** True if the final is decided: enough rounds, and the gain of each side is known or hardly becomes so. */
+/**
+ * True if the final is decided: enough rounds, and the gain of each side is known or hardly becomes
+ * so.
+ */
 function isDecided(left: readonly Side[], baseline: Side, round: number, planned: number, goal: Goal): boolean {
   if (left.length === 0) return true;
   const holding = left.filter(({ holds }) => holds);

@@ -8,7 +8,10 @@ import type { FinalMeasured } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** The state that the final depends on, at the study's usual speed. Levels are positions on a line (`level/line.ts`). */
+/**
+ * The state that the final depends on, at the study's usual speed. Levels are positions on a line
+ * (`level/line.ts`).
+ */
 export interface FinalState
   extends Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'> {
   /** The figure that changes along the lines. */
@@ -21,7 +24,9 @@ export interface Reading {
   readonly measurement: Measurement;
 }
 
-/** One side of the final: a trial, its levels by all its readings, and its reading in each round. */
+/**
+ * One side of the final: a trial, its levels by all its readings, and its reading in each round.
+ */
 export interface Side {
   readonly trial: Trial;
   readonly curve: LevelCurve | null;
@@ -33,7 +38,10 @@ export interface Side {
   readonly readings: readonly Reading[];
 }
 
-/** Returns the side of a trial by all its readings in search and final; null for a trial without a level. */
+/**
+ * Returns the side of a trial by all its readings in search and final; null for a trial without a
+ * level.
+ */
 export function sideOf(trial: Trial | null, { goal, started, finals, varies }: FinalState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
@@ -56,7 +64,10 @@ export function sideOf(trial: Trial | null, { goal, started, finals, varies }: F
 
 type GivenLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['varies'] | undefined];
 
-/** Sides of trials that are not in the final: a study of thousands of trials asks for all of them after each. */
+/**
+ * Sides of trials that are not in the final: a study of thousands of trials asks for all of them
+ * after each.
+ */
 const searched = new WeakMap<Trial, { readonly given: GivenLevels; readonly side: Side }>();
 
 /** Returns the last measurement of each visit that the client did not limit. */
@@ -79,8 +90,8 @@ export const mostlyMeets = (measurements: readonly Measurement[], { candidate }:
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
 /**
- * Returns the expected cost at the side's level by its curve, with the penalty for its probability; without a curve the lowest cost that
- * met the goal. Infinity if the side does not hold.
+ * Returns the expected cost at the side's level by its curve, with the penalty for its probability;
+ * without a curve the lowest cost that met the goal. Infinity if the side does not hold.
  */
 export function costOf(side: Side, goal: Goal): number {
   const { trial, curve, level, holds } = side;
@@ -93,15 +104,18 @@ export function costOf(side: Side, goal: Goal): number {
 }
 
 /**
- * Returns the cost of a side that serves this much (`served` is the logarithm of a throughput). Only for goals by throughput alone, as those with
- * curves are.
+ * Returns the cost of a side that serves this much (`served` is the logarithm of a throughput).
+ * Only for goals by throughput alone, as those with curves are.
  */
 export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal: Goal): number {
   const chosen = chosenOf(trial);
   return chosen ? costOfServed(served, chosen, trial.candidate, goal) : Number.POSITIVE_INFINITY;
 }
 
-/** True if the search met the goal with the whole interval of the budgeted percentile within the budget. */
+/**
+ * True if the search met the goal with the whole interval of the budgeted percentile within the
+ * budget.
+ */
 export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
   const chosen = chosenOf(trial);
   if (!trial.feasible || !chosen) return false;

@@ -3,12 +3,15 @@ import type { Candidate } from '../../space/types.ts';
 import { chosenOf } from '../goal/ranking.ts';
 import type { Trial } from '../types.ts';
 
-/** Candidates whose objective differs by less, as a difference of logarithms, may be equally good: nobody notices 3 %. */
+/**
+ * Candidates whose objective differs by less, as a difference of logarithms, may be equally good:
+ * nobody notices 3 %.
+ */
 export const MAX_TIE = 0.03;
 
 /**
- * Compares two trials for advice among equals: the one with fewer changes to the original config comes first, then the one that takes less:
- * instances, batches, GPU memory.
+ * Compares two trials for advice among equals: the one with fewer changes to the original config
+ * comes first, then the one that takes less: instances, batches, GPU memory.
  */
 export function compareSimplicity(a: Trial, b: Trial, original: Candidate): number {
   const [one, other] = [costsOf(a, original), costsOf(b, original)];

@@ -21,9 +21,10 @@ export type NextLoad =
   | { readonly kind: 'done'; readonly reason: string };
 
 /**
- * `nextLevel` if the study may vary the client batch too. Batches alone are searched like levels. With both, the batches are searched the same way,
- * and each represents the best of a search through the concurrencies. That search begins with as many samples in flight as were best at the previous
- * batch.
+ * `nextLevel` if the study may vary the client batch too. Batches alone are searched like levels.
+ * With both, the batches are searched the same way, and each represents the best of a search
+ * through the concurrencies. That search begins with as many samples in flight as were best at the
+ * previous batch.
  */
 export function nextLoad(outcomes: readonly LoadOutcome[], { range, largestRequest, hint }: LoadSearch): NextLoad {
   const batches: LevelRange | null = range.batch
@@ -66,7 +67,9 @@ function nextPair(
   return next.kind === 'done' ? next : searchAt(next.level);
 }
 
-/** Returns the outcome that represents a batch: the one that its concurrency search would choose. */
+/**
+ * Returns the outcome that represents a batch: the one that its concurrency search would choose.
+ */
 function bestOf(own: readonly LoadOutcome[]): LoadOutcome {
   const index = chooseLevel(positions(own, ({ value }) => value)) ?? 0;
   return own[index] as LoadOutcome;

@@ -3,7 +3,10 @@ import type { Interval } from '../../stats/interval.ts';
 const SECONDS_PER_HOUR = 3600;
 const MILLION = 1e6;
 
-/** Returns the cost of a million of what comes at `perSecond`, such as inferences or tokens, for a price per hour. */
+/**
+ * Returns the cost of a million of what comes at `perSecond`, such as inferences or tokens, for a
+ * price per hour.
+ */
 export const costPerMillion = (perHour: number, perSecond: number): number =>
   (perHour / (SECONDS_PER_HOUR * perSecond)) * MILLION;
 

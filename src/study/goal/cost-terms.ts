@@ -11,7 +11,9 @@ export interface CostTerms {
   readonly currency: string;
   /** The priced item: `L4`, `A100-80GB/1g.10gb`, or an instance type. */
   readonly name: string;
-  /** `gpu`: each GPU or slice that a candidate uses; `server`: the whole server, whatever it uses. */
+  /**
+   * `gpu`: each GPU or slice that a candidate uses; `server`: the whole server, whatever it uses.
+   */
   readonly per: 'gpu' | 'server';
   /** The price of an hour of one item. */
   readonly perHour: number;

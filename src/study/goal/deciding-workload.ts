@@ -6,8 +6,9 @@ import type { Goal } from '../types.ts';
 import { metricsOf } from './metrics/registry.ts';
 
 /**
- * Returns the workload that decides a measurement: the one whose budgeted percentile the rule takes. Without a budget, the one whose share of its
- * requested rate, in the first objective, the rule takes. null if the measurement has no separate workloads, and for a mean, to which all
+ * Returns the workload that decides a measurement: the one whose budgeted percentile the rule
+ * takes. Without a budget, the one whose share of its requested rate, in the first objective, the
+ * rule takes. null if the measurement has no separate workloads, and for a mean, to which all
  * contribute.
  */
 export function decidingWorkload(
@@ -30,7 +31,9 @@ export function decidingWorkload(
 
 const firstObjective = ({ objectives }: Goal): string => objectives[0]?.metric ?? 'throughput';
 
-/** A rate counts relative to the rate that its workload requests; any other figure counts as it is. */
+/**
+ * A rate counts relative to the rate that its workload requests; any other figure counts as it is.
+ */
 function objectiveOf(candidate: Candidate, goal: Goal, level: number) {
   const metric = metricsOf(goal).named(firstObjective(goal));
   const isRate = metric.unit.endsWith('/s');

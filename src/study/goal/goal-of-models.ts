@@ -4,7 +4,10 @@ import type { Topology } from '../../space/topology.ts';
 import type { Goal } from '../types.ts';
 import { nameOfModel, partsOfName } from './metrics/of-model.ts';
 
-/** Returns the latency budget in milliseconds of each model that has one in the goal; the smallest if there are several. */
+/**
+ * Returns the latency budget in milliseconds of each model that has one in the goal; the smallest
+ * if there are several.
+ */
 export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Readonly<Record<string, number>> {
   const budgets = new Map<string, number>();
   for (const { metric, relation, value } of constraints) {
@@ -16,8 +19,9 @@ export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Rea
 }
 
 /**
- * Returns the goal after checking its metrics of single models against the models that are tuned together; without a topology there are none.
- * Constraints on the only front apply to the whole. Errors: USAGE for another model.
+ * Returns the goal after checking its metrics of single models against the models that are tuned
+ * together; without a topology there are none. Constraints on the only front apply to the whole.
+ * Errors: USAGE for another model.
  */
 export function goalOverModels(goal: Goal, topology: Topology | undefined): Goal {
   const over = <T extends { readonly metric: string }>(asked: T): T => ({

@@ -4,15 +4,19 @@ import type { Metric } from './metrics/metric.ts';
 import type { Metrics } from './metrics/registry.ts';
 
 const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
-/** A metric, perhaps of one model. The model's name may be almost any text: it extends to the last sign that can follow. */
+/**
+ * A metric, perhaps of one model. The model's name may be almost any text: it extends to the last
+ * sign that can follow.
+ */
 const metric = String.raw`[\w-]+(?:@.*\S)?`;
 const constraintForm = new RegExp(`^\\s*(${metric})\\s*(<=|>=)\\s*(${number})\\s*([A-Za-z%/]*)\\s*$`);
 const weightedForm = new RegExp(`^\\s*(${metric})\\s*:\\s*(${number})\\s*$`);
 const objectiveForm = new RegExp(`^\\s*(${metric})\\s*$`);
 
 /**
- * Returns the parser of `METRIC<=VALUE` and `METRIC>=VALUE` for these metrics. The value may carry one of the metric's units (`8ms`, `4GiB`,
- * `1%`); the constraint has it in the metric's own. Errors of the parser: USAGE.
+ * Returns the parser of `METRIC<=VALUE` and `METRIC>=VALUE` for these metrics. The value may carry
+ * one of the metric's units (`8ms`, `4GiB`, `1%`); the constraint has it in the metric's own.
+ * Errors of the parser: USAGE.
  */
 export const constraintParser =
   (metrics: Metrics) =>
@@ -37,7 +41,10 @@ export const constraintParser =
     return { metric: name, relation: relation as Constraint['relation'], value: limit };
   };
 
-/** Returns the parser of `NAME` and `NAME:WEIGHT` for these metrics; a weight is above zero. Errors of the parser: USAGE. */
+/**
+ * Returns the parser of `NAME` and `NAME:WEIGHT` for these metrics; a weight is above zero. Errors
+ * of the parser: USAGE.
+ */
 export const objectiveParser =
   (metrics: Metrics) =>
   (text: string): Objective => {

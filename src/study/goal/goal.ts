@@ -8,14 +8,17 @@ import { describeMissing, remedyFor } from './metrics/needs.ts';
 import { partsOfName } from './metrics/of-model.ts';
 import { metricsOf } from './metrics/registry.ts';
 
-/** More failed requests than this make a measurement infeasible, unless the goal has a constraint on `error-rate`. */
+/**
+ * More failed requests than this make a measurement infeasible, unless the goal has a constraint on
+ * `error-rate`.
+ */
 const MAX_ERROR_RATE = 0.01;
 
 /**
- * How a measurement stands to the goal. `cost` is comparable between measurements of one goal, lower is better: the
- * weighted mean over the objectives of ±ln(value), so that equal ratios count alike whatever the unit, and one
- * objective's weight does not depend on its scale. `violation` is 0 when feasible, else the sum of what each constraint
- * is missed by, relative to its limit.
+ * How a measurement stands to the goal. `cost` is comparable between measurements of one goal,
+ * lower is better: the weighted mean over the objectives of ±ln(value), so that equal ratios count
+ * alike whatever the unit, and one objective's weight does not depend on its scale. `violation` is
+ * 0 when feasible, else the sum of what each constraint is missed by, relative to its limit.
  */
 export interface Assessment {
   readonly feasible: boolean;
@@ -24,8 +27,9 @@ export interface Assessment {
 }
 
 /**
- * Returns how a measurement stands to the goal. One that served nothing, that the load generator limited, or that ended by its errors misses the
- * goal by infinity. Errors: UNSUPPORTED when the goal needs a metric that the measurement lacks.
+ * Returns how a measurement stands to the goal. One that served nothing, that the load generator
+ * limited, or that ended by its errors misses the goal by infinity. Errors: UNSUPPORTED when the
+ * goal needs a metric that the measurement lacks.
  */
 export function assess(measurement: Measurement, candidate: Candidate, goal: Goal): Assessment {
   if (!served(measurement) || measurement.client.bound || measurement.tooManyErrors)
@@ -43,7 +47,10 @@ export function isFeasible(measurement: Measurement, candidate: Candidate, goal:
   return missingMetrics(measurement, candidate, goal).length === 0 && assess(measurement, candidate, goal).feasible;
 }
 
-/** Returns the constraints that the measurement misses, the budget first. A constraint counts only where the metric was measured. */
+/**
+ * Returns the constraints that the measurement misses, the budget first. A constraint counts only
+ * where the metric was measured.
+ */
 export function missedConstraints(measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] {
   return constraintsOf(goal).filter((constraint) => {
     const value = lookUp(constraint.metric, measurement, candidate, goal);
@@ -51,7 +58,10 @@ export function missedConstraints(measurement: Measurement, candidate: Candidate
   });
 }
 
-/** Returns the missed upper limits on times, all of which rise with the load: latency, time to first token, gaps between tokens. */
+/**
+ * Returns the missed upper limits on times, all of which rise with the load: latency, time to first
+ * token, gaps between tokens.
+ */
 export const missedTimes = (measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] =>
   missedConstraints(measurement, candidate, goal).filter(
     ({ metric, relation }) => relation === '<=' && metricsOf(goal).named(metric).unit === 'ms',
@@ -60,9 +70,10 @@ export const missedTimes = (measurement: Measurement, candidate: Candidate, goal
 const byLevel = new WeakMap<Goal, Goal>();
 
 /**
- * Returns the goal by which levels of one candidate are compared. An objective that follows from others, such as a cost for a rate, improves as they
- * rise: the level with the highest throughput within the constraints is the cheapest at any rate. Returns the goal itself if no objective follows
- * from others.
+ * Returns the goal by which levels of one candidate are compared. An objective that follows from
+ * others, such as a cost for a rate, improves as they rise: the level with the highest throughput
+ * within the constraints is the cheapest at any rate. Returns the goal itself if no objective
+ * follows from others.
  */
 export function goalOfLevels(goal: Goal): Goal {
   const known = byLevel.get(goal);
@@ -77,18 +88,25 @@ export function goalOfLevels(goal: Goal): Goal {
   return own;
 }
 
-/** True if throughput alone decides between levels: each objective is throughput, or follows from it. */
+/**
+ * True if throughput alone decides between levels: each objective is throughput, or follows from
+ * it.
+ */
 export const isByThroughput = (goal: Goal): boolean =>
   goalOfLevels(goal).objectives.every(({ metric, weight }) => metric === 'throughput' && weight > 0);
 
-/** True if every objective follows from throughput, such as a cost: in total, or of each of several models. */
+/**
+ * True if every objective follows from throughput, such as a cost: in total, or of each of several
+ * models.
+ */
 export const followsFromThroughput = (goal: Goal): boolean =>
   goal !== goalOfLevels(goal) &&
   goalOfLevels(goal).objectives.every(({ metric }) => partsOfName(metric).base === 'throughput');
 
 /**
- * Returns the cost, as `Assessment.cost`, of a candidate at a level where its served amount is known without a measurement. `served` is minus the
- * cost by `goalOfLevels`, so for most goals the logarithm of throughput. `measurement`: any of the candidate.
+ * Returns the cost, as `Assessment.cost`, of a candidate at a level where its served amount is
+ * known without a measurement. `served` is minus the cost by `goalOfLevels`, so for most goals the
+ * logarithm of throughput. `measurement`: any of the candidate.
  */
 export function costOfServed(served: number, measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
@@ -101,7 +119,10 @@ export function costOfServed(served: number, measurement: Measurement, candidate
   }, 0);
 }
 
-/** Compares for sorting, the best first: the feasible by cost, after them the infeasible by violation. */
+/**
+ * Compares for sorting, the best first: the feasible by cost, after them the infeasible by
+ * violation.
+ */
 export function compareAssessments(a: Assessment, b: Assessment): number {
   if (a.feasible !== b.feasible) return a.feasible ? -1 : 1;
   return (a.feasible ? 0 : ascending(a.violation, b.violation)) || ascending(a.cost, b.cost);
@@ -113,7 +134,10 @@ export function missingMetrics(measurement: Measurement, candidate: Candidate, g
   return neededBy(goal).filter((name) => lookUp(name, measurement, candidate, goal) === undefined);
 }
 
-/** The metric names that each goal needs, computed once, because every measurement of a study is assessed against its goal. */
+/**
+ * The metric names that each goal needs, computed once, because every measurement of a study is
+ * assessed against its goal.
+ */
 const needed = new WeakMap<Goal, readonly string[]>();
 
 const namesIn = (asked: readonly { readonly metric: string }[]): readonly string[] => [
@@ -126,7 +150,10 @@ function neededBy(goal: Goal): readonly string[] {
   return names;
 }
 
-/** Checks that the measurement has the goal's metrics. Errors: UNSUPPORTED, with each missing metric and what it needs from the server. */
+/**
+ * Checks that the measurement has the goal's metrics. Errors: UNSUPPORTED, with each missing metric
+ * and what it needs from the server.
+ */
 export function requireMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): void {
   const missing = missingMetrics(measurement, candidate, goal).map((name) => metricsOf(goal).named(name));
   if (missing.length === 0) return;
@@ -137,7 +164,10 @@ export function requireMetrics(measurement: Measurement, candidate: Candidate, g
   );
 }
 
-/** Returns the goal's constraints as one list: the budget, the constraints that were asked for, and the limit on failed requests. */
+/**
+ * Returns the goal's constraints as one list: the budget, the constraints that were asked for, and
+ * the limit on failed requests.
+ */
 export function constraintsOf(goal: Goal): readonly Constraint[] {
   const budget: Constraint[] = goal.budget ? [{ metric: 'latency', relation: '<=', value: goal.budget.latencyMs }] : [];
   const limited = goal.constraints.some((constraint) => constraint.metric === 'error-rate');
@@ -145,7 +175,9 @@ export function constraintsOf(goal: Goal): readonly Constraint[] {
   return [...budget, ...goal.constraints, ...errors];
 }
 
-/** Returns the largest share of failed requests, 0 to 1, that a goal with these constraints allows. */
+/**
+ * Returns the largest share of failed requests, 0 to 1, that a goal with these constraints allows.
+ */
 export function allowedErrorRate(constraints: readonly Constraint[]): number {
   const limits = constraints.filter(({ metric, relation }) => metric === 'error-rate' && relation === '<=');
   return limits.length > 0 ? Math.min(...limits.map(({ value }) => value)) : MAX_ERROR_RATE;
@@ -167,8 +199,9 @@ function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): num
 const logOf = (value: number | undefined): number => Math.log(Math.max(value ?? Number.NaN, Number.MIN_VALUE));
 
 /**
- * The weight of the stepless value in the cost of a value with steps. A thousandth: costs that differ by one replica of hundreds keep their order,
- * and among equal costs the one with the smaller load per replica is lower.
+ * The weight of the stepless value in the cost of a value with steps. A thousandth: costs that
+ * differ by one replica of hundreds keep their order, and among equal costs the one with the
+ * smaller load per replica is lower.
  */
 const TIE = 1e-3;
 
@@ -183,7 +216,10 @@ export function sizeOf(
   return follows.smooth ? (1 - TIE) * value + TIE * logOf(follows.smooth(counted, candidate, device)) : value;
 }
 
-/** Returns half the 95 % interval of the cost, from the intervals of the objectives. An objective without one counts as exact. */
+/**
+ * Returns half the 95 % interval of the cost, from the intervals of the objectives. An objective
+ * without one counts as exact.
+ */
 export function costHalfWidth(measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return Math.hypot(
@@ -209,7 +245,10 @@ function lookUp(name: string, measurement: Measurement, candidate: Candidate, go
   return metricsOf(goal).read(name, measurement, candidate);
 }
 
-/** The budget may be on another percentile than the measured one: a finished study can be ranked by a new goal. */
+/**
+ * The budget may be on another percentile than the measured one: a finished study can be ranked by
+ * a new goal.
+ */
 function budgetedLatencyMs(
   measurement: Measurement,
   candidate: Candidate,

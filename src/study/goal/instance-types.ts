@@ -14,7 +14,9 @@ export interface PricedReplica {
   readonly replicas: number | null;
 }
 
-/** The cost of serving on one type of instance, with as many replicas on each as it has GPUs for. */
+/**
+ * The cost of serving on one type of instance, with as many replicas on each as it has GPUs for.
+ */
 export interface InstanceTypeCost extends InstanceType {
   /** The replicas that an instance holds. */
   readonly holds: number;
@@ -22,13 +24,16 @@ export interface InstanceTypeCost extends InstanceType {
   readonly perMillion: Interval;
   /** The cost of a million output tokens; only for language models. */
   readonly perMillionTokens?: Interval;
-  /** The instances that the rate needs, and what an hour of all of them costs; only if a rate was asked for. */
+  /**
+   * The instances that the rate needs, and what an hour of all of them costs; only if a rate was
+   * asked for.
+   */
   readonly forRate?: { readonly instances: number; readonly perHour: number };
 }
 
 /**
- * Returns the cost on each type of instance with enough GPUs for one replica, the cheapest first. Assumes that replicas on the same instance serve
- * as much as one alone.
+ * Returns the cost on each type of instance with enough GPUs for one replica, the cheapest first.
+ * Assumes that replicas on the same instance serve as much as one alone.
  */
 export function instanceTypeCosts(
   types: readonly InstanceType[],

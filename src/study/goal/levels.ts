@@ -8,7 +8,9 @@ export interface LevelOutcome extends Assessment {
 
 export interface LevelSearch {
   readonly range: LevelRange;
-  /** The level to begin at, likely near the best one. Without it the search begins at the low end. */
+  /**
+   * The level to begin at, likely near the best one. Without it the search begins at the low end.
+   */
   readonly hint?: number;
 }
 
@@ -16,7 +18,10 @@ export type NextLevel =
   | { readonly kind: 'measure'; readonly level: number }
   | { readonly kind: 'done'; readonly reason: string };
 
-/** Two doublings that improve the cost by less than this show saturation: ln 1.05, 5 % of throughput. */
+/**
+ * Two doublings that improve the cost by less than this show saturation: ln 1.05, 5 % of
+ * throughput.
+ */
 const SATURATED = Math.log(1.05);
 /** A level beyond the limit that would gain less than this is not worth bisecting towards: 2 %. */
 const WORTH_BISECTING = Math.log(1.02);
@@ -28,11 +33,12 @@ const TOLERANCE = 1 / 8;
 const MAX_STEP_DOWN = 8;
 
 /**
- * The level to measure next, given those measured, or why the search is over. Pure: the state is the outcomes.
+ * The level to measure next, given those measured, or why the search is over. Pure: the state is
+ * the outcomes.
  *
- * Doubles from the start while the goal is met and the cost falls, goes down when it is not met, then bisects the
- * bracket between the last level that meets the goal and the first that does not. Each level is measured once, so it
- * ends whatever the outcomes are.
+ * Doubles from the start while the goal is met and the cost falls, goes down when it is not met,
+ * then bisects the bracket between the last level that meets the goal and the first that does not.
+ * Each level is measured once, so it ends whatever the outcomes are.
  */
 export function nextLevel(outcomes: readonly LevelOutcome[], search: LevelSearch): NextLevel {
   const { low, high } = search.range;
@@ -53,7 +59,10 @@ export function chooseLevel(outcomes: readonly LevelOutcome[]): number | null {
   return outcomes.indexOf(chosen);
 }
 
-/** Nothing meets the goal yet: walk to the level with the smallest violation, down first, because traffic is what costs latency. */
+/**
+ * Nothing meets the goal yet: walk to the level with the smallest violation, down first, because
+ * traffic is what costs latency.
+ */
 function approach(tried: readonly LevelOutcome[], range: LevelRange): NextLevel {
   const nearest = tried.reduce((least, each) => (each.violation < least.violation ? each : least));
   const index = tried.indexOf(nearest);
@@ -62,7 +71,9 @@ function approach(tried: readonly LevelOutcome[], range: LevelRange): NextLevel 
   return done('no level meets the goal');
 }
 
-/** Something meets the goal: go up while it pays, or down while that pays, then narrow the bracket. */
+/**
+ * Something meets the goal: go up while it pays, or down while that pays, then narrow the bracket.
+ */
 function improve(tried: readonly LevelOutcome[], range: LevelRange): NextLevel {
   const feasible = tried.filter((outcome) => outcome.feasible);
   const [bottom, top] = [feasible[0] as LevelOutcome, feasible.at(-1) as LevelOutcome];
@@ -76,7 +87,10 @@ function improve(tried: readonly LevelOutcome[], range: LevelRange): NextLevel {
   );
 }
 
-/** Serves goals that want as little traffic as the constraints allow, such as the lowest latency at a required rate. */
+/**
+ * Serves goals that want as little traffic as the constraints allow, such as the lowest latency at
+ * a required rate.
+ */
 function improveDown(
   tried: readonly LevelOutcome[],
   bottom: LevelOutcome,
@@ -108,7 +122,10 @@ function bisect(lower: LevelOutcome, upper: LevelOutcome, range: LevelRange): Ne
   return measure(wide ? Math.sqrt(lower.level * upper.level) : (lower.level + upper.level) / 2, range);
 }
 
-/** In a closed loop latency grows about as the level does, so a miss by a factor asks for a level lower by that factor. */
+/**
+ * In a closed loop latency grows about as the level does, so a miss by a factor asks for a level
+ * lower by that factor.
+ */
 function stepDown(outcome: LevelOutcome, range: LevelRange): number {
   return clamp(Math.floor(outcome.level / Math.min(MAX_STEP_DOWN, Math.max(2, 1 + outcome.violation))), range);
 }

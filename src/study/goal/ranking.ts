@@ -31,8 +31,9 @@ export interface Standing {
 }
 
 /**
- * Returns the standing of a trial with these measurements, by the level search's own rule. Measurements that lack one of the goal's metrics do not
- * count, nor do those that the load generator limited.
+ * Returns the standing of a trial with these measurements, by the level search's own rule.
+ * Measurements that lack one of the goal's metrics do not count, nor do those that the load
+ * generator limited.
  */
 export function standingOf(measurements: readonly Measurement[], candidate: Candidate, asked: Goal): Standing {
   const goal = goalOfLevels(asked);
@@ -46,9 +47,11 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
 }
 
 /**
- * Returns the standing by measurements that were corrected for the machine's speed. A trial keeps the level that it stands for as measured
- * (`before`) while that meets the goal and no other level is better by more than the two intervals explain. The estimate of the speed moves
- * with each measurement, and without this a trial would change between levels that are about equally good, and its figures and gain with it.
+ * Returns the standing by measurements that were corrected for the machine's speed. A trial keeps
+ * the level that it stands for as measured (`before`) while that meets the goal and no other level
+ * is better by more than the two intervals explain. The estimate of the speed moves with each
+ * measurement, and without this a trial would change between levels that are about equally good,
+ * and its figures and gain with it.
  */
 export function steadyStanding(
   before: number | null,
@@ -71,9 +74,10 @@ export const isDoubted = ({ number, chosen }: Trial, doubted: readonly Doubted[]
   doubted.some(({ trial, reading }) => trial === number && reading === chosen);
 
 /**
- * Returns the best trial that did not fail: the best feasible one by the objectives, else the one that misses the goal by least. Ties go to the
- * earlier one. Doubted measurements are left out, so that a trial may stand at another of its levels; they count again where only the original
- * config would be left.
+ * Returns the best trial that did not fail: the best feasible one by the objectives, else the one
+ * that misses the goal by least. Ties go to the earlier one. Doubted measurements are left out, so
+ * that a trial may stand at another of its levels; they count again where only the original config
+ * would be left.
  */
 export function bestTrial(trials: readonly Trial[], goal: Goal, doubted: readonly Doubted[] = []): Trial | null {
   if (doubted.length > 0) {
@@ -93,7 +97,10 @@ export function bestTrial(trials: readonly Trial[], goal: Goal, doubted: readonl
   return best?.trial ?? null;
 }
 
-/** Returns the trial as it stands without its doubted measurements. The original config keeps all of its own. */
+/**
+ * Returns the trial as it stands without its doubted measurements. The original config keeps all of
+ * its own.
+ */
 function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): Trial {
   if (trial.role === 'baseline' || !isDoubted(trial, doubted)) return trial;
   const { measurements, candidate, number } = trial;
@@ -104,8 +111,9 @@ function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): 
 }
 
 /**
- * Returns the points that no other beats in throughput, the goal's latency and every other objective at once, by rising throughput. The constraints
- * count, but not the latency budget: people choose a budget from the front.
+ * Returns the points that no other beats in throughput, the goal's latency and every other
+ * objective at once, by rising throughput. The constraints count, but not the latency budget:
+ * people choose a budget from the front.
  */
 export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] {
   const axes = frontAxes(goal);
@@ -126,7 +134,10 @@ export function frontAxes(goal: Goal): readonly string[] {
   return [...new Set(['throughput', 'latency', ...goal.objectives.map((objective) => objective.metric)])];
 }
 
-/** Returns the costs of the level that the trial stands for, and its violation of the goal; both are infinite for a trial without a level. */
+/**
+ * Returns the costs of the level that the trial stands for, and its violation of the goal; both are
+ * infinite for a trial without a level.
+ */
 export function pointOf(trial: Trial, goal: Goal, axes: readonly string[]): ConstrainedPoint {
   const measurement = chosenOf(trial);
   if (!measurement) return { costs: axes.map(() => Number.POSITIVE_INFINITY), violation: Number.POSITIVE_INFINITY };
@@ -134,7 +145,10 @@ export function pointOf(trial: Trial, goal: Goal, axes: readonly string[]): Cons
   return { costs: costsOf(measurement, trial.candidate, goal, axes), violation };
 }
 
-/** Returns the measurement that the trial stands for; undefined for a trial that failed or was not measured. */
+/**
+ * Returns the measurement that the trial stands for; undefined for a trial that failed or was not
+ * measured.
+ */
 export function chosenOf(trial: Trial): Measurement | undefined {
   return trial.failure === null && trial.chosen !== null ? trial.measurements[trial.chosen] : undefined;
 }

@@ -7,18 +7,25 @@ import { relativeHalfWidth } from '../../stats/precision.ts';
 import type { LevelRange } from '../types.ts';
 import { LIKELY, RECOMMENDED_CHANCE } from './chances.ts';
 
-/** The budgeted percentile and the throughput of one config as functions of the load level, fitted to its readings near the budget. */
+/**
+ * The budgeted percentile and the throughput of one config as functions of the load level, fitted
+ * to its readings near the budget.
+ */
 export interface LevelCurve {
   /** The probability that the config keeps the budget at this level, 0 to 1. */
   chance(level: number): number;
   /** The logarithms of the budgeted percentile in milliseconds and of the throughput in infer/s. */
   latency(level: number): Normal;
   throughput(level: number): Normal;
-  /** The highest level with at least this probability of keeping the budget; null if even the lowest has less. */
+  /**
+   * The highest level with at least this probability of keeping the budget; null if even the lowest
+   * has less.
+   */
   highest(chance: number): number | null;
   /**
-   * The level to recommend: the highest with a probability of 90 % of keeping the budget, unless that costs more throughput than the
-   * probability is worth; of measured levels with about equal throughput the lowest. null if no level is likely to keep the budget.
+   * The level to recommend: the highest with a probability of 90 % of keeping the budget, unless
+   * that costs more throughput than the probability is worth; of measured levels with about equal
+   * throughput the lowest. null if no level is likely to keep the budget.
    */
   readonly recommended: RecommendedLevel | null;
 }
@@ -30,7 +37,10 @@ export interface RecommendedLevel {
   readonly worth: number;
 }
 
-/** The prior of a figure as a function of the level, both as logarithms: slope and its standard deviation. */
+/**
+ * The prior of a figure as a function of the level, both as logarithms: slope and its standard
+ * deviation.
+ */
 interface Shape {
   readonly slope: number;
   readonly slopeSd: number;
@@ -42,8 +52,9 @@ interface Shape {
 }
 
 /**
- * In a closed loop with busy instances latency grows with the level (Little's law) and throughput hardly does; below saturation it is the
- * other way round. At a request rate latency may grow far faster, and throughput is the rate.
+ * In a closed loop with busy instances latency grows with the level (Little's law) and throughput
+ * hardly does; below saturation it is the other way round. At a request rate latency may grow far
+ * faster, and throughput is the rate.
  */
 const SHAPES: Readonly<Record<LoadLevel['mode'], { readonly latency: Shape; readonly throughput: Shape }>> = {
   concurrency: {
@@ -61,18 +72,25 @@ const HEIGHT_SD = 3;
 const CURVATURE_LENGTH = Math.LN2;
 /** Readings count within this ratio of the level at which the budget is crossed, … */
 const NEARBY = 3;
-/** … and outside it where their percentile is within this ratio of the budget: latency may hardly depend on the level. */
+/**
+ * … and outside it where their percentile is within this ratio of the budget: latency may hardly
+ * depend on the level.
+ */
 const NEAR_BUDGET = 1.25;
-/** A level is recommended at most this ratio above the highest measured one; the next whole one always may be. */
+/**
+ * A level is recommended at most this ratio above the highest measured one; the next whole one
+ * always may be.
+ */
 const FARTHEST = 1.3;
 /**
- * Throughputs within this difference of logarithms count as equal; two readings of one config on a real server often differ by more. With
- * 0.03 instead of 0.01, 66 whole studies in virtual time reach 94.8 % instead of 93.8 %, and with stalls 89.8 instead of 90.3 %.
+ * Throughputs within this difference of logarithms count as equal; two readings of one config on a
+ * real server often differ by more. With 0.03 instead of 0.01, 66 whole studies in virtual time
+ * reach 94.8 % instead of 93.8 %, and with stalls 89.8 instead of 90.3 %.
  */
 const AS_MUCH = 0.03;
 /**
- * The exponent of the penalty (P / 90 %): a tenth less throughput where P is 85 %. Where latency hardly depends on the level, a lower level
- * costs throughput and makes nothing surer.
+ * The exponent of the penalty (P / 90 %): a tenth less throughput where P is 85 %. Where latency
+ * hardly depends on the level, a lower level costs throughput and makes nothing surer.
  */
 const CHANCE_WORTH = 2;
 /** The ratio of neighbouring request rates that are evaluated. */
@@ -80,17 +98,20 @@ const STEP = 1.02;
 /** Up to this number of batches in flight, half batches are evaluated too. */
 const FEW_BATCHES = 2;
 /**
- * The standard deviation, as a logarithm, by which latency and throughput leave the curve where requests fill no whole batch and wait for
- * others (simulations of Triton's batcher with one to four instances: 0.05 to 0.3).
+ * The standard deviation, as a logarithm, by which latency and throughput leave the curve where
+ * requests fill no whole batch and wait for others (simulations of Triton's batcher with one to
+ * four instances: 0.05 to 0.3).
  */
 const UNFILLED_SD = 0.2;
 /** A level within this share of whole batches counts as filled. */
 const FILLED = 0.02;
 
 /**
- * Fits the curve by Gaussian-process regression on logarithms (Rasmussen and Williams, 2006, algorithm 2.1), with a line of the expected
- * slope as mean. `readings`: all of one config, at the study's usual speed; those that the client limited, and those of another percentile
- * than the budget's, are ignored. `wholeBatch`: the requests that fill one batch. null if no reading is left.
+ * Fits the curve by Gaussian-process regression on logarithms (Rasmussen and Williams, 2006,
+ * algorithm 2.1), with a line of the expected slope as mean. `readings`: all of one config, at the
+ * study's usual speed; those that the client limited, and those of another percentile than the
+ * budget's, are ignored. `wholeBatch`: the requests that fill one batch. null if no reading is
+ * left.
  */
 export function levelCurve(
   readings: readonly Measurement[],
@@ -156,7 +177,10 @@ function bestOf(valued: readonly RecommendedLevel[], measured: readonly number[]
   return best && alike && alike.level < best.level ? alike : (best ?? null);
 }
 
-/** Returns the levels to evaluate: every level up to a batch, then whole batches, and half batches between the first few. */
+/**
+ * Returns the levels to evaluate: every level up to a batch, then whole batches, and half batches
+ * between the first few.
+ */
 function wholeSteps(low: number, high: number, unit: number): number[] {
   const levels: number[] = [];
   for (let level = Math.ceil(low); level <= Math.min(high, unit); level++) levels.push(level);
@@ -181,8 +205,8 @@ function isUnfilled(level: number, unit: number): boolean {
 }
 
 /**
- * Returns the readings near the crossing of the budget: those near in level, those near in latency, and those below levels that missed it,
- * because they determine where to look for a lower level.
+ * Returns the readings near the crossing of the budget: those near in level, those near in latency,
+ * and those below levels that missed it, because they determine where to look for a lower level.
  */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number =>
@@ -217,7 +241,10 @@ function pointOf({ level }: Measurement, figure: { value: number; low: number; h
   return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: MIN_SD ** 2 + sd ** 2 };
 }
 
-/** A point of the Gaussian process: the level's logarithm and the index of the reading, which has scatter of its own. */
+/**
+ * A point of the Gaussian process: the level's logarithm and the index of the reading, which has
+ * scatter of its own.
+ */
 interface Place {
   readonly x: number;
   readonly reading: number | null;

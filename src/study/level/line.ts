@@ -2,7 +2,10 @@ import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { LevelPoint, LevelRange, Trial } from '../types.ts';
 
-/** Returns the order of a study's levels: samples in flight where client batches vary, else the level itself. */
+/**
+ * Returns the order of a study's levels: samples in flight where client batches vary, else the
+ * level itself.
+ */
 export const inFlightOf = ({ value, batch = 1 }: LevelPoint): number => value * batch;
 
 /** True if two levels are the same load. */
@@ -12,12 +15,15 @@ export const isSameLevel = (a: LevelPoint, b: LevelPoint): boolean => a.value ==
 export const isHighest = (level: LevelPoint, { high, batch }: LevelRange): boolean =>
   level.value >= high && (batch === undefined || (level.batch ?? 1) >= batch.high);
 
-/** True if the study varies the client batch alone: the best batch for a given number of clients. */
+/**
+ * True if the study varies the client batch alone: the best batch for a given number of clients.
+ */
 export const variesBatchAlone = ({ low, high, batch }: LevelRange): boolean => batch !== undefined && low === high;
 
 /**
- * Levels of one config that differ in one figure, its position: concurrency or request rate; where the study varies the client batch alone,
- * the batch; and where it varies both, concurrency at one batch. Level curve, final and charts use positions.
+ * Levels of one config that differ in one figure, its position: concurrency or request rate; where
+ * the study varies the client batch alone, the batch; and where it varies both, concurrency at one
+ * batch. Level curve, final and charts use positions.
  */
 export interface LevelLine {
   readonly varies: 'level' | 'batch';
@@ -48,14 +54,19 @@ export function lineThrough({ value, batch }: LevelPoint, range: LevelRange): Le
   };
 }
 
-/** Returns the measurement with its position on the line instead of its level; null for one that is not on it. */
+/**
+ * Returns the measurement with its position on the line instead of its level; null for one that is
+ * not on it.
+ */
 export function alongLine<M extends Pick<Measurement, 'level'>>(measurement: M, line: LevelLine): M | null {
   const value = line.positionOf(measurement.level);
   const level: LoadLevel = { mode: measurement.level.mode, value: value ?? 0 };
   return value === null ? null : { ...measurement, level };
 }
 
-/** Returns the line that a trial stands on: through the level that it stands for; null without one. */
+/**
+ * Returns the line that a trial stands on: through the level that it stands for; null without one.
+ */
 export function lineOf(
   { measurements, chosen }: Pick<Trial, 'measurements' | 'chosen'>,
   range: LevelRange,

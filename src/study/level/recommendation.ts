@@ -16,13 +16,16 @@ export interface Recommendation {
   /** The highest level that keeps the budget with a probability of 99 %; null if none does. */
   readonly safeLevel: number | null;
   /**
-   * The distance below the budget of the percentile that is reported beside it, at the machine's usual speed, as a share of the budget;
-   * negative above it.
+   * The distance below the budget of the percentile that is reported beside it, at the machine's
+   * usual speed, as a share of the budget; negative above it.
    */
   readonly margin: number;
 }
 
-/** Reads a recommendation from the curve. `reported`: the position whose figures are reported, and its percentile in milliseconds. */
+/**
+ * Reads a recommendation from the curve. `reported`: the position whose figures are reported, and
+ * its percentile in milliseconds.
+ */
 export function recommendationAt(
   reported: { readonly level: number; readonly latencyMs: number },
   curve: LevelCurve,
@@ -37,8 +40,9 @@ export function recommendationAt(
 }
 
 /**
- * Returns the recommendation for a trial by all its readings, of the search and the final. null if the goal has no curve (no latency
- * budget, or another objective than throughput), and without readings.
+ * Returns the recommendation for a trial by all its readings, of the search and the final. null if
+ * the goal has no curve (no latency budget, or another objective than throughput), and without
+ * readings.
  */
 export function recommendationOf(state: StudyState, trial: Trial): Recommendation | null {
   const { budget } = state.goal;

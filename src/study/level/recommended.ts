@@ -16,16 +16,22 @@ import type { LevelLine } from './line.ts';
 
 /** The load levels of one config. */
 export interface Levels {
-  /** null if the goal is not throughput within a latency budget, and without readings; then single readings decide. */
+  /**
+   * null if the goal is not throughput within a latency budget, and without readings; then single
+   * readings decide.
+   */
   readonly curve: LevelCurve | null;
   /**
-   * The level to recommend: by the curve (`LevelCurve.recommended`), or by the readings alone the best that most of them met; null for
-   * none.
+   * The level to recommend: by the curve (`LevelCurve.recommended`), or by the readings alone the
+   * best that most of them met; null for none.
    */
   readonly recommended: number | null;
 }
 
-/** Finds the level to recommend for one config. `readings`: all of it, at the study's usual speed, each at its position on the line. */
+/**
+ * Finds the level to recommend for one config. `readings`: all of it, at the study's usual speed,
+ * each at its position on the line.
+ */
 export function levelsOf(
   readings: readonly Measurement[],
   candidate: Candidate,
@@ -45,8 +51,8 @@ export function levelsOf(
 }
 
 /**
- * True if one limit decides the level: throughput and latency both grow with the load. A cost at request rates has steps at the measured rates, and
- * a rate between them is worth no more.
+ * True if one limit decides the level: throughput and latency both grow with the load. A cost at
+ * request rates has steps at the measured rates, and a rate between them is worth no more.
  */
 const hasCurve = (goal: Goal, asked: Goal, { mode }: LevelRange): boolean =>
   goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(asked));
@@ -59,7 +65,8 @@ function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: C
 }
 
 /**
- * Returns the readings that meet all constraints except the latency budget: a level that misses another constraint gains nothing from its latency.
+ * Returns the readings that meet all constraints except the latency budget: a level that misses
+ * another constraint gains nothing from its latency.
  */
 function inOrder(readings: readonly Measurement[], candidate: Candidate, goal: Goal): readonly Measurement[] {
   const others: Goal = { ...goal, budget: null };
@@ -67,7 +74,10 @@ function inOrder(readings: readonly Measurement[], candidate: Candidate, goal: G
   return readings.filter((reading) => isFeasible(reading, candidate, others));
 }
 
-/** Returns the level with the lowest median cost among those at which most readings met the goal; null for none. */
+/**
+ * Returns the level with the lowest median cost among those at which most readings met the goal;
+ * null for none.
+ */
 function bestMet(readings: readonly Measurement[], candidate: Candidate, goal: Goal): number | null {
   const levels = Map.groupBy(
     readings.filter(({ client }) => !client.bound),

@@ -5,8 +5,9 @@ import { originalOf, TRITON } from '../../space/model-configs.ts';
 import { plainShape, shapeOf } from '../../space/shape.ts';
 
 /**
- * Returns a line of a journal with its candidates' settings as a value. Version 1 (tritune 0.1.0) knew only Triton: a candidate was the `config` of
- * one model, and the study's `originalConfig` was that of the model before the first change. Existing values stay as they are: a study begun by
+ * Returns a line of a journal with its candidates' settings as a value. Version 1 (tritune 0.1.0)
+ * knew only Triton: a candidate was the `config` of one model, and the study's `originalConfig` was
+ * that of the model before the first change. Existing values stay as they are: a study begun by
  * 0.1.0 and resumed since has lines of both kinds.
  */
 export function withCandidateValues(record: JsonObject): JsonObject {

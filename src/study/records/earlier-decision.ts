@@ -3,8 +3,8 @@ import type { Trial } from '../types.ts';
 import type { GainDecided } from './records.ts';
 
 /**
- * Returns the decision of a final with its verdict. Versions up to 0.2.0 recorded none, and took a candidate as the best although its gain
- * over an original config that meets the goal may be none.
+ * Returns the decision of a final with its verdict. Versions up to 0.2.0 recorded none, and took a
+ * candidate as the best although its gain over an original config that meets the goal may be none.
  */
 export function withVerdict(decision: GainDecided, baseline: Trial | null): GainDecided {
   if (decision.verdict !== undefined) return decision;

@@ -28,7 +28,10 @@ import { ServersFold } from './servers-fold.ts';
 import { type Standings, StandingsFold } from './standings.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
-/** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
+/**
+ * Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other;
+ * UNSUPPORTED as `StudyFold.state`.
+ */
 export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
   const fold = new StudyFold();
   for (const record of records) fold.add(record);
@@ -89,8 +92,10 @@ export class StudyFold {
   }
 
   /**
-   * Under the goal that the study has now, or ranked anew under another one. Computes what follows from all trials when it is asked for: the loop asks
-   * for the state after every record, and mostly for something else. Errors: UNSUPPORTED when no measurement has the metrics that the other goal needs.
+   * Under the goal that the study has now, or ranked anew under another one. Computes what follows
+   * from all trials when it is asked for: the loop asks for the state after every record, and
+   * mostly for something else. Errors: UNSUPPORTED when no measurement has the metrics that the
+   * other goal needs.
    */
   state(otherGoal?: Goal): StudyState {
     const started = this.#started ?? contradiction('it has no study-started');
@@ -294,7 +299,10 @@ export class StudyFold {
       });
   }
 
-  /** The final may begin with a measurement of the search; read from a journal it is a different object with the same content. */
+  /**
+   * The final may begin with a measurement of the search; read from a journal it is a different
+   * object with the same content.
+   */
   #asKnown(record: FinalMeasured): FinalMeasured {
     const last = this.#timed.at(-1)?.measurement;
     if (!last || last === record.measurement || this.#finals.length > 0) return record;
@@ -322,7 +330,10 @@ export class StudyFold {
     if (at >= 0) this.#requested.splice(at, 1);
   }
 
-  /** Folds a load for a running trial, or for a finished one in the final. From here on the model is changed. */
+  /**
+   * Folds a load for a running trial, or for a finished one in the final. From here on the model is
+   * changed.
+   */
   #applied({ trial, change, loadMs, buildMs, accuracy }: TrialApplied): void {
     const open = this.#open.get(trial);
     if (open) {

@@ -12,7 +12,10 @@ interface Holder {
   readonly startTicks: string | null;
   readonly host: string;
   readonly token: string;
-  /** Of the machine's current boot, because both numbers above start again with the next; absent if unknown. */
+  /**
+   * Of the machine's current boot, because both numbers above start again with the next; absent if
+   * unknown.
+   */
   readonly boot?: string;
   /** Absolute path of the run's output directory, if the lock is about what a run changes. */
   readonly directory?: string;
@@ -23,17 +26,22 @@ interface Holder {
 /** Releases a lock. `leave` keeps it as that of a run which ended without undoing its changes. */
 export type Unlock = (how?: 'leave') => void;
 
-/** A take-over takes milliseconds; a guard older than this was left by a process that died in one. */
+/**
+ * A take-over takes milliseconds; a guard older than this was left by a process that died in one.
+ */
 const GUARD_LIFE_MS = 10_000;
 /** A lock without content is being written, or was left by a crash when it is older than this. */
 const BEING_WRITTEN_MS = 1_000;
 
-/** The error for the process that comes second. `holder`: as `process 12 on HOST`, or '' if unknown. */
+/**
+ * The error for the process that comes second. `holder`: as `process 12 on HOST`, or '' if unknown.
+ */
 export type Refusal = (path: string, holder: string) => TrituneError;
 
 /**
- * Takes the lock file for this process and returns the function that releases it. The lock of a process that no longer runs on this machine is taken
- * over. `directory`: that of the run, for `holderOf`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
+ * Takes the lock file for this process and returns the function that releases it. The lock of a
+ * process that no longer runs on this machine is taken over. `directory`: that of the run, for
+ * `holderOf`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
 export function takeLock(path: string, refusal: Refusal = outputLocked, directory?: string): Unlock {
   const boot = bootId();
@@ -54,8 +62,8 @@ export function takeLock(path: string, refusal: Refusal = outputLocked, director
 }
 
 /**
- * Returns who holds the lock file: `process` for a running process, this one included; the directory of a run that ended without releasing it;
- * null for nobody.
+ * Returns who holds the lock file: `process` for a running process, this one included; the
+ * directory of a run that ended without releasing it; null for nobody.
  */
 export function holderOf(path: string): 'process' | { readonly directory: string } | null {
   const holder = readHolder(path);
@@ -70,7 +78,10 @@ export function isLockedByOther(path: string): boolean {
   return holder !== null && holder.pid !== process.pid && isAlive(holder);
 }
 
-/** One at a time, guarded by a second file: else two processes could each remove the other's new lock. */
+/**
+ * One at a time, guarded by a second file: else two processes could each remove the other's new
+ * lock.
+ */
 function takeOver(path: string, holder: Holder, locked: (present: Holder | null) => TrituneError): void {
   const guard = `${path}.takeover`;
   if (!createExclusively(guard, holder)) {
@@ -140,7 +151,8 @@ function isAlive(holder: Holder): boolean {
   }
   const stat = statOf(holder.pid);
   if (stat === null) return true;
-  // It was killed, and its parent has not collected its exit status yet: in a container perhaps it never does.
+  // It was killed, and its parent has not collected its exit status yet: in a container perhaps it
+  // never does.
   if (stat.state === 'Z' || stat.state === 'X') return false;
   return holder.startTicks === null || stat.startTicks === holder.startTicks;
 }
@@ -156,7 +168,10 @@ function bootId(): string | null {
 
 const startTicksOf = (pid: number): string | null => statOf(pid)?.startTicks ?? null;
 
-/** Fields 3 and 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before them may hold spaces and brackets. */
+/**
+ * Fields 3 and 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before them may hold
+ * spaces and brackets.
+ */
 function statOf(pid: number): { readonly state: string; readonly startTicks: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

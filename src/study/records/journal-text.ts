@@ -17,10 +17,16 @@ export interface JournalText {
   readonly origin: Origin;
 }
 
-/** Who wrote a journal: the user with the key, somebody else, or tritune 0.2.0 or before, which left no mark. */
+/**
+ * Who wrote a journal: the user with the key, somebody else, or tritune 0.2.0 or before, which left
+ * no mark.
+ */
 export type Origin = 'own' | 'foreign' | 'unmarked';
 
-/** Caps against hostile or broken files; a config of a few thousand tensors stays far below the first. */
+/**
+ * Caps against hostile or broken files; a config of a few thousand tensors stays far below the
+ * first.
+ */
 const MAX_LINE_BYTES = 8 * 2 ** 20;
 /** A model config is nested up to 100 deep, and lies within a record. */
 const MAX_DEPTH = 128;
@@ -46,8 +52,8 @@ export function faultOfJson(json: string, metrics: Metrics): string | null {
 }
 
 /**
- * Returns the records of a journal up to its torn last line. `key`: that of the user. Errors: JOURNAL_INVALID with the line's number, for anything
- * but a torn last line.
+ * Returns the records of a journal up to its torn last line. `key`: that of the user. Errors:
+ * JOURNAL_INVALID with the line's number, for anything but a torn last line.
  */
 export function parseJournal(
   bytes: Uint8Array,
@@ -70,8 +76,8 @@ export function parseJournal(
 }
 
 /**
- * Returns what is sound in a damaged journal, for restoring its model: the first record, and those later ones that are whole. Errors: JOURNAL_INVALID
- * if the first record is not sound.
+ * Returns what is sound in a damaged journal, for restoring its model: the first record, and those
+ * later ones that are whole. Errors: JOURNAL_INVALID if the first record is not sound.
  */
 export function parseForRestoring(bytes: Uint8Array, path: string, key: Buffer | null): JournalText {
   const records: StudyRecord[] = [];
@@ -91,7 +97,10 @@ export function parseForRestoring(bytes: Uint8Array, path: string, key: Buffer |
   return { records, ...at, origin };
 }
 
-/** True for the text that a run left which was killed, or lost its power, before its first record was whole: it had changed nothing. */
+/**
+ * True for the text that a run left which was killed, or lost its power, before its first record
+ * was whole: it had changed nothing.
+ */
 export function isUnbegun(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.subarray(0, BEGINNING.length)).toString('latin1');
   const isOurs = BEGINNING.startsWith(start) || start.startsWith('\0');
@@ -140,7 +149,10 @@ const CHANGED = ' is not as it was written, or a line before it is missing: the 
 /** True for a first line that was written with a seal. */
 const hadSeal = (line: Buffer): boolean => line.includes('"originalDigest":');
 
-/** True for a last line of which the disk has a part only: no JSON, or zeros in the place of what was not written. */
+/**
+ * True for a last line of which the disk has a part only: no JSON, or zeros in the place of what
+ * was not written.
+ */
 const isTorn = (line: Buffer, seal: Seal | null): boolean =>
   line.length <= MAX_LINE_BYTES && (!seal || line.includes(0)) && parsed(textOf(line, seal)) === undefined;
 
@@ -161,7 +173,10 @@ function recordIn(json: string, metrics: Metrics): Read {
   return 'fault' in checked ? { fault: `: ${checked.fault}` } : checked;
 }
 
-/** Returns how deep the JSON is nested at most. Most lines are clear by that, in less time than a walk takes. */
+/**
+ * Returns how deep the JSON is nested at most. Most lines are clear by that, in less time than a
+ * walk takes.
+ */
 const opens = (json: string): number => json.split(/[[{]/, MAX_DEPTH + 2).length - 1;
 
 /** undefined if it is not JSON. */
@@ -173,7 +188,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns a line without the digest of its original; null if that is the digest of something else. */
+/**
+ * Returns a line without the digest of its original; null if that is the digest of something else.
+ */
 function withoutDigest(line: unknown): unknown {
   if (!isJsonObject(line) || line.type !== 'study-started' || line.originalDigest === undefined) return line;
   const { originalDigest, ...record } = line;

@@ -13,8 +13,9 @@ import { runKey } from './run-key.ts';
 /** The append-only truth of a study. */
 export interface Journal {
   /**
-   * Resolves when the record is flushed to the disk. Errors: RECORD_INVALID for a record that could not be read again, which is not written; OUTPUT_UNWRITABLE,
-   * after which the journal takes no more records.
+   * Resolves when the record is flushed to the disk. Errors: RECORD_INVALID for a record that could
+   * not be read again, which is not written; OUTPUT_UNWRITABLE, after which the journal takes no
+   * more records.
    */
   append(record: StudyRecord): Promise<void>;
   /** Releases the file and the lock. */
@@ -33,8 +34,9 @@ export type Admit = (found: FoundJournal) => Promise<void> | void;
 const NEWLINE = 0x0a;
 
 /**
- * Creates a journal, locked for this process. A run that was killed before it changed anything leaves one without a whole record, which is taken
- * over. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
+ * Creates a journal, locked for this process. A run that was killed before it changed anything
+ * leaves one without a whole record, which is taken over. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS,
+ * OUTPUT_UNWRITABLE.
  */
 export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
@@ -58,8 +60,9 @@ export async function createJournal(path: string): Promise<Journal> {
 }
 
 /**
- * Opens the journal of an earlier run, locked for this process, with its records, whose goals use these metrics. Cuts off a torn last line. Errors:
- * OUTPUT_LOCKED, JOURNAL_INVALID, OUTPUT_UNWRITABLE, those of `admit`.
+ * Opens the journal of an earlier run, locked for this process, with its records, whose goals use
+ * these metrics. Cuts off a torn last line. Errors: OUTPUT_LOCKED, JOURNAL_INVALID,
+ * OUTPUT_UNWRITABLE, those of `admit`.
  */
 export const resumeJournal = (
   path: string,
@@ -68,11 +71,17 @@ export const resumeJournal = (
 ): Promise<{ journal: Journal } & FoundJournal> =>
   reopened(path, admit, (bytes, key) => parseJournal(bytes, path, metrics, key));
 
-/** Does `resumeJournal` to restore what the run changed: of a damaged journal, with a sound first record, it has what is sound. Errors: the same. */
+/**
+ * Does `resumeJournal` to restore what the run changed: of a damaged journal, with a sound first
+ * record, it has what is sound. Errors: the same.
+ */
 export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journal: Journal } & FoundJournal> =>
   reopened(path, admit, (bytes, key) => soundIn(bytes, path, key));
 
-/** Returns what `resumeForRestoring` finds in a journal, which another process may be writing. Errors: JOURNAL_INVALID. */
+/**
+ * Returns what `resumeForRestoring` finds in a journal, which another process may be writing.
+ * Errors: JOURNAL_INVALID.
+ */
 export const readForRestoring = async (path: string): Promise<FoundJournal> =>
   soundIn(await read(path), path, runKey().key);
 
@@ -113,8 +122,8 @@ async function reopened(
 }
 
 /**
- * Returns the records of a journal, which another process may be writing; their goals use these metrics. Errors: JOURNAL_INVALID, also for an
- * unknown metric.
+ * Returns the records of a journal, which another process may be writing; their goals use these
+ * metrics. Errors: JOURNAL_INVALID, also for an unknown metric.
  */
 export async function readJournal(path: string, metrics: Metrics = builtInMetrics): Promise<readonly StudyRecord[]> {
   return parseJournal(await read(path), path, metrics).records;

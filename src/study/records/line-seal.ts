@@ -1,9 +1,10 @@
 import { createHash, createHmac, type Hash, hash } from 'node:crypto';
 
 /**
- * The end of a journal's line: its check value, and the mark of the user who wrote it. The check value is the digest of all bytes from the check value
- * of the line before, or from the beginning of the file; so a line that was changed, left out or moved is noticed at the next check value. The mark
- * authenticates the check value, and so all lines up to here.
+ * The end of a journal's line: its check value, and the mark of the user who wrote it. The check
+ * value is the digest of all bytes from the check value of the line before, or from the beginning
+ * of the file; so a line that was changed, left out or moved is noticed at the next check value.
+ * The mark authenticates the check value, and so all lines up to here.
  */
 export interface Seal {
   readonly check: string;
@@ -35,14 +36,20 @@ export function sealOf(line: Buffer): Seal | null {
 /** Returns where the check value of a sealed line begins, within the line. */
 export const checkStart = ({ start }: Seal): number => start + BEFORE_CHECK.length;
 
-/** Returns the check value of a line. `bytes`: from the check value of the line before to that of this one. */
+/**
+ * Returns the check value of a line. `bytes`: from the check value of the line before to that of
+ * this one.
+ */
 export const checkOf = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex').slice(0, DIGITS);
 
 /** Returns the mark of the user with this key. */
 export const markOf = (check: string, key: Buffer): string =>
   createHmac('sha256', key).update(`tritune journal ${check}`).digest('hex').slice(0, DIGITS);
 
-/** True if text that follows the last whole line begins with a whole one: its line feed is gone. `bytes`: from the check value before that text. */
+/**
+ * True if text that follows the last whole line begins with a whole one: its line feed is gone.
+ * `bytes`: from the check value before that text.
+ */
 export function holdsWholeLine(bytes: Buffer): boolean {
   const text = bytes.toString('latin1');
   for (const match of text.matchAll(seals)) {

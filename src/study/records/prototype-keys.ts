@@ -6,9 +6,10 @@ const KEY = '__proto__';
 const CANDIDATES = ['candidate', 'original'];
 
 /**
- * Returns a line of a journal without the keys that could reach a prototype. They stay in the value of a candidate, as its own fields: a model, and
- * the names in its config, may have any name. `JSON.parse`, `Object.fromEntries` and spreading make such fields (ECMA-262, CreateDataProperty); an
- * assignment would not. `line`: shallow enough for a recursive function.
+ * Returns a line of a journal without the keys that could reach a prototype. They stay in the value
+ * of a candidate, as its own fields: a model, and the names in its config, may have any name.
+ * `JSON.parse`, `Object.fromEntries` and spreading make such fields (ECMA-262, CreateDataProperty);
+ * an assignment would not. `line`: shallow enough for a recursive function.
  */
 export function withoutPrototypeKeys(line: unknown): unknown {
   const left = leftOf(line);

@@ -4,13 +4,18 @@ import { standingOf, steadyStanding } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** Ranks trials at the machine's usual speed. Keeps what it ranked, so that thousands are not ranked again after each measurement. */
+/**
+ * Ranks trials at the machine's usual speed. Keeps what it ranked, so that thousands are not ranked
+ * again after each measurement.
+ */
 export class RankedTrials {
   readonly #known = new WeakMap<Trial, { readonly goal: Goal; readonly ranked: Trial }>();
 
   /**
-   * Returns the trials with their measurements at the usual speed. Chooses again among those whose measurements differ at it, and among all under
-   * `otherGoal`, a goal other than `goal`, the journal's own. Errors: UNSUPPORTED when no measurement has the metrics that the other goal needs.
+   * Returns the trials with their measurements at the usual speed. Chooses again among those whose
+   * measurements differ at it, and among all under `otherGoal`, a goal other than `goal`, the
+   * journal's own. Errors: UNSUPPORTED when no measurement has the metrics that the other goal
+   * needs.
    */
   rank(trials: readonly Trial[], speeds: Speeds, goal: Goal, otherGoal: Goal | null): readonly Trial[] {
     const ranked = trials.map((trial) => this.#rank(trial, speeds, otherGoal ?? goal, otherGoal !== null));

@@ -7,12 +7,16 @@ import { migrated } from './migrate.ts';
 import type { StudyRecord } from './records.ts';
 import { record } from './schema/record.ts';
 
-/** Returns the JSON Schema (2020-12) of a line of the journal: the content of docs/journal.schema.json. */
+/**
+ * Returns the JSON Schema (2020-12) of a line of the journal: the content of
+ * docs/journal.schema.json.
+ */
 export const recordJsonSchema = (): JsonObject => z.toJSONSchema(record, { io: 'input' }) as JsonObject;
 
 /**
- * Returns the value as a record of this version, or what is wrong with it. Fields unknown to this version are kept. `metrics` defines the names in
- * goals, and goes with each goal; a name that it lacks is a fault.
+ * Returns the value as a record of this version, or what is wrong with it. Fields unknown to this
+ * version are kept. `metrics` defines the names in goals, and goes with each goal; a name that it
+ * lacks is a fault.
  */
 export function checkRecord(
   value: unknown,

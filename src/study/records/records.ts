@@ -10,8 +10,9 @@ import type { Interval } from '../../stats/interval.ts';
 import type { Bottleneck, Doubted, Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from '../types.ts';
 
 /**
- * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
- * restore need. A field may be added; none is renamed or given another meaning within one `schemaVersion`.
+ * The journal's lines, one JSON object each: everything that happened to a study, and all that
+ * reports, resume and restore need. A field may be added; none is renamed or given another meaning
+ * within one `schemaVersion`.
  */
 export type StudyRecord =
   | StudyStarted
@@ -41,7 +42,10 @@ export type StudyRecord =
 interface Stamped {
   /** ISO 8601, UTC, by a clock that may be set during the run. */
   readonly at: string;
-  /** Milliseconds since this run of the study began, by the monotonic clock. Absent in records of `restore`, which is no run. */
+  /**
+   * Milliseconds since this run of the study began, by the monotonic clock. Absent in records of
+   * `restore`, which is no run.
+   */
   readonly runMs?: number;
 }
 
@@ -58,7 +62,10 @@ export interface StudyStarted extends Stamped {
   readonly wasLoaded: boolean;
   /** The original's other models that were not loaded before the run. Absent for none. */
   readonly unloadedOthers?: readonly string[];
-  /** The models that are tuned together, and the path of requests through them. Absent for a single model. */
+  /**
+   * The models that are tuned together, and the path of requests through them. Absent for a single
+   * model.
+   */
   readonly topology?: Topology;
   readonly goal: Goal;
   readonly levels: LevelRange;
@@ -68,12 +75,18 @@ export interface StudyStarted extends Stamped {
   readonly seed: number;
   /** The search space as it was used, in the file's own vocabulary. */
   readonly space: JsonObject;
-  /** What clients send to each model, and the smaller values of `max_batch_size` that were left out for it. Absent where nothing limits. */
+  /**
+   * What clients send to each model, and the smaller values of `max_batch_size` that were left out
+   * for it. Absent where nothing limits.
+   */
   readonly clients?: readonly StartedClients[];
   /** The request for the study; a resumed run continues with it. Header values are left out. */
   readonly spec: StudySpec;
   readonly commandLine: readonly string[];
-  /** The Model Analyzer file that the run came from, and its keys that did not count. Absent without one. */
+  /**
+   * The Model Analyzer file that the run came from, and its keys that did not count. Absent without
+   * one.
+   */
   readonly modelAnalyzer?: {
     readonly file: string;
     readonly ignored: readonly { readonly key: string; readonly reason: string }[];
@@ -96,7 +109,10 @@ export interface StartedClients extends ClientBatch {
 export interface StartedWorkloads {
   /** How figures of several become one: `worst`, `mean` or `quantile:SHARE`. */
   readonly rule: string;
-  /** The share of each trace that only the final sees, in blocks of time. Absent: nothing is held out. */
+  /**
+   * The share of each trace that only the final sees, in blocks of time. Absent: nothing is held
+   * out.
+   */
   readonly holdout?: number;
   /** In order; the level of the study is the mean requests per second of the first. */
   readonly of: readonly StartedWorkload[];
@@ -146,7 +162,9 @@ export interface GoalChanged extends Stamped {
   readonly goal: Goal;
 }
 
-/** From here on only this part of the search space is searched; trials before it stay what they are. */
+/**
+ * From here on only this part of the search space is searched; trials before it stay what they are.
+ */
 export interface SpaceNarrowed extends Stamped {
   readonly type: 'space-narrowed';
   readonly narrowing: Narrowing;
@@ -162,7 +180,10 @@ export interface TrialWithdrawn extends Stamped, Wish {
   readonly type: 'trial-withdrawn';
 }
 
-/** In records of one of several servers: the name of the piece of work. Each of its records is written once. */
+/**
+ * In records of one of several servers: the name of the piece of work. Each of its records is
+ * written once.
+ */
 interface OfWork {
   readonly work?: string;
 }
@@ -184,7 +205,10 @@ export interface TrialStarted extends Stamped {
   readonly attempt?: number;
 }
 
-/** `in-place`: only instances changed and the server kept its statistics; `full`: it reloaded the model. */
+/**
+ * `in-place`: only instances changed and the server kept its statistics; `full`: it reloaded the
+ * model.
+ */
 export interface TrialApplied extends Stamped, OfWork {
   readonly type: 'trial-applied';
   readonly trial: number;
@@ -229,7 +253,10 @@ export interface ServerLeft extends Stamped {
   readonly reason: string;
 }
 
-/** The original config again, on one of several servers: it shows that server's speed relative to the others. */
+/**
+ * The original config again, on one of several servers: it shows that server's speed relative to
+ * the others.
+ */
 export interface OriginalMeasured extends Stamped, OfWork {
   readonly type: 'original-measured';
   readonly server: string;
@@ -248,7 +275,10 @@ export interface FinalMeasured extends Stamped, OfWork {
   readonly server?: string;
 }
 
-/** A round of the final that does not count and is repeated, because the original config was this many times slower than usual. */
+/**
+ * A round of the final that does not count and is repeated, because the original config was this
+ * many times slower than usual.
+ */
 export interface RoundVoided extends Stamped {
   readonly type: 'round-voided';
   readonly round: number;
@@ -256,8 +286,9 @@ export interface RoundVoided extends Stamped {
 }
 
 /**
- * The outcome of the final: the trial to emit, and its gain over the baseline by the objective (for throughput, the ratio of throughputs). null when
- * the baseline served nothing to compare with, or the final did not reach that trial; 1 when the baseline itself is emitted. `rejected`: the trial
+ * The outcome of the final: the trial to emit, and its gain over the baseline by the objective (for
+ * throughput, the ratio of throughputs). null when the baseline served nothing to compare with, or
+ * the final did not reach that trial; 1 when the baseline itself is emitted. `rejected`: the trial
  * that was played and not taken, if the baseline or an unplayed one was.
  */
 export interface GainDecided extends Stamped {
@@ -265,8 +296,9 @@ export interface GainDecided extends Stamped {
   readonly best: number;
   readonly gain: Interval | null;
   /**
-   * `better`: a gain over the original config was shown, or only the best meets the goal. `nothing-better`: the original config is the
-   * best. `unconfirmed`: there is no such comparison. Absent in journals of 0.2.0 and before.
+   * `better`: a gain over the original config was shown, or only the best meets the goal.
+   * `nothing-better`: the original config is the best. `unconfirmed`: there is no such comparison.
+   * Absent in journals of 0.2.0 and before.
    */
   readonly verdict?: 'better' | 'nothing-better' | 'unconfirmed';
   readonly rejected?: { readonly trial: number; readonly gain: Interval | null; readonly reason: string };
@@ -275,7 +307,10 @@ export interface GainDecided extends Stamped {
 /** Settings of a server's tracing, each with its values. */
 export type TraceSettings = { readonly [name: string]: readonly string[] };
 
-/** Written before the server traces a measurement of this trial: from here on `restore` puts its settings back. */
+/**
+ * Written before the server traces a measurement of this trial: from here on `restore` puts its
+ * settings back.
+ */
 export interface TracingStarted extends Stamped {
   readonly type: 'tracing-started';
   readonly trial: number;
@@ -292,7 +327,10 @@ export interface TracingEnded extends Stamped {
   readonly detail: string;
 }
 
-/** `verified`: the config read back equals the original one. `failed`: it could not be restored; `detail` says why. */
+/**
+ * `verified`: the config read back equals the original one. `failed`: it could not be restored;
+ * `detail` says why.
+ */
 export interface ModelRestored extends Stamped {
   readonly type: 'model-restored';
   readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';
@@ -305,7 +343,10 @@ export interface ModelRestored extends Stamped {
 export interface StudyFinished extends Stamped {
   readonly type: 'study-finished';
   readonly stopReason: string;
-  /** What else there is to say about the end. Earlier versions wrote it into the reason, after semicolons. */
+  /**
+   * What else there is to say about the end. Earlier versions wrote it into the reason, after
+   * semicolons.
+   */
   readonly notes?: readonly string[];
   readonly interrupted: boolean;
   readonly wallSeconds: number;

@@ -1,6 +1,8 @@
 import type { StudyRecord } from './records.ts';
 
-/** Records that a person may cause while the run is paused; any other record means that it goes on. */
+/**
+ * Records that a person may cause while the run is paused; any other record means that it goes on.
+ */
 const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
   'goal-changed',
   'space-narrowed',
@@ -8,7 +10,10 @@ const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
   'trial-withdrawn',
 ]);
 
-/** Adds up the time in which runs of a study were under way: not the time between runs, and no pauses. */
+/**
+ * Adds up the time in which runs of a study were under way: not the time between runs, and no
+ * pauses.
+ */
 export class RunningTime {
   #elapsedMs = 0;
   #isPaused = false;

@@ -11,13 +11,18 @@ export interface Moment {
   readonly finished: readonly Trial[];
   /** All that was measured, in order. */
   readonly timed: readonly TimedMeasurement[];
-  /** The goal of the journal's own ranking, and another one that counts instead; null if none does. */
+  /**
+   * The goal of the journal's own ranking, and another one that counts instead; null if none does.
+   */
   readonly goal: Goal;
   readonly otherGoal: Goal | null;
   readonly doubted: readonly Doubted[];
 }
 
-/** The standings of a study's trials at one moment. Computed when they are asked for, because most records are followed by other questions. */
+/**
+ * The standings of a study's trials at one moment. Computed when they are asked for, because most
+ * records are followed by other questions.
+ */
 export interface Standings {
   readonly speeds: Speeds;
   /** By number, at the study's usual speed. */
@@ -28,7 +33,10 @@ export interface Standings {
   readonly trials: readonly Trial[];
 }
 
-/** Computes the standings of one study. Keeps the speeds and ranks that do not change from one moment to the next. */
+/**
+ * Computes the standings of one study. Keeps the speeds and ranks that do not change from one
+ * moment to the next.
+ */
 export class StandingsFold {
   readonly #estimateSpeeds: EstimateSpeeds;
   readonly #ranked = new RankedTrials();

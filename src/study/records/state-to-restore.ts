@@ -11,8 +11,9 @@ const ofServer: ReadonlySet<StudyRecord['type']> = new Set([
 const ofEnd: ReadonlySet<StudyRecord['type']> = new Set(['tracing-ended', 'study-finished']);
 
 /**
- * Returns the state of a study as far as restoring needs it. Of a damaged journal, whose trials have gaps, only a restoring after all that is left of
- * it counts. Errors: JOURNAL_INVALID for a whole journal whose records contradict each other.
+ * Returns the state of a study as far as restoring needs it. Of a damaged journal, whose trials
+ * have gaps, only a restoring after all that is left of it counts. Errors: JOURNAL_INVALID for a
+ * whole journal whose records contradict each other.
  */
 export function stateToRestore({ records, fault }: FoundJournal): StudyState {
   if (fault === undefined) return foldStudy(records);

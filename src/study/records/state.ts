@@ -53,7 +53,10 @@ export interface StudyState {
   /** The server of the latest run; a study may be resumed on another address. */
   readonly server: ServerIdentity;
   readonly goal: Goal;
-  /** The part of the search space that the person has ruled out; earlier measurements of it still count. */
+  /**
+   * The part of the search space that the person has ruled out; earlier measurements of it still
+   * count.
+   */
   readonly narrowing: Narrowing;
   /** Trials that the person requested and that have not started, the first first. */
   readonly requested: readonly Wish[];
@@ -64,13 +67,16 @@ export interface StudyState {
   readonly open: readonly UnfinishedTrial[];
   /** The servers, if the study has several. */
   readonly servers: readonly ServerOfStudy[];
-  /** Readings that the sampler suspects to be false-feasible. None under another goal than the study's. */
+  /**
+   * Readings that the sampler suspects to be false-feasible. None under another goal than the
+   * study's.
+   */
   readonly doubted: readonly Doubted[];
   /** The speed of machine and server during the study. */
   readonly speeds: Speeds;
   /**
-   * The trials and final with every measurement scaled to the study's usual speed, for comparisons. Reports use the figures as measured, in the
-   * fields next to this one.
+   * The trials and final with every measurement scaled to the study's usual speed, for comparisons.
+   * Reports use the figures as measured, in the fields next to this one.
    */
   readonly compared: Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals'>;
   readonly baseline: Trial | null;
@@ -90,7 +96,9 @@ export interface StudyState {
   readonly restored: ModelRestored | null;
   readonly finished: StudyFinished | null;
   readonly counts: Counts;
-  /** Seconds in which a run was under way, all runs of the study together, up to the last record. */
+  /**
+   * Seconds in which a run was under way, all runs of the study together, up to the last record.
+   */
   readonly elapsedSeconds: number;
   /** The part of these seconds that loads took; a failed load has no duration. */
   readonly loadSeconds: number;

@@ -8,7 +8,10 @@ interface Blame {
   readonly trial: number;
   readonly refused: CandidateShape;
   readonly values: readonly (readonly [setting: string, value: string])[];
-  /** True if the server named them, or a config loaded with at least as many instances and as large a batch, so that neither is the cause. */
+  /**
+   * True if the server named them, or a config loaded with at least as many instances and as large
+   * a batch, so that neither is the cause.
+   */
   readonly onlySettings: boolean;
   readonly isNamed: boolean;
 }
@@ -31,13 +34,17 @@ const blamesIn = perHistory((trials): readonly Blame[] => {
   });
 });
 
-/** True if the server's message blames the refusal of this trial on a value of a setting, as in "unknown accelerator 'openvino'". */
+/**
+ * True if the server's message blames the refusal of this trial on a value of a setting, as in
+ * "unknown accelerator 'openvino'".
+ */
 export const isNamedCause = ({ number }: Trial, trials: readonly Trial[]): boolean =>
   blamesIn(trials).some(({ trial, isNamed }) => isNamed && trial === number);
 
 /**
- * Returns the trial whose refusal shows that the candidate must be refused too; null if there is none. The candidate shares every value that is new
- * in the refused config, such as an accelerator that the server was built without. It also shares the other possible causes, instances and batch
+ * Returns the trial whose refusal shows that the candidate must be refused too; null if there is
+ * none. The candidate shares every value that is new in the refused config, such as an accelerator
+ * that the server was built without. It also shares the other possible causes, instances and batch
  * size, unless a config with as many instances and as large a batch did load.
  */
 export function refusedLike(shape: CandidateShape, trials: readonly Trial[]): number | null {

@@ -3,15 +3,23 @@ import type { CandidateShape } from '../../space/types.ts';
 import type { Trial } from '../types.ts';
 import { perHistory } from './samplers/per-history.ts';
 
-/** Hypotheses of the memory of an instance of one model, relative to the others'; fewer if there are many models. */
+/**
+ * Hypotheses of the memory of an instance of one model, relative to the others'; fewer if there are
+ * many models.
+ */
 const WEIGHTS = [0.4, 1, 2.5];
 const MAX_MODELS = 4;
-/** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone. */
+/**
+ * Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone.
+ */
 const PER_PLACE = [0, 1 / 32];
 
 type Members = NonNullable<CandidateShape['members']>;
 
-/** The memory that models need together by one hypothesis, and the needs that the limit lies between. */
+/**
+ * The memory that models need together by one hypothesis, and the needs that the limit lies
+ * between.
+ */
 interface Limit {
   readonly need: (members: Members) => number;
   /** The largest need that loaded, and the smallest that was refused. */
@@ -20,9 +28,11 @@ interface Limit {
 }
 
 /**
- * Returns the chance, 0 to 1, that models load together, given the loads that succeeded and those that ran out of memory. An instance of each needs
- * memory of its own, in an unknown ratio to the others'. For every ratio that is consistent with the loads, the limit is uniform between the largest
- * need that loaded and the smallest that was refused; the chances are averaged. null if no ratio is consistent, or no load was refused.
+ * Returns the chance, 0 to 1, that models load together, given the loads that succeeded and those
+ * that ran out of memory. An instance of each needs memory of its own, in an unknown ratio to the
+ * others'. For every ratio that is consistent with the loads, the limit is uniform between the
+ * largest need that loaded and the smallest that was refused; the chances are averaged. null if no
+ * ratio is consistent, or no load was refused.
  */
 export function jointLoadChance(members: Members, trials: readonly Trial[]): number | null {
   const limits = limitsIn(trials);

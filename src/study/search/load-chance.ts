@@ -6,7 +6,9 @@ import type { Candidate } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { jointLoadChance } from './joint-load-chance.ts';
 
-/** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone. */
+/**
+ * Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone.
+ */
 const PER_PLACE = [0, 1 / 32, 1 / 4, Number.POSITIVE_INFINITY];
 /** The factor on the chance for one refused load of another kind. */
 const AFTER_A_REFUSAL = 0.4;
@@ -14,11 +16,12 @@ const AFTER_A_REFUSAL = 0.4;
 const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed']);
 
 /**
- * Returns the chance, 0 to 1, that the candidate loads, given the loads that succeeded and failed. An instance needs memory (or whatever
- * ran out) for itself and for each place of its batch, in an unknown ratio. For every ratio that is consistent with the loads of its kind,
- * the limit is uniform between the largest need that loaded and the smallest that was refused; the chances are averaged over the ratios. A
- * refused config of another kind with no more instances and no larger batch multiplies the chance by 0.4. Of engines of language models see
- * `engineChance`.
+ * Returns the chance, 0 to 1, that the candidate loads, given the loads that succeeded and failed.
+ * An instance needs memory (or whatever ran out) for itself and for each place of its batch, in an
+ * unknown ratio. For every ratio that is consistent with the loads of its kind, the limit is
+ * uniform between the largest need that loaded and the smallest that was refused; the chances are
+ * averaged over the ratios. A refused config of another kind with no more instances and no larger
+ * batch multiplies the chance by 0.4. Of engines of language models see `engineChance`.
  */
 export function loadChance({ shape }: Candidate, trials: readonly Trial[]): number {
   const failed = trials.filter(({ failure }) => failure !== null && telling.has(failure.kind));
@@ -42,8 +45,8 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
 }
 
 /**
- * Each refused load with no more of anything, in any model, lowers the chance as much as one of another kind; settings that the loads share do not
- * count.
+ * Each refused load with no more of anything, in any model, lowers the chance as much as one of
+ * another kind; settings that the loads share do not count.
  */
 function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
   const below = failed.filter(({ candidate: { shape } }) =>
@@ -56,8 +59,9 @@ function jointChance({ members = {} }: Candidate['shape'], failed: readonly Tria
 }
 
 /**
- * Returns the chance that an engine starts: it needs memory for sequences, for the tokens of a step and for the KV cache. 1 if it needs no more of
- * any than an engine that started. Each refused engine with no more of any lowers the chance as much as two of another kind.
+ * Returns the chance that an engine starts: it needs memory for sequences, for the tokens of a step
+ * and for the KV cache. 1 if it needs no more of any than an engine that started. Each refused
+ * engine with no more of any lowers the chance as much as two of another kind.
  */
 function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
   const policiesOf = (among: readonly Trial[]): ContinuousPolicy[] =>
@@ -68,7 +72,10 @@ function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials:
   return AFTER_A_REFUSAL ** (2 * below.length);
 }
 
-/** True if an engine needs at least as much of everything as another; no limit is more than any limit. */
+/**
+ * True if an engine needs at least as much of everything as another; no limit is more than any
+ * limit.
+ */
 function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean {
   const limit = (tokens: number | null): number => tokens ?? Number.POSITIVE_INFINITY;
   return (
@@ -81,7 +88,8 @@ function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean 
 const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;
 
 /**
- * Returns the chance for one ratio; null if the ratio contradicts the loads: a refused config would need no more than one that loaded.
+ * Returns the chance for one ratio; null if the ratio contradicts the loads: a refused config would
+ * need no more than one that loaded.
  */
 function chanceAt(
   perPlace: number,

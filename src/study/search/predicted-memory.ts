@@ -14,12 +14,14 @@ interface Footing {
 }
 
 /**
- * Returns why the candidate cannot fit into GPU memory, or null. It extrapolates from two trials of the same kind with fewer instances, the
- * same batch size, and no larger batch than the candidate: their difference gives the memory per instance. Larger batches take more, so the
- * figure is a lower bound.
+ * Returns why the candidate cannot fit into GPU memory, or null. It extrapolates from two trials of
+ * the same kind with fewer instances, the same batch size, and no larger batch than the candidate:
+ * their difference gives the memory per instance. Larger batches take more, so the figure is a
+ * lower bound.
  */
 export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): string | null {
-  // Each of several models takes memory of its own: the search fits their need (`gpuMemoryNeed`), which is never certain.
+  // Each of several models takes memory of its own: the search fits their need (`gpuMemoryNeed`),
+  // which is never certain.
   if (shape.members) return null;
   const { instances: asked, maxBatchSize } = shape.policy;
   const key = settingsKeyOf(shape);
@@ -42,7 +44,9 @@ export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): st
 const withFewer = (a: Footing, b: Footing): Footing => (b.instances < a.instances ? b : a);
 const withMore = (a: Footing, b: Footing): Footing => (b.instances > a.instances ? b : a);
 
-/** Memoized by the list of trials, because every candidate of a space is held against the same one. */
+/**
+ * Memoized by the list of trials, because every candidate of a space is held against the same one.
+ */
 const known = new WeakMap<readonly Trial[], readonly Footing[]>();
 
 function footingsOf(trials: readonly Trial[]): readonly Footing[] {

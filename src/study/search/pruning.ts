@@ -8,9 +8,11 @@ import { memoryReason } from './predicted-memory.ts';
 import { perHistory } from './samplers/per-history.ts';
 
 /**
- * Returns why the candidate must fail, naming the trials that show it; null when nothing does. It assumes that of two configs that differ
- * only in instances and batch size, of every model, the one with more of either needs more, and that each further instance takes as much GPU memory as
- * those before it; and that a refused load with settings which no config that loaded has is due to these (`blamed-settings.ts`).
+ * Returns why the candidate must fail, naming the trials that show it; null when nothing does. It
+ * assumes that of two configs that differ only in instances and batch size, of every model, the one
+ * with more of either needs more, and that each further instance takes as much GPU memory as those
+ * before it; and that a refused load with settings which no config that loaded has is due to these
+ * (`blamed-settings.ts`).
  */
 export function pruneReason(candidate: Candidate, trials: readonly Trial[]): string | null {
   for (const trial of failedIn(trials)) {
@@ -78,8 +80,9 @@ function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
 }
 
 /**
- * True if a failed start is due to the number of instances: an otherwise equal config with fewer did load. If that config has another batch size,
- * the batch size may be the cause too, so the candidate's must be at least the refused one's.
+ * True if a failed start is due to the number of instances: an otherwise equal config with fewer
+ * did load. If that config has another batch size, the batch size may be the cause too, so the
+ * candidate's must be at least the refused one's.
  */
 function blamesInstances(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[]): boolean {
   const lighter = trials
@@ -104,8 +107,9 @@ function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLik
 }
 
 /**
- * True if the candidate has the model that caused a refusal, in a config like the refused one. The cause is known only if a single model was never
- * served with its config or one that needs as much. False for a single model, and if several models may be the cause.
+ * True if the candidate has the model that caused a refusal, in a config like the refused one. The
+ * cause is known only if a single model was never served with its config or one that needs as much.
+ * False for a single model, and if several models may be the cause.
  */
 function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[], isLike: IsLike): boolean {
   if (!asked.members || !refused.members) return false;

@@ -7,15 +7,17 @@ import { type ServerReading, serverFactors } from './server-factors.ts';
 import type { EstimateSpeeds, ServerSpeed, Speeds } from './speeds.ts';
 
 /**
- * A server's factor is updated when it has moved by this share of its standard deviation. Otherwise each reading would change all of the server's
- * measurements.
+ * A server's factor is updated when it has moved by this share of its standard deviation. Otherwise
+ * each reading would change all of the server's measurements.
  */
 const WORTH_TELLING = 0.1;
 
 /**
- * Returns the estimate for studies with several servers. The course of each server's speed comes from its own measurements, and the ratio between
- * two servers from measurements made on both. All are compared with the server that measured the baseline, or until then with the first one. With
- * one server it is `estimate` itself. It memoizes the last study, whose measurements are only added to.
+ * Returns the estimate for studies with several servers. The course of each server's speed comes
+ * from its own measurements, and the ratio between two servers from measurements made on both. All
+ * are compared with the server that measured the baseline, or until then with the first one. With
+ * one server it is `estimate` itself. It memoizes the last study, whose measurements are only added
+ * to.
  */
 export function acrossServers(estimate: EstimateSpeeds): EstimateSpeeds {
   let own = new Map<string, OwnSpeeds>();
@@ -90,7 +92,8 @@ function joined(
     const known = byMeasurement.get(measurement);
     if (!known) return first.of(measurement);
     const { value, low, high } = known.speeds.of(measurement);
-    // Relative to that server's usual speed, which equals the first one's usual speed times the factor.
+    // Relative to that server's usual speed, which equals the first one's usual speed times the
+    // factor.
     const scale = first.usual / known.speeds.usual;
     const { times } = known;
     return { value: value * scale * times.value, low: low * scale * times.low, high: high * scale * times.high };
@@ -115,7 +118,10 @@ function joined(
 /** Differences below this are rounding. */
 const SAME = 1e-9;
 
-/** Returns the logarithm of the throughput at a place, at that server's usual speed; none in an open loop, where the rate is given. */
+/**
+ * Returns the logarithm of the throughput at a place, at that server's usual speed; none in an open
+ * loop, where the rate is given.
+ */
 function readingOf({ candidate, measurement }: TimedMeasurement, server: string, speeds: Speeds): ServerReading[] {
   const { level, client } = measurement;
   const rate = speeds.comparable(measurement).throughput.value;

@@ -7,8 +7,9 @@ import type { Interval } from '../../stats/interval.ts';
 const ALIKE = 0.02;
 
 /**
- * Scales a measurement made at the speed `own` to another speed: all times by the ratio of the two, in a closed loop the throughput too.
- * Intervals widen by the uncertainty of the speed. Returns the measurement itself where the speeds are equal.
+ * Scales a measurement made at the speed `own` to another speed: all times by the ratio of the two,
+ * in a closed loop the throughput too. Intervals widen by the uncertainty of the speed. Returns the
+ * measurement itself where the speeds are equal.
  */
 export function atSpeed(measurement: Measurement, own: Interval, speed: number): Measurement {
   const factor = own.value / speed;
@@ -73,7 +74,10 @@ function classAt(each: ClassFigures, level: LoadLevel, factor: number, logHalfWi
   };
 }
 
-/** The figures of a language model's tokens at another speed. At a request rate users get as many tokens, but each at another speed. */
+/**
+ * The figures of a language model's tokens at another speed. At a request rate users get as many
+ * tokens, but each at another speed.
+ */
 function tokensAt(tokens: TokenFigures, level: LoadLevel, factor: number, logHalfWidth: number): TokenFigures {
   const { ttftMs, scheduledTtftMs, itlMs, tpotMs, budget, goodput } = tokens;
   const rate = rateAt(level, factor, logHalfWidth);

@@ -20,9 +20,10 @@ const HELD = 1.05;
 type Course = Pick<Speeds, 'course'>;
 
 /**
- * Returns the change from the last reported speed to the latest one, or null: by more than 15 %, with the old speed outside the new one's
- * 95 % interval, and at two measurements in a row, because one alone may have other causes. `told`: the last reported speed as a multiple
- * of that at the first measurement, 1 at first; unlike the first minute's speed that is constant from the start.
+ * Returns the change from the last reported speed to the latest one, or null: by more than 15 %,
+ * with the old speed outside the new one's 95 % interval, and at two measurements in a row, because
+ * one alone may have other causes. `told`: the last reported speed as a multiple of that at the
+ * first measurement, 1 at first; unlike the first minute's speed that is constant from the start.
  */
 export function latestChange(told: number, { course }: Course): SpeedChange | null {
   const [first] = course;
@@ -45,8 +46,8 @@ export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
   speed.value / (course[0]?.speed.value ?? speed.value);
 
 /**
- * Returns all changes of a study in order of time, by the current estimate of its speeds. A reported speed becomes the reference, so that a speed
- * near the threshold is reported once.
+ * Returns all changes of a study in order of time, by the current estimate of its speeds. A
+ * reported speed becomes the reference, so that a speed near the threshold is reported once.
  */
 export function changesOf({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
@@ -60,7 +61,10 @@ export function changesOf({ course }: Course): readonly SpeedChange[] {
   return changes;
 }
 
-/** Returns the range of a study's speeds, and whether they held within 5 %. null without measurements. */
+/**
+ * Returns the range of a study's speeds, and whether they held within 5 %. null without
+ * measurements.
+ */
 export function rangeOf({
   course,
 }: Course): { readonly lowest: number; readonly highest: number; readonly hasHeld: boolean } | null {
@@ -71,8 +75,8 @@ export function rangeOf({
 }
 
 /**
- * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null if it is compared as
- * measured.
+ * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over
+ * its own. null if it is compared as measured.
  */
 export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>
   speeds.comparable(measurement) === measurement ? null : speeds.usual / speeds.of(measurement).value;

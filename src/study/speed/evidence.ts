@@ -40,7 +40,9 @@ export type Source =
   | { readonly kind: 'clock' }
   | { readonly kind: 'speed' };
 
-/** A point of the Gaussian process: the reading's source, and the moments whose speed it contains. */
+/**
+ * A point of the Gaussian process: the reading's source, and the moments whose speed it contains.
+ */
 export interface SpeedPlace {
   readonly source: Source;
   readonly terms: readonly SpeedTerm[];
@@ -49,19 +51,27 @@ export interface SpeedPlace {
 /** The most batch sizes used per measurement, by their share of the time: they are much alike. */
 const MAX_SIZES = 2;
 const MIN_EXECUTIONS = 2;
-/** Noise of mean execution times: the same work on an undisturbed machine differs by 2 to 4 % between measurements. */
+/**
+ * Noise of mean execution times: the same work on an undisturbed machine differs by 2 to 4 %
+ * between measurements.
+ */
 const EXECUTION_SD = 0.03;
 const ONE_EXECUTION_SD = 0.2;
 /** Noise of throughput besides its own interval, likewise. */
 const RATE_SD = 0.03;
-/** Noise of the host's fixed piece of work (measured on an idle core: 120 readings, sd 1 to 2 %). */
+/**
+ * Noise of the host's fixed piece of work (measured on an idle core: 120 readings, sd 1 to 2 %).
+ */
 const HOST_SD = 0.03;
-/** Noise of the GPU clock as a measure of speed: execution slows with the clock where it computes, less where it waits for memory. */
+/**
+ * Noise of the GPU clock as a measure of speed: execution slows with the clock where it computes,
+ * less where it waits for memory.
+ */
 const CLOCK_SD = 0.05;
 
 /**
- * Returns the readings that depend on the speed: execution times, throughput of repeated measurements at one level, the host's own work and
- * the GPU clock; all as logarithms.
+ * Returns the readings that depend on the speed: execution times, throughput of repeated
+ * measurements at one level, the host's own work and the GPU clock; all as logarithms.
  */
 export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace>[] {
   const usable = all.filter(({ measurement }) => !measurement.client.bound);

@@ -8,29 +8,39 @@ interface Wander {
   readonly logPrior: number;
 }
 
-/** The deviation of figures from linear dependence on batch, instances and level, as standard deviations of logarithms. */
+/**
+ * The deviation of figures from linear dependence on batch, instances and level, as standard
+ * deviations of logarithms.
+ */
 interface Roughness {
   /** Execution times; each config has as much again of its own. */
   readonly sd: number;
-  /** Throughput of one config at one level between visits: its threads may run on other cores, or it fails. */
+  /**
+   * Throughput of one config at one level between visits: its threads may run on other cores, or it
+   * fails.
+   */
   readonly visitSd: number;
   readonly logPrior: number;
 }
 
 /**
- * Hypotheses of the process. Most machines hold their speed; the wider ones cover what was seen: GPUs that lose a tenth to heat within a
- * minute, hosts that share their cores. Phases of a few seconds cannot be told from the noise of a measurement.
+ * Hypotheses of the process. Most machines hold their speed; the wider ones cover what was seen:
+ * GPUs that lose a tenth to heat within a minute, hosts that share their cores. Phases of a few
+ * seconds cannot be told from the noise of a measurement.
  */
 const WANDERS: readonly [Wander, ...Wander[]] = [
   { sd: 0.01, seconds: 60, logPrior: 0 },
   ...[0.06, 0.2].flatMap((sd) => [60, 240].map((seconds) => ({ sd, seconds, logPrior: -2 }))),
 ];
-/** The standard deviation and the log prior of a step of the speed: cores at 0.6 of their speed for minutes were seen. */
+/**
+ * The standard deviation and the log prior of a step of the speed: cores at 0.6 of their speed for
+ * minutes were seen.
+ */
 const STEP_SD = 0.4;
 const STEP_LOG_PRIOR = -3;
 /**
- * Hypotheses of the roughness. Padding and interference change the times of some models by a third, and cliffs by a factor of four, which
- * must not be attributed to the speed.
+ * Hypotheses of the roughness. Padding and interference change the times of some models by a third,
+ * and cliffs by a factor of four, which must not be attributed to the speed.
  */
 const ROUGHNESSES: readonly Roughness[] = [
   { sd: 0.08, visitSd: 0.02, logPrior: 0 },
@@ -50,7 +60,10 @@ const EXECUTION = {
   perInFlight: 0.1,
 } as const;
 
-/** The prior standard deviation of throughput at a level. Other levels say little about it, because it saturates. */
+/**
+ * The prior standard deviation of throughput at a level. Other levels say little about it, because
+ * it saturates.
+ */
 const RATE_LEVEL = 3;
 /** The prior standard deviation of a witness's value at full speed. */
 const WITNESS_LEVEL = 3;
@@ -59,14 +72,17 @@ const WITNESS_LEVEL = 3;
 interface Hearing {
   /** Witnesses that do not share the server's speed. */
   readonly deaf: ReadonlySet<string>;
-  /** The scatter of the host's own work between readings beyond that of an idle core, as a standard deviation of logarithms. */
+  /**
+   * The scatter of the host's own work between readings beyond that of an idle core, as a standard
+   * deviation of logarithms.
+   */
   readonly hostSd: number;
   readonly logPrior: number;
 }
 
 /**
- * Other users of the cores make the host's own work take up to a third longer for moments. If only an idle core's noise were considered, such
- * readings would pass for the server's speed.
+ * Other users of the cores make the host's own work take up to a third longer for moments. If only
+ * an idle core's noise were considered, such readings would pass for the server's speed.
  */
 const HOST_SCATTERS = [
   { hostSd: 0, logPrior: 0 },
@@ -79,13 +95,18 @@ export interface SpeedHypothesis extends Hypothesis<SpeedPlace> {
   readonly hearing: Hearing;
 }
 
-/** A witness of a speed that may also be the server's: the host's own work, or the clock of a GPU. */
+/**
+ * A witness of a speed that may also be the server's: the host's own work, or the clock of a GPU.
+ */
 export type Witness = 'host' | 'clock';
 
 /** Prior log odds that a witness shares the server's speed, for the witnesses that exist. */
 export type WitnessOdds = ReadonlyMap<Witness, number>;
 
-/** Prior log odds: a server on this host's CPU shares the host's speed; one on a GPU shares that of its clock. */
+/**
+ * Prior log odds: a server on this host's CPU shares the host's speed; one on a GPU shares that of
+ * its clock.
+ */
 const WITNESS_LOG_ODDS = 3;
 
 /** Returns the prior log odds of each existing witness. */
@@ -98,8 +119,9 @@ export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): Witne
 }
 
 /**
- * Returns the hypotheses of the speed: the process, with steps at these moments, and the witnesses that share it. A witness that does not share it
- * has a process of its own and says nothing. `like`: only hypotheses with the same roughness and witnesses.
+ * Returns the hypotheses of the speed: the process, with steps at these moments, and the witnesses
+ * that share it. A witness that does not share it has a process of its own and says nothing.
+ * `like`: only hypotheses with the same roughness and witnesses.
  */
 export function speedHypotheses(
   odds: WitnessOdds,
@@ -124,7 +146,10 @@ export function speedHypotheses(
   return all as [SpeedHypothesis, ...SpeedHypothesis[]];
 }
 
-/** Returns every combination of witnesses that share the speed or do not, and of the host's scatter where it is one of them. */
+/**
+ * Returns every combination of witnesses that share the speed or do not, and of the host's scatter
+ * where it is one of them.
+ */
 function hearingsOf(odds: WitnessOdds): Hearing[] {
   const scatters = odds.has('host') ? HOST_SCATTERS : HOST_SCATTERS.slice(0, 1);
   return [...odds].reduce<Hearing[]>(
@@ -191,5 +216,8 @@ function executionCovariance(a: Execution, b: Execution, roughness: number): num
   );
 }
 
-/** Requests in flight hardly affect executions of one batch size: the ratio of length scales, in doublings. */
+/**
+ * Requests in flight hardly affect executions of one batch size: the ratio of length scales, in
+ * doublings.
+ */
 const IN_FLIGHT_LENGTH = 4;

@@ -12,12 +12,16 @@ export interface ServerReading {
 
 /** The prior difference between servers of a group, as a standard deviation of logarithms. */
 const BETWEEN_SERVERS_SD = 0.15;
-/** The noise of a reading, likewise: two measurements of one config on one machine, including the remaining drift. */
+/**
+ * The noise of a reading, likewise: two measurements of one config on one machine, including the
+ * remaining drift.
+ */
 const READING_SD = 0.04;
 
 /**
- * Estimates the log speed of servers relative to `reference`: random effects of servers and fixed effects of places (the mixed-model equations of
- * Henderson, 1950), so that a server with few readings is assumed to be like the others. The reference has mean and standard deviation 0.
+ * Estimates the log speed of servers relative to `reference`: random effects of servers and fixed
+ * effects of places (the mixed-model equations of Henderson, 1950), so that a server with few
+ * readings is assumed to be like the others. The reference has mean and standard deviation 0.
  */
 export function serverFactors(readings: readonly ServerReading[], reference: string): ReadonlyMap<string, Normal> {
   const others = [...new Set(readings.map(({ server }) => server))].filter((server) => server !== reference);

@@ -15,15 +15,16 @@ export interface Speeds {
   /** The median speed over the time of the search. */
   readonly usual: number;
   /**
-   * Scales a measurement to the usual speed, to be compared with others: all times by the ratio of the speeds, in a closed loop the
-   * throughput too; intervals widen by the uncertainty of the speed. The same object where the speed was the usual one.
+   * Scales a measurement to the usual speed, to be compared with others: all times by the ratio of
+   * the speeds, in a closed loop the throughput too; intervals widen by the uncertainty of the
+   * speed. The same object where the speed was the usual one.
    */
   comparable(measurement: Measurement): Measurement;
   /** Speeds in the order of time. `isFinal`: at a measurement of the final. */
   readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
   /**
-   * How many times as fast each server is as the first, by measurements made on both; absent for a single server. The speed at a measurement
-   * includes that factor; `course` is of the first alone.
+   * How many times as fast each server is as the first, by measurements made on both; absent for a
+   * single server. The speed at a measurement includes that factor; `course` is of the first alone.
    */
   readonly servers?: readonly ServerSpeed[];
 }
@@ -38,21 +39,23 @@ export interface ServerSpeed {
 /** Speeds are relative to the study's first minute. */
 const FIRST_SECONDS = 60;
 /**
- * The number of readings that are kept of a long study, because the cost of a fit grows with the cube of their number: the first, the last, and some
- * spread evenly in between.
+ * The number of readings that are kept of a long study, because the cost of a fit grows with the
+ * cube of their number: the first, the last, and some spread evenly in between.
  */
 const KEPT = { first: 8, between: 10, last: 14 } as const;
 /**
- * The error of the model on simulated machines beyond its own uncertainty (`bench-search --speed`), as a standard deviation of logarithms.
+ * The error of the model on simulated machines beyond its own uncertainty (`bench-search --speed`),
+ * as a standard deviation of logarithms.
  */
 const MODEL_SD = 0.025;
 const STEADY: Interval = { value: 1, low: 1, high: 1 };
 
 /**
- * Estimates the speed of machine and server at each measurement, relative to the study's first minute. Gaussian-process regression
- * (Rasmussen and Williams, 2006, chapter 2) of the logarithms that depend on the speed (`evidence.ts`): each is the sum of its source's
- * value and the log speed at its moment, an Ornstein-Uhlenbeck process with steps. The process and the steps are those that explain the
- * readings best, with a prior on a steady speed.
+ * Estimates the speed of machine and server at each measurement, relative to the study's first
+ * minute. Gaussian-process regression (Rasmussen and Williams, 2006, chapter 2) of the logarithms
+ * that depend on the speed (`evidence.ts`): each is the sum of its source's value and the log speed
+ * at its moment, an Ornstein-Uhlenbeck process with steps. The process and the steps are those that
+ * explain the readings best, with a prior on a steady speed.
  */
 export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
@@ -123,7 +126,10 @@ function usualOf(course: Speeds['course']): number {
 const MAX_STEPS = 4;
 const LIKELY_MOMENTS = 4;
 
-/** Adds steps one by one where the speed changes most between two measurements, while the evidence rises. */
+/**
+ * Adds steps one by one where the speed changes most between two measurements, while the evidence
+ * rises.
+ */
 function withSteps(
   readings: readonly Reading<SpeedPlace>[],
   odds: WitnessOdds,

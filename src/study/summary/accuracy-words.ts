@@ -1,7 +1,10 @@
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { StudyState } from '../records/state.ts';
 
-/** Returns the figures in words: `0.8 % of 160 output values outside; largest difference 0.0123, relative 0.4`. */
+/**
+ * Returns the figures in words:
+ * `0.8 % of 160 output values outside; largest difference 0.0123, relative 0.4`.
+ */
 export const describeAccuracy = ({ elements, outsideShare, absolute, relative }: Accuracy): string =>
   `${percent(outsideShare)} of ${elements} output values outside; largest difference ${short(absolute)}, relative ${short(relative)}`;
 

@@ -21,7 +21,10 @@ export interface AgentOverview {
   readonly lateShare: number | null;
 }
 
-/** Returns the overview of each agent over these measurements, in the order of the given addresses; empty if no agent sent. */
+/**
+ * Returns the overview of each agent over these measurements, in the order of the given addresses;
+ * empty if no agent sent.
+ */
 export const agentsOver = (measurements: readonly Measurement[]): readonly AgentOverview[] =>
   overviewsOf(measurements.flatMap(({ client }) => client.agents ?? []));
 
@@ -49,7 +52,10 @@ function overviewOf(address: string, own: readonly AgentFigures[]): AgentOvervie
   };
 }
 
-/** `5 agents of 2 threads each; clocks known to ± 0.3 ms or better, drift up to 0.05 ms; none was the limit`; '' without agents. */
+/**
+ * `5 agents of 2 threads each; clocks known to ± 0.3 ms or better, drift up to 0.05 ms; none was
+ * the limit`; '' without agents.
+ */
 export function describeAgents(agents: readonly AgentOverview[]): string {
   const [first] = agents;
   if (!first) return '';
@@ -67,7 +73,10 @@ export function describeAgents(agents: readonly AgentOverview[]): string {
 const limitText = ({ address, bound, measurements }: AgentOverview): string =>
   `${plainLine(address)}${measurements === 1 ? '' : ` in ${bound} of ${measurements}`}`;
 
-/** `10.0.0.5:7411: 2 threads of 8 cores, tritune 0.2.0; clock +0.06 ms, known to ± 0.27 ms, drift up to 0.05 ms; 0.1 % of sends late; never the limit`. */
+/**
+ * `10.0.0.5:7411: 2 threads of 8 cores, tritune 0.2.0; clock +0.06 ms, known to ± 0.27 ms, drift up
+ * to 0.05 ms; 0.1 % of sends late; never the limit`.
+ */
 export function describeAgent(agent: AgentOverview): string {
   const { address, threads, cores, version, offsetMs, uncertaintyMs, driftMs, lateShare, bound, measurements } = agent;
   const clock = `clock ${offsetMs < 0 ? '' : '+'}${formatMs(offsetMs)}, known to ± ${formatMs(uncertaintyMs)}, drift up to ${formatMs(driftMs)}`;

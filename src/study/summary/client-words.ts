@@ -3,7 +3,10 @@ import type { ClientChange } from '../../space/clients/changes.ts';
 import type { SmallerBatch } from '../analysis/smaller-batch.ts';
 import type { StartedClients, StudyStarted } from '../records/records.ts';
 
-/** Returns what the search leaves out so that clients are served as before, one line for each model; empty if nothing. */
+/**
+ * Returns what the search leaves out so that clients are served as before, one line for each model;
+ * empty if nothing.
+ */
 export const describeClients = ({
   clients = [],
   topology,
@@ -27,7 +30,10 @@ function leftOutText({ leftOut, original, largest, basis, requests = 0 }: Starte
 const rangeText = (values: readonly number[]): string =>
   values.length <= 3 ? values.join(', ') : `${values[0]} to ${values.at(-1)}`;
 
-/** `head: clients may send 2 samples in a request at most (64 before)`; without the model's name if it is the study's only one. */
+/**
+ * `head: clients may send 2 samples in a request at most (64 before)`; without the model's name if
+ * it is the study's only one.
+ */
 export const describeClientChange = ({ model, text }: ClientChange, studied: string): string =>
   model === studied ? text : `${model}: ${text}`;
 

@@ -23,7 +23,10 @@ export interface CostPoint {
   readonly per: CostTerms['per'];
   /** Different GPUs, or slices, that one server uses; null if unknown. */
   readonly gpus: Figure;
-  /** Inferences per second on each of them; absent if the server uses none, or their number is unknown. */
+  /**
+   * Inferences per second on each of them; absent if the server uses none, or their number is
+   * unknown.
+   */
   readonly throughputPerGpu?: Figures;
   /** Output tokens per second on each of them; only for language models. */
   readonly tokensPerGpu?: Figures;
@@ -38,13 +41,22 @@ export interface CostPoint {
   readonly replicas?: Figures;
   /** The share of the replicas' counted capacity that the rate takes, 0 to 1. */
   readonly load?: Figure;
-  /** Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates by model. */
+  /**
+   * Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates
+   * by model.
+   */
   readonly chance?: Figure;
-  /** The cost on each type of instance with the same GPU, the cheapest first; absent if the prices have none. */
+  /**
+   * The cost on each type of instance with the same GPU, the cheapest first; absent if the prices
+   * have none.
+   */
   readonly instanceTypes?: readonly InstanceTypeCost[];
 }
 
-/** Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by them. */
+/**
+ * Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by
+ * them.
+ */
 export function costPointOf(goal: Goal, measurement: Measurement, candidate: Candidate): CostPoint | undefined {
   const { cost } = goal;
   if (!cost) return undefined;
@@ -121,7 +133,10 @@ export function describeAmount(value: Figure, currency: string): string {
   return `${text} ${currency}`;
 }
 
-/** `2.40 USD an hour for 2,000 infer/s: 3 replicas of 1 × L4, 92 % used; 0.290 USD for a million inferences (95 %: 0.284 to 0.296)`. */
+/**
+ * `2.40 USD an hour for 2,000 infer/s: 3 replicas of 1 × L4, 92 % used; 0.290 USD for a million
+ * inferences (95 %: 0.284 to 0.296)`.
+ */
 export function describeCost(
   { currency, gpus, name, per, perHour, ...more }: CostPoint,
   unit: RateUnit = 'infer/s',
@@ -148,7 +163,10 @@ export function describeCost(
   return `${describeAmount(perHour.value, currency)} an hour${servers}${perGpu}; ${describeAmount(each.value, currency)} for a million ${what}${range}`;
 }
 
-/** `four-l4 (4 GPUs) holds 4 replicas: 0.38 USD for a million inferences; 1 of them for the rate, 4.20 USD an hour`. */
+/**
+ * `four-l4 (4 GPUs) holds 4 replicas: 0.38 USD for a million inferences; 1 of them for the rate,
+ * 4.20 USD an hour`.
+ */
 export function describeInstanceType(
   { name, gpus, holds, perMillion, perMillionTokens, forRate }: InstanceTypeCost,
   currency: string,

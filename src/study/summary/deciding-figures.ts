@@ -35,7 +35,10 @@ interface Judged {
   readonly chance: number | null;
 }
 
-/** Returns the point with the figures by which its verdict was made: those at the usual speed, where it was measured at another one. */
+/**
+ * Returns the point with the figures by which its verdict was made: those at the usual speed, where
+ * it was measured at another one.
+ */
 export const decidingFigures = <P extends Point>(point: P): P => ({
   ...point,
   ...point.compared,
@@ -49,15 +52,19 @@ export const judgedPoint = (point: Point): Judged => ({
   chance: point.recommended?.chance ?? null,
 });
 
-/** Returns `basisNotes` to follow the figures: ` (normalised to the usual speed; measured 812 infer/s, p99 131 ms)`. '' without any. */
+/**
+ * Returns `basisNotes` to follow the figures:
+ * ` (normalised to the usual speed; measured 812 infer/s, p99 131 ms)`. '' without any.
+ */
 export function describeBasis(judged: Judged, budget: LatencyBudget | null): string {
   const notes = basisNotes(judged, budget);
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 
 /**
- * Returns what a reader must know of the figures beside a verdict: what was measured where they are normalised, and the probability that decided where
- * the latency alone says otherwise. Empty where neither is so.
+ * Returns what a reader must know of the figures beside a verdict: what was measured where they are
+ * normalised, and the probability that decided where the latency alone says otherwise. Empty where
+ * neither is so.
  */
 export const basisNotes = (judged: Judged, budget: LatencyBudget | null): readonly string[] => [
   ...normalisedNote(judged),

@@ -14,7 +14,10 @@ import type { Prediction } from './prediction.ts';
 /** The most letters of a model's part of an assignment on one line. */
 const MAX_LETTERS = 300;
 
-/** Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
+/**
+ * Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models
+ * `encoder(instances=2 max_batch_size=8) head(instances=1)`.
+ */
 export function describeAssignment(assignment: Assignment): string {
   const parts = settingsByModel(assignment);
   if (parts.length === 0) return 'the original config';
@@ -22,7 +25,10 @@ export function describeAssignment(assignment: Assignment): string {
   return plainLine(texts.join(' '), MAX_LETTERS * parts.length);
 }
 
-/** Returns the assignment behind a title; that of several models with a line for each below it: `trial 1:`, `encoder: instances=2`. */
+/**
+ * Returns the assignment behind a title; that of several models with a line for each below it:
+ * `trial 1:`, `encoder: instances=2`.
+ */
 export function assignmentLines(
   title: string,
   assignment: Assignment,
@@ -88,14 +94,18 @@ export const describeRequestLimits = (limits: RequestLimits): string =>
     .flatMap((name) => (limits[name] === undefined ? [] : [`${limitNames[name]} ≤ ${formatMs(nsToMs(limits[name]))}`]))
     .join(' and ');
 
-/** Returns the objectives as words that follow a gain, such as `by latency-p99`; empty for throughput alone. */
+/**
+ * Returns the objectives as words that follow a gain, such as `by latency-p99`; empty for
+ * throughput alone.
+ */
 export function describeGainIn(objectives: readonly Objective[]): string {
   const isBare = objectives.every(({ metric }) => metric === 'throughput');
   return isBare ? '' : ` by ${describeObjectives(objectives)}`;
 }
 
 /**
- * `meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56`, on the machine at its usual speed.
+ * `meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 %
+ * likely up to 56`, on the machine at its usual speed.
  */
 export function describeRecommendation(
   recommendation: Recommendation,
@@ -152,8 +162,8 @@ const ABOUT_ONE = 0.03;
 export const describeSpeedShare = (speed: number): string => `${Math.round(100 * speed)} %`;
 
 /**
- * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and whatever none of them had. A prediction is at the
- * machine's usual speed, as the figures that are compared.
+ * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and whatever
+ * none of them had. A prediction is at the machine's usual speed, as the figures that are compared.
  */
 export function describePrediction(
   { throughput, budgetLatencyMs: { percentile, value }, from, quality, extrapolates }: Prediction,
@@ -179,7 +189,10 @@ export function describeThroughput(
   return `${formatRate(value ?? Number.NaN, unit)} (95 %: ${interval})`;
 }
 
-/** `66.6 tokens/s (95 %: 60.1 to 73.1), p99 TTFT 63.9 ms, p99 ITL 57.9 ms`; `at`: the level, behind the rate. */
+/**
+ * `66.6 tokens/s (95 %: 60.1 to 73.1), p99 TTFT 63.9 ms, p99 ITL 57.9 ms`; `at`: the level, behind
+ * the rate.
+ */
 export function describeTokens({ outputTokensPerSecond, budget }: TokenPoint, percentile: number, at = ''): string {
   const [value, low, high] = [outputTokensPerSecond.value, outputTokensPerSecond.low, outputTokensPerSecond.high].map(
     (each) => formatFigure(each ?? Number.NaN),
@@ -203,7 +216,10 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
 /** The least gain of one more instance that counts. */
 export const MIN_INSTANCE_GAIN = 1.02;
 
-/** Returns which model holds the others back and the effect of one more instance of it, by the performance model. */
+/**
+ * Returns which model holds the others back and the effect of one more instance of it, by the
+ * performance model.
+ */
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
   const busy = `${Math.round(100 * utilization)} % busy`;
   if (gain >= MIN_INSTANCE_GAIN)

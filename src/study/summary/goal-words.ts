@@ -4,15 +4,18 @@ import type { StudyState } from '../records/state.ts';
 import { comparedOf } from '../speed/changes.ts';
 import type { Trial } from '../types.ts';
 
-/** The measurement that represents a trial, and whether it meets the goal as trials are compared. */
+/**
+ * The measurement that represents a trial, and whether it meets the goal as trials are compared.
+ */
 interface Stand {
   readonly measurement: Measurement | null | undefined;
   readonly feasible: boolean;
 }
 
 /**
- * Returns whether a trial meets the goal, in words. If its figures as measured say otherwise, because machine or server ran at another speed then, it
- * adds the speed at which trials are compared.
+ * Returns whether a trial meets the goal, in words. If its figures as measured say otherwise,
+ * because machine or server ran at another speed then, it adds the speed at which trials are
+ * compared.
  */
 export function goalText(
   { goal, speeds }: Pick<StudyState, 'goal' | 'speeds'>,

@@ -16,7 +16,10 @@ import { isOriginal } from './verdict.ts';
 /** The outcome of a study, in a sentence. */
 export interface Headline {
   readonly text: string;
-  /** `good`: shown to be better; `unsure`: not confirmed; `same`: the original stays; `bad`: nothing meets the goal, or nothing was measured. */
+  /**
+   * `good`: shown to be better; `unsure`: not confirmed; `same`: the original stays; `bad`: nothing
+   * meets the goal, or nothing was measured.
+   */
   readonly tone: 'good' | 'unsure' | 'same' | 'bad';
 }
 
@@ -81,7 +84,10 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   return { tone: 'good', text: `${capital(what)} (95 % interval: ${interval}).${over}` };
 }
 
-/** Names the levels of both where the search measured them at different ones; '' where they are the same. */
+/**
+ * Names the levels of both where the search measured them at different ones; '' where they are the
+ * same.
+ */
 function levelsOf({ best, baseline }: Summary): string {
   if (!best || !baseline || isSameLevel(best.load, baseline.load)) return '';
   return ` (the best at ${describeLevel(best.load)}, your config at ${describeLevel(baseline.load)})`;
@@ -113,7 +119,10 @@ function comparedWith({ objectives, goodput }: Summary, metrics: Metrics): strin
 export const factorText = (ratio: number, objectives: Summary['objectives']): string =>
   isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
 
-/** `1,389 infer/s at p99 51.5 ms`, as compared, and what was measured if that is different; for a language model its tokens. */
+/**
+ * `1,389 infer/s at p99 51.5 ms`, as compared, and what was measured if that is different; for a
+ * language model its tokens.
+ */
 function figures(point: StandingPoint, budget: LatencyBudget | null): string {
   const { goodput, ...deciding } = decidingFigures(point);
   const good = goodput ? `a goodput of ${formatFigure(goodput.value ?? Number.NaN)} requests/s, ` : '';

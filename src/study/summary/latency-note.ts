@@ -17,8 +17,9 @@ interface LatencyPoint extends Pick<PointParts, 'fronts'> {
 }
 
 /**
- * Returns the models whose clients may get any latency for more throughput: those with requests of their own that no limit is on, in a study
- * of co-located models, or one whose load levels the user did not bound.
+ * Returns the models whose clients may get any latency for more throughput: those with requests of
+ * their own that no limit is on, in a study of co-located models, or one whose load levels the user
+ * did not bound.
  */
 export function unlimitedModels({ model, spec, topology }: Studied, goal: Goal): readonly string[] {
   const fronts = topology?.fronts.map((front) => front.model) ?? [model];
@@ -32,7 +33,10 @@ export function unlimitedModels({ model, spec, topology }: Studied, goal: Goal):
   return fronts.filter((front) => !limited.some((each) => each.model === front));
 }
 
-/** Returns the warning before a search that may take throughput at any latency; null where a limit keeps it from that. */
+/**
+ * Returns the warning before a search that may take throughput at any latency; null where a limit
+ * keeps it from that.
+ */
 export function latencyWarning(started: Studied, goal: Goal): string | null {
   const models = unlimitedModels(started, goal);
   if (models.length === 0) return null;
@@ -45,7 +49,10 @@ const optionFor = (models: readonly string[], { topology }: Studied): string =>
     ? `--latency-budget ${models.map((model) => `${model}=MS`).join(',')}`
     : '--latency-budget MS';
 
-/** Returns what happened to the latency that no limit was on; null where there was a limit, or the original config stays. */
+/**
+ * Returns what happened to the latency that no limit was on; null where there was a limit, or the
+ * original config stays.
+ */
 export function latencyNote(
   started: Studied,
   goal: Goal,

@@ -14,7 +14,10 @@ const BY_PERCENTILE = ['latency', 'ttft', 'itl', 'tpot'];
 export const percentileLabel = ({ name, label }: Metric, percentile: number): string =>
   BY_PERCENTILE.includes(partsOfName(name).base) ? `p${percentile} ${label}` : label;
 
-/** Returns the limits of the goal as people write them: `p99 ≤ 32 ms and p99 TTFT ≤ 200 ms`; '' without any. */
+/**
+ * Returns the limits of the goal as people write them: `p99 ≤ 32 ms and p99 TTFT ≤ 200 ms`; ''
+ * without any.
+ */
 export function describeLimits(summary: Summary, metrics: Metrics = builtInMetrics): string {
   const { budget, constraints, best } = summary;
   const percentile = budget?.percentile ?? best?.budgetLatencyMs.percentile ?? 99;
@@ -24,7 +27,10 @@ export function describeLimits(summary: Summary, metrics: Metrics = builtInMetri
   ].join(' and ');
 }
 
-/** Returns one limit: `GPU memory ≤ 6,000 MiB`, `forecaster p99 ≤ 40 ms`. `percentile`: the percentile of times that name none. */
+/**
+ * Returns one limit: `GPU memory ≤ 6,000 MiB`, `forecaster p99 ≤ 40 ms`. `percentile`: the
+ * percentile of times that name none.
+ */
 export function describeLimit(
   { metric, relation, value }: Constraint,
   percentile: number,
@@ -40,7 +46,10 @@ export function describeLimit(
   return `${model === undefined ? '' : `${model} `}${name} ${sign} ${metricText(metrics.named(metric), value)}`;
 }
 
-/** Returns the workloads that the figures are of, if there are any: ` in the worst of 3 workloads`; '' without any. */
+/**
+ * Returns the workloads that the figures are of, if there are any: ` in the worst of 3 workloads`;
+ * '' without any.
+ */
 export function describeStudied({ workloads }: Summary): string {
   if (!workloads) return '';
   const [first, ...others] = workloads.of;

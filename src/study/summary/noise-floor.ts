@@ -15,9 +15,10 @@ export interface NoiseFloor {
   readonly medianMs: number;
   readonly windows: number;
   /**
-   * The share of the budget that the machine decides, 0 to 1: (highest window − median) / (budget − median). A load may raise latency by the
-   * difference between the median at rest and the budget; a bad window takes this share of that without any load. 1 if nothing is left. null without
-   * a budget on this percentile.
+   * The share of the budget that the machine decides, 0 to 1: (highest window − median) / (budget −
+   * median). A load may raise latency by the difference between the median at rest and the budget;
+   * a bad window takes this share of that without any load. 1 if nothing is left. null without a
+   * budget on this percentile.
    */
   readonly share: number | null;
 }
@@ -30,18 +31,30 @@ export type NoiseVerdict =
   | 'large' // the machine decides a third of the budget or more
   | 'small';
 
-/** The most requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
+/**
+ * The most requests in flight that count as a few: they hardly wait for each other. At a rate it is
+ * their mean number (Little's law).
+ */
 const MAX_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
-/** The share from which on chance decides between neighbouring levels near the budget in many windows. */
+/**
+ * The share from which on chance decides between neighbouring levels near the budget in many
+ * windows.
+ */
 const LARGE_SHARE = 1 / 3;
 
-/** Returns the level at which the original config is measured first, to see machine and server at rest; null if the range has no level this low. */
+/**
+ * Returns the level at which the original config is measured first, to see machine and server at
+ * rest; null if the range has no level this low.
+ */
 export function restLevel({ mode, low, batch }: LevelRange): LevelPoint | null {
   const level = { value: low, ...(batch && { batch: batch.low }) };
   return mode === 'request-rate' || low <= MAX_AT_REST.concurrency ? level : null;
 }
 
-/** Returns the noise floor at the start of the study; null if it began with another load, or the floor is unknown. */
+/**
+ * Returns the noise floor at the start of the study; null if it began with another load, or the
+ * floor is unknown.
+ */
 export function noiseFloorOf({
   baseline,
   unfinished,
@@ -52,7 +65,10 @@ export function noiseFloorOf({
   return first ? noiseFloorIn(first, goal.budget) : null;
 }
 
-/** Returns the noise floor by a measurement; null if it had more than a few requests in flight, or the load generator limited it. */
+/**
+ * Returns the noise floor by a measurement; null if it had more than a few requests in flight, or
+ * the load generator limited it.
+ */
 export function noiseFloorIn(measurement: Measurement, budget: Goal['budget']): NoiseFloor | null {
   const { level, budgetLatencyMs, windowPercentilesMs, latencyMs, openLoop, windows } = measurement;
   if (!windowPercentilesMs || !isAtRest(measurement) || measurement.client.bound) return null;

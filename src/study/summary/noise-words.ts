@@ -9,7 +9,9 @@ export interface NoiseWords {
   readonly tone: 'warning' | 'note' | 'quiet';
   /** `p99 is 6.2 ms with one request in flight (4.9 to 11.2 by window)`. */
   readonly figures: string;
-  /** Its meaning for the budget, to follow the figures; null without a budget on this percentile. */
+  /**
+   * Its meaning for the budget, to follow the figures; null without a budget on this percentile.
+   */
   readonly meaning: string | null;
   /** The remedy; null if none is needed. */
   readonly advice: string | null;

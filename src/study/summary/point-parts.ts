@@ -23,7 +23,10 @@ export interface FrontPoint {
   readonly errorRate: Figure;
 }
 
-/** Where the time of a request to one model went, by the server's own statistics; means in milliseconds. */
+/**
+ * Where the time of a request to one model went, by the server's own statistics; means in
+ * milliseconds.
+ */
 export interface StagePoint {
   /** Requests to it per client request. */
   readonly timesPerRequest: Figure;
@@ -50,13 +53,17 @@ export type ClassPoint = Told<ClassFigures>;
 export interface WorkloadPoint extends FrontPoint {
   /** Requests per second within all limits; absent without limits. */
   readonly goodput?: Figure;
-  /** True if the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
+  /**
+   * True if the rule of the study takes its figure: of the budgeted percentile, or of the first
+   * objective.
+   */
   readonly decides: boolean;
 }
 
 /**
- * The parts of a point: by model, absent for a single model; tokens, absent except for language models; goodput, absent without limits; by request
- * class, absent without classes; and by workload, absent unless a study has several.
+ * The parts of a point: by model, absent for a single model; tokens, absent except for language
+ * models; goodput, absent without limits; by request class, absent without classes; and by
+ * workload, absent unless a study has several.
  */
 export interface PointParts {
   readonly goodput?: Told<Interval>;
@@ -71,7 +78,10 @@ export interface PointParts {
 
 const figure = (value: number | null): Figure => (value !== null && Number.isFinite(value) ? value : null);
 
-/** Returns the parts next to the total figures; for several models also where the time went in each stage. */
+/**
+ * Returns the parts next to the total figures; for several models also where the time went in each
+ * stage.
+ */
 export function partsOfPoint(
   measurement: Measurement,
   topology: Topology | undefined,
@@ -115,7 +125,10 @@ function partsByModel(
   };
 }
 
-/** Returns the figures under each of several workloads; `deciding` is the one whose figure the rule takes. */
+/**
+ * Returns the figures under each of several workloads; `deciding` is the one whose figure the rule
+ * takes.
+ */
 export function workloadPoints(
   { workloads }: Measurement,
   deciding: WorkloadMeasurement | null,

@@ -18,14 +18,19 @@ export interface Prediction {
   readonly from: number;
   /** How well the model explains these measurements themselves; if badly, it predicts little. */
   readonly quality: FitQuality;
-  /** Properties that none of these had: as many instances, batches as large, or the same other settings. Empty for an interpolation. */
+  /**
+   * Properties that none of these had: as many instances, batches as large, or the same other
+   * settings. Empty for an interpolation.
+   */
   readonly extrapolates: Predicted['extrapolates'];
 }
 
 const SIMULATED_REQUESTS = 4000;
 /** The same for an engine, whose requests take many steps. */
 const ENGINE_REQUESTS = 600;
-/** The seed of simulations for reports; constant, so that the same journal gives the same report. */
+/**
+ * The seed of simulations for reports; constant, so that the same journal gives the same report.
+ */
 const REPORT_SEED = 1;
 
 /** The settings of a report's simulations; `requests` is for reports with many predictions. */
@@ -36,9 +41,10 @@ export const reportDraw = (percentile: number, requests = SIMULATED_REQUESTS) =>
 });
 
 /**
- * The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. It is fitted to the trials as they
- * would have been at the machine's usual speed, and is to be compared with the best's figures at that speed: a machine that drifts is then
- * no miss of the model.
+ * The held-out prediction of the study's best at the level that stands for it; null as
+ * `predictTrial`. It is fitted to the trials as they would have been at the machine's usual speed,
+ * and is to be compared with the best's figures at that speed: a machine that drifts is then no
+ * miss of the model.
  */
 export function predictBest(state: StudyState): Prediction | null {
   const measurement = state.best && representative(state, state.best)?.measurement;
@@ -49,11 +55,13 @@ export function predictBest(state: StudyState): Prediction | null {
 }
 
 /**
- * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
- * target's own, and the target's batcher or engine is simulated at that level. null if it cannot say: for a batcher at a request rate, for models
- * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
- * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
- * own, unknown for a variant that no other trial has; it is then taken to be like the others.
+ * A held-out prediction by the model that chose: service laws and corrections are fitted to the
+ * measurements of all other trials, never to the target's own, and the target's batcher or engine
+ * is simulated at that level. null if it cannot say: for a batcher at a request rate, for models
+ * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other
+ * trial has statistics by batch size. Configs that differ in more than instances and batching are
+ * variants of the model: each has a level of its own, unknown for a variant that no other trial
+ * has; it is then taken to be like the others.
  */
 export function predictTrial(
   trials: readonly Trial[],

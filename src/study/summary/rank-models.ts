@@ -3,13 +3,17 @@ import type { Interval } from '../../stats/interval.ts';
 import type { RankedModel, SeriesEntry } from './series-summary.ts';
 import type { SummaryPoint } from './summary.ts';
 
-/** The probability of any false order among the models of a series, split evenly over all pairs and both sides. */
+/**
+ * The probability of any false order among the models of a series, split evenly over all pairs and
+ * both sides.
+ */
 const FALSE_ORDER = 0.05;
 
 /**
- * Returns the models that met their limits, those that serve most first. Two differ by the interval of the ratio of their throughputs (`changesOf`),
- * all pairs of a series together with 95 % confidence (Bonferroni). Models measured one after another also differ by slow minutes of the machine,
- * which their intervals do not include.
+ * Returns the models that met their limits, those that serve most first. Two differ by the interval
+ * of the ratio of their throughputs (`changesOf`), all pairs of a series together with 95 %
+ * confidence (Bonferroni). Models measured one after another also differ by slow minutes of the
+ * machine, which their intervals do not include.
  */
 export function rankModels(entries: readonly SeriesEntry[]): readonly RankedModel[] {
   const served = entries

@@ -1,14 +1,20 @@
 import type { RateUnit } from '../../base/format.ts';
 import type { Trial } from '../types.ts';
 
-/** What a measurement, or a point of the summary, shows about its unit: tokens of a language model, replies of plain HTTP. */
+/**
+ * What a measurement, or a point of the summary, shows about its unit: tokens of a language model,
+ * replies of plain HTTP.
+ */
 interface Counted {
   readonly tokens?: unknown;
   readonly replies?: { readonly batch?: number | undefined } | undefined;
   readonly rateUnit?: RateUnit | undefined;
 }
 
-/** Returns the unit of a throughput: that of a language model and of plain HTTP counts requests, unless each has several inferences. */
+/**
+ * Returns the unit of a throughput: that of a language model and of plain HTTP counts requests,
+ * unless each has several inferences.
+ */
 export const rateUnitOf = ({
   tokens,
   replies,

@@ -29,7 +29,10 @@ export function searchShare(
   return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsedSeconds / timeBudgetSeconds : 0);
 }
 
-/** Returns the seconds to the earliest end of a running search, if trials keep their pace; null without a limit, or before the first trial. */
+/**
+ * Returns the seconds to the earliest end of a running search, if trials keep their pace; null
+ * without a limit, or before the first trial.
+ */
 export function searchSecondsLeft(
   { maxTrials, timeBudgetSeconds, usualSeconds }: SearchLimits,
   { done, elapsedSeconds, usualTrials }: SearchPace,

@@ -33,7 +33,10 @@ type ShortFigures = 'throughput' | 'budgetLatencyMs';
 /** A model of a series by what its best config serves within its limits. */
 export interface RankedModel {
   readonly model: string;
-  /** 1 plus the number of models that surely serve more: models that cannot be distinguished share a rank. */
+  /**
+   * 1 plus the number of models that surely serve more: models that cannot be distinguished share a
+   * rank.
+   */
   readonly rank: number;
   /** infer/s. */
   readonly throughput: SummaryPoint['throughput'];
@@ -55,8 +58,9 @@ export interface SeriesSummary {
 }
 
 /**
- * True if nothing remains to be done: the study has ended with its model restored, and its final is over, or the turn is known to have ended without
- * an error. If the original config is the best, there is no final.
+ * True if nothing remains to be done: the study has ended with its model restored, and its final is
+ * over, or the turn is known to have ended without an error. If the original config is the best,
+ * there is no final.
  */
 export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
   const { finished, gain, restored } = state;
@@ -69,7 +73,10 @@ export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
   readonly config: string;
 }
 
-/** Returns the outcome of a model: the short form of its own summary, which is null if the study has not begun, and how its turn ended. */
+/**
+ * Returns the outcome of a model: the short form of its own summary, which is null if the study has
+ * not begun, and how its turn ended.
+ */
 export function entryOf(
   { model, directory, config }: SeriesPlace,
   summary: Summary | null,

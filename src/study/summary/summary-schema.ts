@@ -190,7 +190,10 @@ const seriesSummary: z.ZodType<SeriesSummary> = z
   })
   .meta({ id: 'series', description: 'summary.json of several models that were tuned one after another' });
 
-/** Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: the content of docs/summary.schema.json. */
+/**
+ * Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: the content of
+ * docs/summary.schema.json.
+ */
 export function summaryJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([summary, seriesSummary])) as JsonObject;
   return { ...schema, title: 'tritune summary.json, of one study or of a series' };

@@ -43,7 +43,10 @@ export interface SummaryPoint extends PointFigures {
   readonly assignment: Assignment;
   /** For Triton the whole model config; for several models everything that the candidate sets. */
   readonly config: JsonObject;
-  /** The part of each model that is tuned together with others, by name: its assignment under its own parameter names, and its whole config. */
+  /**
+   * The part of each model that is tuned together with others, by name: its assignment under its
+   * own parameter names, and its whole config.
+   */
   readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
   readonly load: LoadLevel;
   readonly feasible: boolean;
@@ -57,9 +60,15 @@ export interface SummaryPoint extends PointFigures {
 
 /** The best or the original config. */
 export interface StandingPoint extends SummaryPoint {
-  /** How safely the budget is kept at the reported level, and up to which levels; null if the goal has no curve. */
+  /**
+   * How safely the budget is kept at the reported level, and up to which levels; null if the goal
+   * has no curve.
+   */
   readonly recommended: Recommendation | null;
-  /** The figures at the machine's usual speed, by which `feasible` and the best were decided; null if they were measured at that speed. */
+  /**
+   * The figures at the machine's usual speed, by which `feasible` and the best were decided; null
+   * if they were measured at that speed.
+   */
   readonly compared: PointFigures | null;
   /** Its cost, if the study has prices. */
   readonly cost?: CostPoint;
@@ -67,8 +76,9 @@ export interface StandingPoint extends SummaryPoint {
 
 interface BestPoint extends StandingPoint {
   /**
-   * Prediction of the queueing model for this config at this level, fitted to the measurements of the other trials only. Compare it with
-   * `compared`, or with the figures if that is null. null if there is no prediction.
+   * Prediction of the queueing model for this config at this level, fitted to the measurements of
+   * the other trials only. Compare it with `compared`, or with the figures if that is null. null if
+   * there is no prediction.
    */
   readonly predicted: Prediction | null;
 }
@@ -79,7 +89,10 @@ type GainFigures = { readonly ratio: Figure; readonly low: Figure; readonly high
 export interface Summary {
   readonly schemaVersion: 1;
   readonly model: string;
-  /** The models that were tuned together, and the path of requests through them. Absent for a single model. */
+  /**
+   * The models that were tuned together, and the path of requests through them. Absent for a single
+   * model.
+   */
   readonly topology?: Topology;
   /** The workloads that it was tuned for, instead of an even rate; absent without workloads. */
   readonly workloads?: StudyStarted['workloads'];
@@ -91,9 +104,15 @@ export interface Summary {
   readonly objectives: readonly Objective[];
   /** What clients notice if the best is served instead of the original config; empty if nothing. */
   readonly clientChanges: readonly ClientChange[];
-  /** What a smaller `max_batch_size` would give, if clients did not need the original's; null if not 10 % more, or unknown. */
+  /**
+   * What a smaller `max_batch_size` would give, if clients did not need the original's; null if not
+   * 10 % more, or unknown.
+   */
   readonly smallerBatch: SmallerBatch | null;
-  /** What happened to latencies that the goal has no limit for, in words; null where it has limits or nothing changed. */
+  /**
+   * What happened to latencies that the goal has no limit for, in words; null where it has limits
+   * or nothing changed.
+   */
   readonly latencyNote: string | null;
   /** The limits of a good request, in nanoseconds; absent without goodput limits. */
   readonly goodput?: Goal['goodput'];
@@ -104,17 +123,28 @@ export interface Summary {
   readonly baseline: StandingPoint | null;
   /** Best over baseline, from the final; null without a final. */
   readonly gain: GainFigures | null;
-  /** Without a final: the same from the search's measurements, made one after the other; null if nothing can be compared. */
+  /**
+   * Without a final: the same from the search's measurements, made one after the other; null if
+   * nothing can be compared.
+   */
   readonly searchGain: GainFigures | null;
-  /** The trial that was best in the search, and its gain in the final; null if the final took it. */
+  /**
+   * The trial that was best in the search, and its gain in the final; null if the final took it.
+   */
   readonly rejected: {
     readonly trial: number;
     readonly reason: string;
     readonly gain?: GainFigures | null | undefined;
   } | null;
-  /** The latency with almost no load at the start of the study, and the share of the budget that it decides; null if unknown. */
+  /**
+   * The latency with almost no load at the start of the study, and the share of the budget that it
+   * decides; null if unknown.
+   */
   readonly noiseFloor: NoiseFloor | null;
-  /** Measurements that do not count because the load generator was the limit, with the reason of the first; null if none. */
+  /**
+   * Measurements that do not count because the load generator was the limit, with the reason of the
+   * first; null if none.
+   */
   readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
   /** Why the best is the best, in words and in numbers; null when nothing was measured. */
   readonly explanation: Explanation | null;

@@ -1,6 +1,9 @@
 import type { ModelConfig } from './model-config.ts';
 
-/** A backend under the names that people and published tables use, with the platform of its models and the format of their files. */
+/**
+ * A backend under the names that people and published tables use, with the platform of its models
+ * and the format of their files.
+ */
 export interface NamedBackend {
   readonly backend: string;
   readonly platform: string;
@@ -24,11 +27,16 @@ export const backendOfPlatform: ReadonlyMap<string, string> = new Map(
   named.filter(({ platform }) => platform !== '').map(({ platform, backend }) => [platform, backend]),
 );
 
-/** Returns the names of a config's backend, by its platform first; undefined for an unknown backend. */
+/**
+ * Returns the names of a config's backend, by its platform first; undefined for an unknown backend.
+ */
 export const namesOfBackend = ({ backend = '', platform = '' }: ModelConfig): NamedBackend | undefined =>
   named.find((each) => platform !== '' && each.platform === platform) ?? named.find((each) => each.backend === backend);
 
-/** Returns the backend with this name, either Triton's own or that of published tables; undefined for others. */
+/**
+ * Returns the backend with this name, either Triton's own or that of published tables; undefined
+ * for others.
+ */
 export function backendNamed(text: string): NamedBackend | undefined {
   const plain = (name: string): string =>
     name

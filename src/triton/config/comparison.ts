@@ -12,23 +12,28 @@ export interface ConfigDifference {
 }
 
 /**
- * Returns the differences between two configs in normal form, by path in alphabetical order. A message that only one has, or a list of numbers or
- * names, is one difference as a whole; lists of messages are compared item by item. In a read-back check, a difference without `before` was filled
- * in by the server.
+ * Returns the differences between two configs in normal form, by path in alphabetical order. A
+ * message that only one has, or a list of numbers or names, is one difference as a whole; lists of
+ * messages are compared item by item. In a read-back check, a difference without `before` was
+ * filled in by the server.
  */
 export function compareConfigs(before: ModelConfig, after: ModelConfig): readonly ConfigDifference[] {
   return differences('', normaliseConfig(before), normaliseConfig(after));
 }
 
 /**
- * True if at most `instance_group` differs: Triton then loads in place, without a reload, and keeps its statistics. This holds between two
- * consecutive sent configs, not between a sent one and its read-back.
+ * True if at most `instance_group` differs: Triton then loads in place, without a reload, and keeps
+ * its statistics. This holds between two consecutive sent configs, not between a sent one and its
+ * read-back.
  */
 export function onlyInstancesDiffer(before: ModelConfig, after: ModelConfig): boolean {
   return besideInstances(normaliseConfig(before)) === besideInstances(normaliseConfig(after));
 }
 
-/** Returns the part that must stay the same for Triton to load in place, as a text that is equal for configs in normal form that agree in it. */
+/**
+ * Returns the part that must stay the same for Triton to load in place, as a text that is equal for
+ * configs in normal form that agree in it.
+ */
 export function besideInstances({ instance_group: _, ...rest }: ModelConfig): string {
   return canonicalJson(rest);
 }

@@ -11,8 +11,9 @@ interface Said {
 }
 
 /**
- * Returns why an ensemble cannot be served with these configs of its models, in Triton 2.51's words; null if it can. Checks batch sizes, and name,
- * type and shape of every tensor; skips a model with an unknown config (undefined).
+ * Returns why an ensemble cannot be served with these configs of its models, in Triton 2.51's
+ * words; null if it can. Checks batch sizes, and name, type and shape of every tensor; skips a
+ * model with an unknown config (undefined).
  */
 export function ensembleMisfit(
   ensemble: ModelConfig,

@@ -22,7 +22,10 @@ export function composingModels(config: ModelConfig): readonly string[] {
   return [...new Set(ensembleSteps(config).flatMap(({ model_name }) => model_name ?? []))];
 }
 
-/** Rules for ensembles. The server also checks the composing models' own configs, which are not available here. */
+/**
+ * Rules for ensembles. The server also checks the composing models' own configs, which are not
+ * available here.
+ */
 export function ensembleFaults(config: ModelConfig): readonly ConfigFault[] {
   const scheduling = schedulingOf(config);
   const isEnsemble = config.platform === ensemble;
@@ -50,7 +53,10 @@ function stepFaults(step: EnsembleStep, i: number): readonly ConfigFault[] {
   ];
 }
 
-/** Checks that every tensor of the ensemble is written once and used, and that nothing is read without being written. */
+/**
+ * Checks that every tensor of the ensemble is written once and used, and that nothing is read
+ * without being written.
+ */
 function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readonly ConfigFault[] {
   const given = new Set((config.input ?? []).map((tensor) => tensor.name));
   const wanted = new Set((config.output ?? []).map((tensor) => tensor.name));

@@ -4,7 +4,10 @@ import { isTensorRt } from './tensor-rules.ts';
 
 type Resource = { readonly name?: string; readonly global?: boolean };
 
-/** Rules for `instance_group`. Only the server knows which GPUs exist, and its errors about them are clear. */
+/**
+ * Rules for `instance_group`. Only the server knows which GPUs exist, and its errors about them are
+ * clear.
+ */
 export function instanceFaults(config: ModelConfig): readonly ConfigFault[] {
   const groups = config.instance_group ?? [];
   return [

@@ -1,6 +1,9 @@
 import type { ModelConfig } from './model-config.ts';
 
-/** Returns how many instances the config starts; `count` is per listed GPU, and a config without groups has one instance. */
+/**
+ * Returns how many instances the config starts; `count` is per listed GPU, and a config without
+ * groups has one instance.
+ */
 export function instancesOf(config: ModelConfig): number {
   const groups = config.instance_group ?? [];
   if (groups.length === 0) return 1;

@@ -8,7 +8,10 @@ export interface Token {
   readonly column: number;
 }
 
-/** A config is a few kilobytes; anything larger than this is not a config and would only cost memory. */
+/**
+ * A config is a few kilobytes; anything larger than this is not a config and would only cost
+ * memory.
+ */
 const maxCharacters = 4 * 1024 * 1024;
 
 const blank = /[ \t\r\n\v\f]+|#[^\n]*/y;
@@ -17,8 +20,8 @@ const number = /0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?/y;
 const symbols = '{}<>[]:,;-./';
 
 /**
- * Reads the tokens of a text-format file one by one, with their positions. Skips comments and blanks. `fail` throws CONFIG_INVALID as
- * FILE:LINE:COLUMN.
+ * Reads the tokens of a text-format file one by one, with their positions. Skips comments and
+ * blanks. `fail` throws CONFIG_INVALID as FILE:LINE:COLUMN.
  */
 export class ConfigLexer {
   readonly #text: string;

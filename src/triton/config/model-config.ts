@@ -2,9 +2,11 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { Int64 } from './scalars.ts';
 
 /**
- * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, or by a name or number of a newer server, integers as numbers, or as text where only that is exact (`Int64`). Both protocols and
- * the config.pbtxt reader return this form, with the same values for the same config. Only the fields that tritune reasons about are typed; all
- * other fields of ModelConfig are carried along unchanged.
+ * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name,
+ * or by a name or number of a newer server, integers as numbers, or as text where only that is
+ * exact (`Int64`). Both protocols and the config.pbtxt reader return this form, with the same
+ * values for the same config. Only the fields that tritune reasons about are typed; all other
+ * fields of ModelConfig are carried along unchanged.
  */
 export type ModelConfig = {
   readonly name?: string;

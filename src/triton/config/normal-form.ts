@@ -25,25 +25,30 @@ export class ConfigValueError extends TrituneError {
   }
 }
 
-/** Fields that our ModelConfig type promises for every tensor, even if the wire leaves out defaults. */
+/**
+ * Fields that our ModelConfig type promises for every tensor, even if the wire leaves out defaults.
+ */
 const promised: Readonly<Record<string, readonly string[]>> = {
   ModelInput: ['name', 'data_type', 'dims'],
   ModelOutput: ['name', 'data_type', 'dims'],
 };
 
 /**
- * Returns a model config in normal form, independent of its protocol or file. Takes protobuf JSON: snake_case or camelCase names, enums by name in
- * any case or by number, 64-bit integers as numbers or text, null for absent. Returns snake_case, enum names, and integers as `Int64`. Leaves out fields at
- * their proto3 default (except a tensor's name, data_type and dims), keeps empty messages, and carries unknown fields along. Errors: CONFIG_INVALID
- * (a ConfigValueError with the path) for a value that does not fit its field.
+ * Returns a model config in normal form, independent of its protocol or file. Takes protobuf JSON:
+ * snake_case or camelCase names, enums by name in any case or by number, 64-bit integers as numbers
+ * or text, null for absent. Returns snake_case, enum names, and integers as `Int64`. Leaves out
+ * fields at their proto3 default (except a tensor's name, data_type and dims), keeps empty
+ * messages, and carries unknown fields along. Errors: CONFIG_INVALID (a ConfigValueError with the
+ * path) for a value that does not fit its field.
  */
 export function normaliseConfig(json: unknown): ModelConfig {
   return normalMessage(modelConfigSchema(), json, '') as ModelConfig;
 }
 
 /**
- * Messages, lists and maps that are in normal form, and of what. Thousands of candidates share nearly all of one config, which nobody changes in place,
- * so that only what differs is looked at again.
+ * Messages, lists and maps that are in normal form, and of what. Thousands of candidates share
+ * nearly all of one config, which nobody changes in place, so that only what differs is looked at
+ * again.
  */
 const normalOnes = new WeakMap<object, MessageSchema | FieldSchema>();
 const isNormal = (json: unknown, of: MessageSchema | FieldSchema): json is Json & object =>

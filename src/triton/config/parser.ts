@@ -14,8 +14,9 @@ export interface ParsedConfig {
 }
 
 /**
- * Reads a config.pbtxt: protobuf text format, all of ModelConfig. `fileName` is the name of the file in errors. Errors: CONFIG_INVALID as
- * FILE:LINE:COLUMN with what was expected. As in protobuf, it is an error to repeat a field that is not repeated, or to give two members of a
+ * Reads a config.pbtxt: protobuf text format, all of ModelConfig. `fileName` is the name of the
+ * file in errors. Errors: CONFIG_INVALID as FILE:LINE:COLUMN with what was expected. As in
+ * protobuf, it is an error to repeat a field that is not repeated, or to give two members of a
  * oneof. 64-bit integers must be exact as JSON numbers.
  */
 export function parseConfigText(text: string, fileName: string): ParsedConfig {
@@ -47,7 +48,9 @@ class MessageReader {
     this.#depth = depth;
   }
 
-  /** Reads up to and including the closing bracket, or up to the end of the file if there is none. */
+  /**
+   * Reads up to and including the closing bracket, or up to the end of the file if there is none.
+   */
   read(close: string | undefined): MessageRead {
     while (close ? !this.#lexer.accept(close) : this.#lexer.next.kind !== 'end') {
       this.#readField();
@@ -132,7 +135,10 @@ function placeOf(field: FieldSchema, index: number, json: JsonObject): string {
   return field.shape === 'repeated' ? `${field.name}[${index}]` : field.name;
 }
 
-/** Returns all occurrences of a field as JSON. Of two map entries with the same key the later one counts, as in protobuf. */
+/**
+ * Returns all occurrences of a field as JSON. Of two map entries with the same key the later one
+ * counts, as in protobuf.
+ */
 function combined(field: FieldSchema, values: readonly Json[]): Json {
   if (field.shape === 'single') return values[0] as Json;
   if (field.shape === 'repeated') return values;

@@ -13,9 +13,11 @@ export interface PrintOptions {
 }
 
 /**
- * Returns the config as a config.pbtxt. Deterministic: fields in the order of their numbers, map entries by key, then unknown fields by name. An
- * unknown field keeps its spelling from the file as long as it has the same value; otherwise, and if it came from a server, its spelling follows
- * from its JSON. Errors: CONFIG_INVALID (a ConfigValueError with the path) for a config without a normal form.
+ * Returns the config as a config.pbtxt. Deterministic: fields in the order of their numbers, map
+ * entries by key, then unknown fields by name. An unknown field keeps its spelling from the file as
+ * long as it has the same value; otherwise, and if it came from a server, its spelling follows from
+ * its JSON. Errors: CONFIG_INVALID (a ConfigValueError with the path) for a config without a normal
+ * form.
  */
 export function printConfigText(config: ModelConfig, options: PrintOptions = {}): string {
   const unknown = new Map(options.unknownFields?.map((field) => [field.path, field]));

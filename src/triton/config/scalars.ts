@@ -1,6 +1,9 @@
 import type { FloatKind, IntegerKind } from './schema.ts';
 
-/** A 64-bit integer as JSON: a number, or beyond ±(2^53 − 1), where numbers are not exact, its decimal digits as text. */
+/**
+ * A 64-bit integer as JSON: a number, or beyond ±(2^53 − 1), where numbers are not exact, its
+ * decimal digits as text.
+ */
 export type Int64 = number | string;
 
 /** Reports why a value cannot be used; the caller knows its position and throws. */
@@ -22,8 +25,9 @@ export function integerValue(kind: IntegerKind, value: bigint, refuse: Refuse): 
 }
 
 /**
- * Returns a floating-point value as JSON: a number, or protobuf JSON's "NaN", "Infinity", "-Infinity". A `float` becomes the shortest decimal
- * number that rounds to it, so that 0.1 from a JSON reply equals 0.1 from a binary one.
+ * Returns a floating-point value as JSON: a number, or protobuf JSON's "NaN", "Infinity",
+ * "-Infinity". A `float` becomes the shortest decimal number that rounds to it, so that 0.1 from a
+ * JSON reply equals 0.1 from a binary one.
  */
 export function floatValue(kind: FloatKind, value: number, refuse: Refuse): number | string {
   if (!Number.isFinite(value)) return String(value);

@@ -19,7 +19,10 @@ export type ValueSchema =
 export interface FieldSchema {
   readonly name: string;
   readonly number: number;
-  /** `map`: the JSON form is an object by key, the text form a list of entries with `key` and `value`. */
+  /**
+   * `map`: the JSON form is an object by key, the text form a list of entries with `key` and
+   * `value`.
+   */
   readonly shape: 'single' | 'repeated' | 'map';
   readonly value: ValueSchema;
   readonly mapKey?: ScalarKind;

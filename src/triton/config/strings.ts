@@ -7,8 +7,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /**
- * Returns the text of adjacent literals, given with quotes; together they form one string. They are joined as bytes, because octal escapes may
- * split a character across two of them. Throws an Error that explains what is wrong with the escape or the bytes.
+ * Returns the text of adjacent literals, given with quotes; together they form one string. They are
+ * joined as bytes, because octal escapes may split a character across two of them. Throws an Error
+ * that explains what is wrong with the escape or the bytes.
  */
 export function unquote(literals: readonly string[]): string {
   const chunks = literals.map((literal) => bytesOf(literal.slice(1, -1)));
@@ -74,13 +75,16 @@ const named: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Characters that a reader would not see: control characters, and the marks that reverse the direction of writing, which could make a config look
- * different from what it says.
+ * Characters that a reader would not see: control characters, and the marks that reverse the
+ * direction of writing, which could make a config look different from what it says.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
 const unseen = /["\\]|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Returns the text as one double-quoted literal. Invisible characters become escapes; everything else stays. */
+/**
+ * Returns the text as one double-quoted literal. Invisible characters become escapes; everything
+ * else stays.
+ */
 export function quote(text: string): string {
   const escaped = text.replace(unseen, (character) => named.get(character) ?? octal(character));
   // A config is also printed into logs of CIs, which obey `##vso[` and the like.

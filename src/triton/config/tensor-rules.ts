@@ -54,7 +54,10 @@ function reshapeFaults(
   ];
 }
 
-/** The products between variable dimensions must be equal: [2,4,-1,6] reshapes to [8,-1,1,6]. An empty product is 1. */
+/**
+ * The products between variable dimensions must be equal: [2,4,-1,6] reshapes to [8,-1,1,6]. An
+ * empty product is 1.
+ */
 function sameElements(dims: readonly Int64[], shape: readonly Int64[]): boolean {
   const a = productsBetweenVariables(dims);
   const b = productsBetweenVariables(shape);

@@ -10,9 +10,11 @@ import { type FieldSchema, type MessageSchema, modelConfigSchema } from './schem
 import { batchTensorFaults, tensorFaults } from './tensor-rules.ts';
 
 /**
- * Returns what Triton would refuse in this config, as far as the config alone can tell. For most of these the server only answers that the load
- * failed. The rules come from the source of its config parser and validation (core 2.51 to 2.73). Excludes everything that depends on the machine
- * or the model's files (existing GPUs, an engine's own limits), and unknown fields, which a newer server may have.
+ * Returns what Triton would refuse in this config, as far as the config alone can tell. For most of
+ * these the server only answers that the load failed. The rules come from the source of its config
+ * parser and validation (core 2.51 to 2.73). Excludes everything that depends on the machine or the
+ * model's files (existing GPUs, an engine's own limits), and unknown fields, which a newer server
+ * may have.
  */
 export function validateConfig(config: ModelConfig): readonly ConfigFault[] {
   let normal: ModelConfig;
@@ -86,7 +88,10 @@ function itemsOf(field: FieldSchema, value: Json, path: string): readonly (reado
     .map(([key, item]) => [`${path}[${JSON.stringify(key)}]`, item as Json] as const);
 }
 
-/** The model's own check, not the parser's. Triton 2.51 may crash after such a load (seen twice; SIGSEGV in its model lifecycle). */
+/**
+ * The model's own check, not the parser's. Triton 2.51 may crash after such a load (seen twice;
+ * SIGSEGV in its model lifecycle).
+ */
 function warmUpFaults({ max_batch_size: most = 0, model_warmup: samples }: ModelConfig): readonly ConfigFault[] {
   return ((samples ?? []) as readonly { readonly batch_size?: number }[]).flatMap(({ batch_size: size = 0 }, i) =>
     faultIf(size > Math.max(1, most), `model_warmup[${i}].batch_size`, `must not be above max_batch_size ${most}`),

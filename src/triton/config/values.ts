@@ -13,7 +13,10 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ['f', false],
 ]);
 
-/** Reads one scalar or enum value of a known field. Errors: CONFIG_INVALID with the position and what was expected. */
+/**
+ * Reads one scalar or enum value of a known field. Errors: CONFIG_INVALID with the position and
+ * what was expected.
+ */
 export function readScalar(lexer: ConfigLexer, schema: Exclude<ValueSchema, { type: 'message' }>, field: string): Json {
   if (schema.type === 'enum') return readEnum(lexer, schema, field);
   return readers[schema.scalar](lexer, schema.scalar, field);
@@ -87,7 +90,10 @@ function takeInteger(lexer: ConfigLexer, expected: string): bigint {
   return negative ? -value : value;
 }
 
-/** Reads a decimal, hexadecimal (0x…) or octal (0…) integer. The length is capped: no integer type has more digits. */
+/**
+ * Reads a decimal, hexadecimal (0x…) or octal (0…) integer. The length is capped: no integer type
+ * has more digits.
+ */
 function integerOf(text: string): bigint | undefined {
   if (text.length > 30) return undefined;
   if (/^0[0-7]+$/.test(text)) return BigInt(`0o${text.slice(1)}`);

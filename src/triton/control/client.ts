@@ -30,16 +30,24 @@ import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
 import { statisticsOf } from './statistics.ts';
 
-/** Default deadlines of calls, in milliseconds. Loads and unloads wait for each other inside the server. */
+/**
+ * Default deadlines of calls, in milliseconds. Loads and unloads wait for each other inside the
+ * server.
+ */
 export interface Deadlines {
   readonly defaultTimeoutMs: number;
   readonly loadTimeoutMs: number;
 }
 
-/** Calls in progress at once: a server of many models should still answer others, and so should its client. */
+/**
+ * Calls in progress at once: a server of many models should still answer others, and so should its
+ * client.
+ */
 const MAX_CALLS = 16;
 
-/** The part that both protocols share: which call answers which question, and what a fault means. */
+/**
+ * The part that both protocols share: which call answers which question, and what a fault means.
+ */
 export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
   const inTurn = atMost(MAX_CALLS);
   const ask = async (operation: Operation, call: CallOptions = {}): Promise<JsonObject> => {

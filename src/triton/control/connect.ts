@@ -10,18 +10,27 @@ import { clientOver, type Deadlines } from './client.ts';
 export interface ConnectOptions extends Partial<Deadlines> {
   /** If absent, the connection is in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Sent with every call, as HTTP headers or gRPC metadata; no reply and no error repeats their values. */
+  /**
+   * Sent with every call, as HTTP headers or gRPC metadata; no reply and no error repeats their
+   * values.
+   */
   readonly headers?: readonly WireHeader[] | undefined;
 }
 
 const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
 
-/** Returns a client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for any other form of address. */
+/**
+ * Returns a client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE
+ * for any other form of address.
+ */
 export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
   return over(grpcWire(checked(url), options), options);
 }
 
-/** Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for any other form of address. */
+/**
+ * Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE
+ * for any other form of address.
+ */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
   return over(httpWire(checked(url), options), options);
 }
@@ -55,7 +64,10 @@ function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
   };
 }
 
-/** Wraps a wire so that no reply and no fault repeats the value of a header: names, configs and messages are printed and stored. */
+/**
+ * Wraps a wire so that no reply and no fault repeats the value of a header: names, configs and
+ * messages are printed and stored.
+ */
 function redacting(wire: Wire, headers: readonly WireHeader[]): Wire {
   if (headers.length === 0) return wire;
   const clear = secretsOut(headers);

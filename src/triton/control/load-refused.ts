@@ -1,8 +1,9 @@
 import { TrituneError } from '../../base/errors.ts';
 
 /**
- * Why a server refused a load, as far as its message tells. `invalid-config`: it could not parse or validate the config (only its log has the
- * reason); `out-of-memory`; `no-gpu`; `init-failed`: the backend or an instance could not start.
+ * Why a server refused a load, as far as its message tells. `invalid-config`: it could not parse or
+ * validate the config (only its log has the reason); `out-of-memory`; `no-gpu`; `init-failed`: the
+ * backend or an instance could not start.
  */
 export type LoadRefusalKind = 'invalid-config' | 'out-of-memory' | 'no-gpu' | 'init-failed';
 

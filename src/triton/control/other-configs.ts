@@ -2,12 +2,20 @@ import { asTrituneError, isTrituneError, type TrituneError } from '../../base/er
 import type { ModelConfig } from '../config/model-config.ts';
 import type { TritonClient } from '../types.ts';
 
-/** Configs of models that are served beside the one that a run is about. What is wrong with one of them must not end the run. */
+/**
+ * Configs of models that are served beside the one that a run is about. What is wrong with one of
+ * them must not end the run.
+ */
 export interface OtherConfigs {
   readonly configs: { readonly [model: string]: ModelConfig };
-  /** Models with a config that cannot be read, and why. A model that is no longer loaded is in neither. */
+  /**
+   * Models with a config that cannot be read, and why. A model that is no longer loaded is in
+   * neither.
+   */
   readonly unreadable: ReadonlyMap<string, TrituneError>;
-  /** Models whose config was not asked for, because there are too many or the server takes too long. */
+  /**
+   * Models whose config was not asked for, because there are too many or the server takes too long.
+   */
   readonly unread: readonly string[];
 }
 
@@ -19,7 +27,10 @@ const CONFIG_TIMEOUT_MS = 2_000;
 /** For all of them. */
 const TIMEOUT_MS = 10_000;
 
-/** Reads the configs of other models: of so many, and for so long, as a run can wait. Errors: INTERRUPTED. */
+/**
+ * Reads the configs of other models: of so many, and for so long, as a run can wait. Errors:
+ * INTERRUPTED.
+ */
 export async function readOtherConfigs(
   client: Pick<TritonClient, 'modelConfig'>,
   models: Iterable<string>,

@@ -17,7 +17,10 @@ export interface Trace {
   readonly version: number;
   /** The id given by the client; '' for none. */
   readonly requestId: string;
-  /** By name, on the server's steady clock. The first of repeated start moments counts, and the last of repeated end moments. */
+  /**
+   * By name, on the server's steady clock. The first of repeated start moments counts, and the last
+   * of repeated end moments.
+   */
   readonly momentsNs: ReadonlyMap<string, number>;
 }
 
@@ -45,8 +48,9 @@ const MAX_TRACES = 2_000_000;
 
 const id = z.number().int().nonnegative();
 /**
- * A first fragment has the model, moments have `timestamps`, and tensors have an `activity`. Older servers write a trace as one object, without an
- * id if the request got no further than the protocol, and also name the model with each tensor.
+ * A first fragment has the model, moments have `timestamps`, and tensors have an `activity`. Older
+ * servers write a trace as one object, without an id if the request got no further than the
+ * protocol, and also name the model with each tensor.
  */
 const fragment = z.looseObject({
   id: id.optional(),
@@ -74,9 +78,11 @@ interface Reading {
 }
 
 /**
- * Reads files that Triton's trace mode `triton` wrote: an array of fragments in no particular order, joined by their id. Holds the traces in
- * memory, but never a whole file. A file may lack its end, as it does while its server runs. The files must come from one server. Errors:
- * INPUT_INVALID with the file and the fragment; UNSUPPORTED for traces in another form, such as OpenTelemetry's.
+ * Reads files that Triton's trace mode `triton` wrote: an array of fragments in no particular
+ * order, joined by their id. Holds the traces in memory, but never a whole file. A file may lack
+ * its end, as it does while its server runs. The files must come from one server. Errors:
+ * INPUT_INVALID with the file and the fragment; UNSUPPORTED for traces in another form, such as
+ * OpenTelemetry's.
  */
 export async function readTraces(sources: readonly TraceSource[]): Promise<ReadTraces> {
   const reading: Reading = { open: new Map(), unknown: new Set(), withoutId: 0 };

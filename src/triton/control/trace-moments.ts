@@ -9,8 +9,9 @@ const momentNames = [
 const knownMoments: ReadonlySet<string> = new Set(momentNames);
 
 /**
- * Returns the name of a moment; null if unknown. Older servers wrote them as `http recv start`, `grpc wait/read end`, `request handler start`,
- * `compute input end` (documentation and tracer of 19.10 to 20.x).
+ * Returns the name of a moment; null if unknown. Older servers wrote them as `http recv start`,
+ * `grpc wait/read end`, `request handler start`, `compute input end` (documentation and tracer of
+ * 19.10 to 20.x).
  */
 export function momentOf(written: string): string | null {
   if (knownMoments.has(written)) return written;

@@ -4,7 +4,10 @@ import type { ModelIndexEntry } from '../types.ts';
 import { MAX_MESSAGE } from './replies.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
 
-/** Returns the error for a fault that is not about a model but about the connection or the server itself. */
+/**
+ * Returns the error for a fault that is not about a model but about the connection or the server
+ * itself.
+ */
 export function callError(wire: Wire, operation: Operation, fault: WireFault): TrituneError {
   const message = fault.message.slice(0, MAX_MESSAGE);
   const server = `the server at ${wire.url} (${wire.protocol})`;
@@ -70,12 +73,18 @@ function hintFor({ kind }: Operation): string {
 
 const allowed = 'allow clients to use it (newer servers: --allow-client-shm=true)';
 
-/** True for the error when a request in flight prevents an unregistration: Triton 2.51's message, over both protocols. */
+/**
+ * True for the error when a request in flight prevents an unregistration: Triton 2.51's message,
+ * over both protocols.
+ */
 export function isRegionInUse(error: Error): boolean {
   return /Cannot unregister shared memory region .* currently in use/.test(error.message);
 }
 
-/** True if the fault means that the server does not allow load and unload requests. The text is the same for modes none and poll. */
+/**
+ * True if the fault means that the server does not allow load and unload requests. The text is the
+ * same for modes none and poll.
+ */
 export function isControlDisabled(fault: WireFault): boolean {
   return /explicit model load ?\/ ?unload is not allowed/.test(fault.message);
 }
@@ -89,7 +98,10 @@ export function controlDisabled(wire: Wire, fault: WireFault): TrituneError {
   );
 }
 
-/** True for the server's answer about a model that it lacks or has not loaded: 404, or 400 from the statistics. */
+/**
+ * True for the server's answer about a model that it lacks or has not loaded: 404, or 400 from the
+ * statistics.
+ */
 export function isModelMissing(fault: WireFault): boolean {
   return fault.kind === 'not-found' || (fault.kind === 'rejected' && /is not available$/.test(fault.message));
 }

@@ -63,8 +63,9 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
 }
 
 /**
- * Returns the library's form of the options. It sends the host as the server's name, which must not be an IP address. So for an IP address it sends
- * another name and looks for the address in the certificate itself.
+ * Returns the library's form of the options. It sends the host as the server's name, which must not
+ * be an IP address. So for an IP address it sends another name and looks for the address in the
+ * certificate itself.
  */
 export function channelSecurity(
   url: string,
@@ -186,7 +187,10 @@ function unary(
 /** The gRPC library's own messages, under codes that servers use too. */
 const transportWords =
   /^(No connection established|Connection dropped|Stream refused|Name resolution failed|Channel closed|Call cancelled|Received RST_STREAM)|\bE(CONN[A-Z]+|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND)\b/;
-/** An HTTP/1 server hangs up on us ("Failed to connect", without an errno); an HTTP/2 server without gRPC answers with a page. */
+/**
+ * An HTTP/1 server hangs up on us ("Failed to connect", without an errno); an HTTP/2 server without
+ * gRPC answers with a page.
+ */
 const foreignWords = /Last error: Failed to connect \(|Protocol error|Received HTTP status code|parsing error/i;
 
 function faultOf(error: ServiceError, timeoutMs: number): WireFault {
@@ -215,7 +219,10 @@ const faultKinds: Readonly<Partial<Record<status, FaultKind>>> = {
   [status.INTERNAL]: 'failed',
 };
 
-/** A load replaces the whole config, so it would lose a field that we cannot read back. Over HTTP such fields come by name and are kept. */
+/**
+ * A load replaces the whole config, so it would lose a field that we cannot read back. Over HTTP
+ * such fields come by name and are kept.
+ */
 function refuseUnknownFields(message: Message, model: string): void {
   const unknown = unknownFieldsOf(message);
   if (unknown.length === 0) return;

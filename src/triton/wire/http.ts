@@ -25,7 +25,8 @@ interface HttpCall {
 
 /** Returns the HTTP/REST protocol on its own connections. */
 export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
-  // No idle connections: control calls are rare, and a server may close an idle one just as we use it.
+  // No idle connections: control calls are rare, and a server may close an idle one just as we use
+  // it.
   const agent = new Agent({
     pipelining: 0,
     headersTimeout: 0,
@@ -105,7 +106,10 @@ function httpCallOf(operation: Operation): HttpCall {
 
 const TRACE_PATH = '/v2/trace/setting';
 
-/** The level is a list, every other setting a text; the server refuses numbers with status 500 (Triton 2.51). */
+/**
+ * The level is a list, every other setting a text; the server refuses numbers with status 500
+ * (Triton 2.51).
+ */
 const traceBody = (change: TraceSettings): JsonObject =>
   Object.fromEntries(
     Object.entries(change).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? null)]),
@@ -226,7 +230,10 @@ function parsed(text: string): Json {
   }
 }
 
-/** A 64-bit integer that does not fit a JavaScript number stays text, as protobuf's JSON mapping allows. */
+/**
+ * A 64-bit integer that does not fit a JavaScript number stays text, as protobuf's JSON mapping
+ * allows.
+ */
 function exactInteger(_key: string, value: Json, context: { readonly source?: string }): Json {
   const lossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
   return lossy && context.source !== undefined && /^-?\d+$/.test(context.source) ? context.source : value;

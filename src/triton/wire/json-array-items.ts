@@ -8,8 +8,9 @@ const [BRACE, END_BRACE] = [0x7b, 0x7d];
 type Place = 'before' | 'first' | 'item' | 'after-item' | 'after-comma' | 'after';
 
 /**
- * Splits a JSON array of objects into the texts of the objects as its bytes arrive, so that it holds at most one object. The reader of the objects
- * must check that they are JSON. All relevant bytes are ASCII, and no other UTF-8 character contains them.
+ * Splits a JSON array of objects into the texts of the objects as its bytes arrive, so that it
+ * holds at most one object. The reader of the objects must check that they are JSON. All relevant
+ * bytes are ASCII, and no other UTF-8 character contains them.
  */
 export class JsonArrayItems {
   readonly #maxItemBytes: number;

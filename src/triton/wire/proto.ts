@@ -6,7 +6,10 @@ const serviceName = 'inference.GRPCInferenceService';
 
 let loaded: protobuf.Root | undefined;
 
-/** Returns the types of the `.proto` files, which are read once, on first use. Field names stay in snake_case. */
+/**
+ * Returns the types of the `.proto` files, which are read once, on first use. Field names stay in
+ * snake_case.
+ */
 function root(): protobuf.Root {
   if (!loaded) {
     const fresh = new protobuf.Root();
@@ -18,7 +21,10 @@ function root(): protobuf.Root {
   return loaded;
 }
 
-/** Returns the message type of package `inference` with this name, such as `ModelInferRequest` or `ModelConfig`. */
+/**
+ * Returns the message type of package `inference` with this name, such as `ModelInferRequest` or
+ * `ModelConfig`.
+ */
 export function messageType(name: string): protobuf.Type {
   return root().lookupType(`inference.${name}`);
 }
@@ -57,7 +63,10 @@ function describe(method: protobuf.Method): ServiceMethod {
   };
 }
 
-/** Decodes a message, and keeps unknown fields for `unknownFieldsOf`. Throws on bytes that are not such a message. */
+/**
+ * Decodes a message, and keeps unknown fields for `unknownFieldsOf`. Throws on bytes that are not
+ * such a message.
+ */
 export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): protobuf.Message {
   const reader = protobuf.Reader.create(bytes);
   reader.discardUnknown = false;
@@ -65,8 +74,8 @@ export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): proto
 }
 
 /**
- * Returns where a message from `decodeWithUnknown` holds unknown fields, at any depth: paths such as `config.instance_group.12`, where the last
- * part is a field number. Each path appears once.
+ * Returns where a message from `decodeWithUnknown` holds unknown fields, at any depth: paths such
+ * as `config.instance_group.12`, where the last part is a field number. Each path appears once.
  */
 export function unknownFieldsOf(message: object): readonly string[] {
   const found = new Set<string>();
@@ -87,7 +96,9 @@ function collectUnknown(value: unknown, path: string, found: Set<string>): void 
   for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, found);
 }
 
-/** protobufjs keeps the bytes of each unknown field with the message, as a non-enumerable property. */
+/**
+ * protobufjs keeps the bytes of each unknown field with the message, as a non-enumerable property.
+ */
 function unknownBytesOf(value: object): readonly Uint8Array[] {
   return (value as { readonly $unknowns?: readonly Uint8Array[] }).$unknowns ?? [];
 }

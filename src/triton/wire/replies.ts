@@ -15,8 +15,9 @@ const MAX_NAME = 1024;
 export const MAX_MESSAGE = 4096;
 
 /**
- * Readers of reply fields. A field at its default may be missing (always over gRPC), and 64-bit integers may arrive as text. A value of another
- * shape reads as the default: a newer server must not stop us.
+ * Readers of reply fields. A field at its default may be missing (always over gRPC), and 64-bit
+ * integers may arrive as text. A value of another shape reads as the default: a newer server must
+ * not stop us.
  */
 export function textIn(reply: JsonObject, field: string, longest = MAX_NAME): string {
   const value = reply[field];
@@ -32,7 +33,10 @@ export function numberIn(reply: JsonObject, field: string): number {
 export const countIn = (reply: JsonObject, field: string): number =>
   Math.min(Math.max(0, Math.round(numberIn(reply, field))), Number.MAX_SAFE_INTEGER);
 
-/** NaN if it is not a number. Objects are not converted: an answer may give them a `valueOf` that is not a function. */
+/**
+ * NaN if it is not a number. Objects are not converted: an answer may give them a `valueOf` that is
+ * not a function.
+ */
 function numberOf(value: Json | undefined): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
 }

@@ -1,7 +1,10 @@
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
-/** How to speak TLS with a server. Certificates and keys are in PEM; without `ca` the runtime's own roots are trusted. */
+/**
+ * How to speak TLS with a server. Certificates and keys are in PEM; without `ca` the runtime's own
+ * roots are trusted.
+ */
 export interface TlsOptions {
   readonly ca?: Buffer | undefined;
   /** The certificate for a server that authenticates its clients (mTLS); requires `key`. */
@@ -13,7 +16,10 @@ export interface TlsOptions {
   readonly verify: boolean;
 }
 
-/** Returns the options of `node:tls`, and of libraries that pass them on, for a connection that speaks one of `protocols`. */
+/**
+ * Returns the options of `node:tls`, and of libraries that pass them on, for a connection that
+ * speaks one of `protocols`.
+ */
 export function secureOptions(tls: TlsOptions, protocols: readonly string[]): ConnectionOptions {
   return {
     rejectUnauthorized: tls.verify,
@@ -129,8 +135,9 @@ const DIAGNOSIS_MS = 1000;
 const AFTERMATH_MS = 300;
 
 /**
- * Connects once more after a failed call, only to find a TLS problem, because the libraries' own messages hide it. Takes at most a second;
- * undefined if TLS is not the problem, or if nothing answers.
+ * Connects once more after a failed call, only to find a TLS problem, because the libraries' own
+ * messages hide it. Takes at most a second; undefined if TLS is not the problem, or if nothing
+ * answers.
  */
 export function diagnoseTls(
   address: { host: string; port: number },

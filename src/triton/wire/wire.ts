@@ -22,7 +22,10 @@ export type Operation =
   | { readonly kind: 'cuda-memory-unregister'; readonly name: string }
   | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
 
-/** Returns the load parameters that upload files: `file:VERSION/NAME`, with the bytes in the protocol's spelling. */
+/**
+ * Returns the load parameters that upload files: `file:VERSION/NAME`, with the bytes in the
+ * protocol's spelling.
+ */
 export const fileParameters = <T>(files: ModelFiles = new Map(), spell: (bytes: Uint8Array) => T): Record<string, T> =>
   Object.fromEntries([...files].map(([name, bytes]) => [`file:${name}`, spell(bytes)]));
 
@@ -47,7 +50,10 @@ const MIB = 2 ** 20;
 /** The maximum length of any answer. */
 export const MAX_ANSWER_BYTES = 64 * MIB;
 
-/** Returns the maximum length of the answer to an operation: a list of a hundred thousand models takes a sixth of it, a config of thousands of fields a half. */
+/**
+ * Returns the maximum length of the answer to an operation: a list of a hundred thousand models
+ * takes a sixth of it, a config of thousands of fields a half.
+ */
 export function answerLimit({ kind }: Operation): number {
   if (kind === 'index') return MAX_ANSWER_BYTES;
   return kind === 'statistics' || kind.endsWith('-memory-status') ? 16 * MIB : MIB;
@@ -58,8 +64,9 @@ export const answerTooLong = (limitBytes: number): WireFault =>
   new WireFault('other', `the answer is longer than ${limitBytes / MIB} MiB`);
 
 /**
- * One protocol, without policy. A reply has the fields of the gRPC response message over either protocol, so that one reader serves both. Throws a
- * WireFault, or INTERRUPTED if the signal aborts.
+ * One protocol, without policy. A reply has the fields of the gRPC response message over either
+ * protocol, so that one reader serves both. Throws a WireFault, or INTERRUPTED if the signal
+ * aborts.
  */
 export interface Wire {
   readonly protocol: 'grpc' | 'http';
@@ -70,8 +77,9 @@ export interface Wire {
 }
 
 /**
- * How a call failed. For the kinds up to `other` the server answered with an error, in words that both protocols share. `unreachable`: no answer,
- * or the connection broke. `wrong-protocol`: the address answers, but does not speak this protocol.
+ * How a call failed. For the kinds up to `other` the server answered with an error, in words that
+ * both protocols share. `unreachable`: no answer, or the connection broke. `wrong-protocol`: the
+ * address answers, but does not speak this protocol.
  */
 export type FaultKind =
   | 'not-found'

@@ -32,7 +32,10 @@ export interface GuideOptions extends GuideReach {
 
 const PAGE = 10;
 
-/** Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or null if the person left. */
+/**
+ * Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or
+ * null if the person left.
+ */
 export async function askForRun(options: GuideOptions): Promise<readonly string[] | null> {
   const { stdin, stdout } = options;
   let chosen: readonly string[] | null = null;

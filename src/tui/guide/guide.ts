@@ -62,7 +62,10 @@ export type GuideEvent =
   | { readonly type: 'back' }
   | { readonly type: 'erase' };
 
-/** Returns the guide after an event. Pure. If it sets `waiting`, something must be fetched; `step` says what. */
+/**
+ * Returns the guide after an event. Pure. If it sets `waiting`, something must be fetched; `step`
+ * says what.
+ */
 export function advance(guide: Guide, event: GuideEvent): Guide {
   const asked: Guide = { ...guide, waiting: null, fault: null };
   switch (event.type) {
@@ -139,7 +142,10 @@ const serverAt = (url: string): ServerChoice => ({ options: ['-u', url], name: '
 
 const addressOf = ({ options: [, address] }: ServerChoice): string => address;
 
-/** Returns the arguments of the command for the choices so far, including the one selected or typed now. */
+/**
+ * Returns the arguments of the command for the choices so far, including the one selected or typed
+ * now.
+ */
 export function argumentsOf(guide: Guide): readonly string[] {
   const { step, waiting } = guide;
   // While something is being fetched, the choice just made must not apply twice.

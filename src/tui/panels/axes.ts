@@ -5,14 +5,19 @@ import { type Row, right, row, type Span, span } from '../rows.ts';
 export const ROWS_AROUND_CHART = 3;
 const MIN_LABEL = 5;
 
-/** Rounds up to the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten, so that the axes stay put as points arrive. */
+/**
+ * Rounds up to the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten, so that the
+ * axes stay put as points arrive.
+ */
 export function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= value * (1 - 1e-9));
   return (step ?? 10) * power;
 }
 
-/** Returns the width of the labels beside a vertical axis up to this value, with the axis itself. */
+/**
+ * Returns the width of the labels beside a vertical axis up to this value, with the axis itself.
+ */
 export const axisWidth = (highest: number): number => Math.max(MIN_LABEL, formatFigure(highest).length) + 2;
 
 /** Returns the drawn rows with the vertical axis: its highest value at the top, 0 at the bottom. */

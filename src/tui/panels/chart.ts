@@ -11,7 +11,10 @@ import { isSearching, type ViewState } from '../state.ts';
 import { axisWidth, horizontalAxis, ROWS_AROUND_CHART, roundUp, withVerticalAxis } from './axes.ts';
 import { progressChart } from './progress-chart.ts';
 
-/** Latencies above this multiple of the budget are drawn at the right edge, to leave room for the region of interest. */
+/**
+ * Latencies above this multiple of the budget are drawn at the right edge, to leave room for the
+ * region of interest.
+ */
 const MAX_OVER_BUDGET = 2.5;
 /** Predicted points extend the chart upwards up to this factor. */
 const MAX_OVER_MEASURED = 2;
@@ -22,7 +25,10 @@ const LEGEND_FROM = 37;
 export const chartPanel = (view: ViewState, interaction: Interaction, size: Size): readonly Row[] =>
   (interaction.chart === 'front' ? frontPanel : progressChart)(view, interaction, size);
 
-/** Draws throughput upwards and the budgeted latency to the right: all measurements, the front, the budget, the best, the current one. */
+/**
+ * Draws throughput upwards and the budgeted latency to the right: all measurements, the front, the
+ * budget, the best, the current one.
+ */
 function frontPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const percentile = study?.goal.budget?.percentile ?? 99;

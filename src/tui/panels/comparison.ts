@@ -19,7 +19,10 @@ interface Standing {
 /** Returns the trial's name in a sentence. */
 export const nameOf = ({ role, number }: Trial): string => (role === 'baseline' ? 'the original' : `trial ${number}`);
 
-/** Returns the figures of both trials side by side, as they are compared, and the change from the marked one to the other. */
+/**
+ * Returns the figures of both trials side by side, as they are compared, and the change from the
+ * marked one to the other.
+ */
 export function comparisonRows(study: StudyState, marked: Trial, trial: Trial, width: number): readonly Row[] {
   const [otherStand, ownStand] = [representative(study, marked), representative(study, trial)];
   if (!otherStand || !ownStand) return [];
@@ -62,7 +65,10 @@ interface Compared {
 
 const ALWAYS = ['throughput', 'latency', 'latency-p50', 'queue-time', 'compute-time', 'gpu-memory'];
 
-/** Returns the compared figures: the metrics of every study, those of the goal, and the level of both measurements. */
+/**
+ * Returns the compared figures: the metrics of every study, those of the goal, and the level of
+ * both measurements.
+ */
 function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): readonly Compared[] {
   const metrics = metricsOf(goal);
   const named = (name: string): Compared => metricLine(metrics.named(name));

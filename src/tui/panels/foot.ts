@@ -20,7 +20,8 @@ export function footRows(
       { ...span(` ${shown}`, 'accent'), click },
       { ...span(` ${does} `, 'muted'), click },
     ]);
-  // The keys that steer or lead on come last. In a short line, the keys for moving and looking are dropped first.
+  // The keys that steer or lead on come last. In a short line, the keys for moving and looking are
+  // dropped first.
   while (hints.length > 2 && widthOf(line()) > width) {
     const first = hints.findIndex(({ shown }) => shown !== 'Enter');
     hints.splice(first, 1);

@@ -8,7 +8,10 @@ import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './
 /** The number of waiting trials shown. */
 const MAX_WAITING = 3;
 
-/** A candidate made by hand: the value of each parameter, whether it is valid, and which trials are waiting. */
+/**
+ * A candidate made by hand: the value of each parameter, whether it is valid, and which trials are
+ * waiting.
+ */
 export function handPanel(
   study: StudyState,
   { row: selected, assignment, from }: HandQuestion,

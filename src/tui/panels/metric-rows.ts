@@ -9,7 +9,10 @@ import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts'
 import type { Goal } from '../../study/types.ts';
 import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 
-/** Metrics that the panel of a trial shows elsewhere: its levels, the tokens by level, the bars of the mean latency, the config. */
+/**
+ * Metrics that the panel of a trial shows elsewhere: its levels, the tokens by level, the bars of
+ * the mean latency, the config.
+ */
 const TOLD_OTHERWISE = [
   ...['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size', 'gpus'],
   ...['ttft', 'itl', 'tpot', 'output-token-throughput', 'output-tokens-per-user'],
@@ -19,7 +22,10 @@ const TOLD_OTHERWISE = [
 const toldOfFronts = ({ fronts = [] }: Measurement): readonly string[] =>
   fronts.flatMap(({ model }) => ['throughput', 'latency'].map((name) => nameOfModel(name, model)));
 
-/** Returns rows with the goal's metrics besides throughput and the budget, each with its limits; empty if there are none. */
+/**
+ * Returns rows with the goal's metrics besides throughput and the budget, each with its limits;
+ * empty if there are none.
+ */
 export function goalMetricRows(
   goal: Goal,
   candidate: Candidate,
@@ -40,7 +46,9 @@ export function goalMetricRows(
   return section('the goal', items, width);
 }
 
-/** Returns sections with all other measured metrics: of the devices, of the requests, and the rest. */
+/**
+ * Returns sections with all other measured metrics: of the devices, of the requests, and the rest.
+ */
 export function otherMetricSections(
   goal: Goal,
   candidate: Candidate,

@@ -18,7 +18,10 @@ export const valueText = (value: ParameterValue): string => (value === null ? 'o
 const WIDEST_NAME = 24;
 const WIDEST_VALUE = 20;
 
-/** Returns a parameter's name and its values on one line, with the one at `at` in brackets. If there are too many values, shows those around it. */
+/**
+ * Returns a parameter's name and its values on one line, with the one at `at` in brackets. If there
+ * are too many values, shows those around it.
+ */
 export function valuesRow(
   name: string,
   cells: readonly Cell[],

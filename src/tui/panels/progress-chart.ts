@@ -10,7 +10,10 @@ import { block, heading, type Row, row, type Size } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 import { axisWidth, horizontalAxis, ROWS_AROUND_CHART, roundUp, withVerticalAxis } from './axes.ts';
 
-/** Draws the best so far over the trials: each trial as a point, and the best of those that met the goal until then as a line. */
+/**
+ * Draws the best so far over the trials: each trial as a point, and the best of those that met the
+ * goal until then as a line.
+ */
 export function progressChart(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const isThroughput = study?.goal.objectives.every(({ metric }) => metric === 'throughput') ?? true;

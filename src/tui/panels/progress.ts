@@ -27,7 +27,9 @@ export function progressRows(
 const MAX_REASON_ROWS = 2;
 const MAX_ENDED_ROWS = 3;
 
-/** Returns the reason for the study's end, which may take two rows, and a row for each note on it. */
+/**
+ * Returns the reason for the study's end, which may take two rows, and a row for each note on it.
+ */
 function endedRows(
   { stopReason, notes = [] }: Pick<StudyFinished, 'stopReason' | 'notes'>,
   width: number,
@@ -92,7 +94,10 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
 const under = ({ workload }: { readonly workload?: string }): string =>
   workload === undefined ? '' : ` under ${foreign(workload)}`;
 
-/** Returns the current round of the final, in which each side is measured once. Empty before and after the final. */
+/**
+ * Returns the current round of the final, in which each side is measured once. Empty before and
+ * after the final.
+ */
 function finalText({ activity }: ViewState, study: StudyState): string {
   if (study.finished || !isOfFinal(study, activity) || !('trial' in activity)) return '';
   const last = study.finals.at(-1)?.round ?? 1;
@@ -140,7 +145,10 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
 }
 
-/** A trial whose every measurement the load generator limited says nothing about its config: it did not fail. */
+/**
+ * A trial whose every measurement the load generator limited says nothing about its config: it did
+ * not fail.
+ */
 function failureSpans({ trials }: StudyState): readonly Span[] {
   const kinds = trials.flatMap(({ failure }) => failure?.kind ?? []);
   const discarded = kinds.filter((kind) => kind === 'client-bound').length;

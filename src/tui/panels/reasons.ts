@@ -27,8 +27,9 @@ const stageLooks: readonly (readonly [texture: string, tone: Tone])[] = [
 ];
 
 /**
- * Returns a row for each reason with its label, and a row with its bar below it. All bars of times have one scale. If they do not fit
- * into `mostRows`, drops the bars first, then all but the limit and the next step, then that step. Empty if not even the limit fits.
+ * Returns a row for each reason with its label, and a row with its bar below it. All bars of times
+ * have one scale. If they do not fit into `mostRows`, drops the bars first, then all but the limit
+ * and the next step, then that step. Empty if not even the limit fits.
  */
 export function reasonRows(reasons: readonly Reason[], width: number, mostRows: number): readonly Row[] {
   const isLate = ({ about }: Reason): boolean => about === 'now' || about === 'next';

@@ -8,7 +8,10 @@ import { parametersOf, type ShownParameter, sizeOf } from '../parameters.ts';
 import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';
 import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
 
-/** Returns the search space, parameter by parameter: which values are pinned, and which are excluded. */
+/**
+ * Returns the search space, parameter by parameter: which values are pinned, and which are
+ * excluded.
+ */
 export function spacePanel(study: StudyState, question: SpaceQuestion, size: Size): readonly Row[] {
   const { row: selected, column, narrowing } = question;
   const parameters = parametersOf(study);

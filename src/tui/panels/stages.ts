@@ -32,8 +32,10 @@ const parts: readonly Part[] = [
 const BUSIEST = '◂';
 
 /**
- * Returns a lane for each stage of the measurement that represents a trial: the mean time of a request there, waiting and executing, how busy its
- * instances are and how many there are, and the mean batch. Marks the busiest one: it is the bottleneck, unless the device under its instances is.
+ * Returns a lane for each stage of the measurement that represents a trial: the mean time of a
+ * request there, waiting and executing, how busy its instances are and how many there are, and the
+ * mean batch. Marks the busiest one: it is the bottleneck, unless the device under its instances
+ * is.
  */
 export function stageRows(
   measurement: Measurement,
@@ -103,7 +105,10 @@ const totalMs = ({ queueMs, computeMs, callsMs }: StageSplit): number => queueMs
 /** Rounds to hundredths: smaller parts do not matter. */
 const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
 
-/** Returns a row for each of several fronts: its part of the level, and what its clients see, compared with its own budget. */
+/**
+ * Returns a row for each of several fronts: its part of the level, and what its clients see,
+ * compared with its own budget.
+ */
 export function frontRows({ fronts = [], budgetLatencyMs }: Measurement, goal: Goal, width: number): readonly Row[] {
   if (fronts.length === 0) return [];
   const budgets = budgetsOfModels(goal);

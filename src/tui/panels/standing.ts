@@ -54,7 +54,10 @@ export function costRows({ study }: ViewState, width: number): readonly Row[] {
   return cost ? [fitted([label('cost'), span(foreign(describeCost(cost, rateUnitOf(compared))))], width)] : [];
 }
 
-/** Returns the state of machine and server at rest, if it affects the budget; else no row, because room is scarce. */
+/**
+ * Returns the state of machine and server at rest, if it affects the budget; else no row, because
+ * room is scarce.
+ */
 export function noiseRows({ study }: ViewState, width: number): readonly Row[] {
   const noise = study?.best ? noiseRow(study, width, true) : null;
   return noise ? [noise] : [];
@@ -85,7 +88,10 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   return parts === '' ? [] : [fitted([label('steered'), span(foreign(parts), 'warning')], width)];
 }
 
-/** Returns the latest change of the machine's speed, or the range over a finished study; no row if it did not change. */
+/**
+ * Returns the latest change of the machine's speed, or the range over a finished study; no row if
+ * it did not change.
+ */
 export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   const change = study && changesOf(study.speeds).at(-1);
   const range = study && rangeOf(study.speeds);
@@ -134,7 +140,10 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   );
 }
 
-/** Returns what explains the figures of a trial: what was measured if they are normalised, and what decided if they do not. */
+/**
+ * Returns what explains the figures of a trial: what was measured if they are normalised, and what
+ * decided if they do not.
+ */
 function basisSpans(study: StudyState, trial: Trial): readonly Span[] {
   const stands = representative(study, trial);
   return stands ? [span(describeBasis(stands, study.goal.budget), 'muted')] : [];

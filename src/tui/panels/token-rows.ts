@@ -10,7 +10,10 @@ const COLUMNS = 9;
 /** Below this width, there is room for fewer figures. */
 const NARROW = 50;
 
-/** Returns the times of a language model's tokens and their rates by level; no rows for other models. */
+/**
+ * Returns the times of a language model's tokens and their rates by level; no rows for other
+ * models.
+ */
 export function tokenRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const all = measurements.includes(stands) ? measurements : [...measurements, stands];
   const told = all.flatMap((measurement) => (measurement.tokens ? [{ measurement, tokens: measurement.tokens }] : []));

@@ -17,7 +17,10 @@ const MIN: Omit<TrialWidths, 'before'> = { number: 3, throughput: 8, latency: 9,
 /** The columns of marks and spaces between the others. */
 const MARK_COLUMNS = 6;
 
-/** Returns the widths at which the longest number, figure and level of the study have a space before them. */
+/**
+ * Returns the widths at which the longest number, figure and level of the study have a space before
+ * them.
+ */
 export function trialWidthsOf(study: StudyState | null): TrialWidths {
   const { trials = [], finals = [] } = study ?? {};
   const measured = [...trials.flatMap((trial) => trial.measurements), ...finals.map(({ measurement }) => measurement)];

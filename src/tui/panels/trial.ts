@@ -27,7 +27,10 @@ const MAX_DIFFERENCES = 8;
 const TWO_COLUMNS = 76;
 const GAP = 2;
 
-/** Returns one trial: its config compared with the original or a marked one, its levels, the split of its latency, its batches, the device. */
+/**
+ * Returns one trial: its config compared with the original or a marked one, its levels, the split
+ * of its latency, its batches, the device.
+ */
 export function trialPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const trial = selectedTrial(interaction, view);
   if (!trial) return block([heading('Trial', size.columns), row('  none yet', 'muted')], size);
@@ -142,14 +145,20 @@ function differenceRows(study: StudyState, trial: Trial, other: Trial | null, wi
   ];
 }
 
-/** Returns what clients of the original config can no longer send or get, whatever the config is compared with. */
+/**
+ * Returns what clients of the original config can no longer send or get, whatever the config is
+ * compared with.
+ */
 const brokenRows = ({ started }: StudyState, { candidate }: Trial, width: number): readonly Row[] =>
   clientChanges(started.original, candidate)
     .filter((change) => change.breaks)
     .flatMap((change) => wrapped(foreign(describeClientChange(change, started.model)), width - 2))
     .map((line) => row(`  ${line}`, 'bad'));
 
-/** Returns the end of a path, which says more than its beginning, but keeps the model's name, if any. */
+/**
+ * Returns the end of a path, which says more than its beginning, but keeps the model's name, if
+ * any.
+ */
 function tailOf(path: string, width: number): string {
   if (path.length <= width) return path.padEnd(width);
   const colon = path.indexOf(': ');

@@ -202,7 +202,10 @@ const cells = ({ parameters }: Table, cellOf: (name: string) => string, tone: To
 /** With less room, a reason says nothing. */
 const MIN_REASON = 12;
 
-/** Returns what stands after the columns, if there is room for it: which trial is the original, or the reason of a failure. */
+/**
+ * Returns what stands after the columns, if there is room for it: which trial is the original, or
+ * the reason of a failure.
+ */
 function remarkOn({ role, failure }: Trial, room: number): string {
   const remark = failure ? `  ${foreign(failure.reason)}` : role === 'baseline' ? '  original' : '';
   return room >= Math.min(remark.length, MIN_REASON) ? remark : '';

@@ -19,12 +19,15 @@ interface Told {
   readonly explanation: Explanation | null;
 }
 
-/** Caches the results, which need simulations, so that they are computed once per finished study, not for every frame. */
+/**
+ * Caches the results, which need simulations, so that they are computed once per finished study,
+ * not for every frame.
+ */
 const known = new WeakMap<StudyState, Told>();
 
 /**
- * Returns how well the best keeps the budget, and why it is the best, once the run is over. Shortens the first if room is scarce, and the second as
- * `reasonRows` says.
+ * Returns how well the best keeps the budget, and why it is the best, once the run is over.
+ * Shortens the first if room is scarce, and the second as `reasonRows` says.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
@@ -35,7 +38,10 @@ export function whyRows({ study, activity }: ViewState, width: number, mostRows:
   return [...levelRows, ...reasonRows(explanation?.reasons ?? [], width, mostRows - levelRows.length)];
 }
 
-/** Returns how well the best meets the budget in one row, and the key to the reasons, once the run is over. */
+/**
+ * Returns how well the best meets the budget in one row, and the key to the reasons, once the run
+ * is over.
+ */
 export function levelRows({ study, activity }: ViewState, { selected }: Interaction, width: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
   const { level, explanation } = toldOf(study);

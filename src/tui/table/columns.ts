@@ -25,8 +25,8 @@ const densities: readonly ((name: string, among: readonly string[]) => string)[]
 const HIDDEN_COLUMNS = 3;
 
 /**
- * Returns a column for each varied parameter. Shortens headers as far as needed for all of them; if even the shortest need more
- * than `room`, leaves out those of the least weight, the widest first.
+ * Returns a column for each varied parameter. Shortens headers as far as needed for all of them; if
+ * even the shortest need more than `room`, leaves out those of the least weight, the widest first.
  */
 export function columnsFor(varied: readonly VariedParameter[], room: number): ParameterColumns {
   const parameters = [...new Set(varied.map(({ parameter }) => parameter))];

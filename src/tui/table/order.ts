@@ -25,7 +25,10 @@ const isSame = (a: SortColumn, b: SortColumn): boolean =>
 
 export const isSortedBy = ({ column }: Order, other: SortColumn): boolean => isSame(column, other);
 
-/** Returns the order by this column, the best first; the other way round if the table is in its order already. */
+/**
+ * Returns the order by this column, the best first; the other way round if the table is in its
+ * order already.
+ */
 export const sortedBy = (now: Order, column: SortColumn): Order =>
   isSame(now.column, column)
     ? { column, isDescending: !now.isDescending }
@@ -40,7 +43,10 @@ export function sortedByNext(now: Order, study: StudyState, step: number): Order
   return sortedBy(now, columns[(at + step + columns.length) % columns.length] as SortColumn);
 }
 
-/** Returns the trials in the order of the table. Those without a value for it come last in either direction. */
+/**
+ * Returns the trials in the order of the table. Those without a value for it come last in either
+ * direction.
+ */
 export function orderedTrials(study: StudyState, { order, onlyFront, filter }: RowChoice): readonly Trial[] {
   const front = frontTrials(study);
   const terms = filter
@@ -79,8 +85,9 @@ function keyOf(study: StudyState, trial: Trial, column: SortColumn): SortKey | n
 }
 
 /**
- * True if the row matches a term: `name=value` by a parameter whose name contains `name` and whose value is exactly `value`, or any
- * value while there is none yet; another term by being part of the row's words.
+ * True if the row matches a term: `name=value` by a parameter whose name contains `name` and whose
+ * value is exactly `value`, or any value while there is none yet; another term by being part of the
+ * row's words.
  */
 function matches(study: StudyState, trial: Trial, front: ReadonlySet<number>, term: string): boolean {
   const table = settingsTableOf(study);

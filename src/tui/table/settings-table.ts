@@ -13,7 +13,10 @@ export interface VariedParameter {
   readonly parameter: string;
   /** The longest text among its values. */
   readonly longest: number;
-  /** Higher for a parameter that says more about the trials: the best differs in it from the original, then by its number of values. */
+  /**
+   * Higher for a parameter that says more about the trials: the best differs in it from the
+   * original, then by its number of values.
+   */
   readonly weight: number;
 }
 

@@ -20,8 +20,8 @@ const scriptParts = [
 ];
 
 /**
- * Allows only the page's own files and its stream, and no script inside any text. Charts have style attributes, which load and run nothing under
- * this policy.
+ * Allows only the page's own files and its stream, and no script inside any text. Charts have style
+ * attributes, which load and run nothing under this policy.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':

@@ -93,7 +93,10 @@ class Page {
     reply.writeHead(200, { 'content-type': file.type }).end(file.text);
   }
 
-  /** A page on the loopback interface only answers to its own names: no other site's name that resolves to it may read it. */
+  /**
+   * A page on the loopback interface only answers to its own names: no other site's name that
+   * resolves to it may read it.
+   */
   #isMeant({ headers: { host = '' } }: IncomingMessage): boolean {
     return !isLoopback(this.#options.host) || isLoopback(host);
   }

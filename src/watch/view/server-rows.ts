@@ -27,7 +27,10 @@ export interface ServerRow {
 
 const NOTHING = { what: '', config: '', level: '', figures: '', windows: [], note: '' } as const;
 
-/** Returns a row for each server of the study, by name. A study of one machine has one row while it is under way. */
+/**
+ * Returns a row for each server of the study, by name. A study of one machine has one row while it
+ * is under way.
+ */
 export function serverRows(watched: Watched): readonly ServerRow[] {
   const { state, progress, head } = watched;
   const running = new Map(progress?.running.map((work) => [work.server, work] as const));

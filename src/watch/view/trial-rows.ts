@@ -115,7 +115,10 @@ export const failureKinds = (state: StudyState): readonly string[] => [
 
 const leftServers = ({ servers }: StudyState) => servers.filter(({ left }) => left !== null);
 
-/** Returns `1,234 infer/s at p99 12 ms, concurrency 16`, by the figures that decide, and what was measured if that is different; '' without any. */
+/**
+ * Returns `1,234 infer/s at p99 12 ms, concurrency 16`, by the figures that decide, and what was
+ * measured if that is different; '' without any.
+ */
 export function describeStand(state: StudyState, trial: Trial): string {
   const stands = representative(state, trial);
   if (!stands) return '';

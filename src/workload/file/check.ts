@@ -21,7 +21,8 @@ export interface CheckedWorkload {
 }
 
 /**
- * Checks the form of a workload file, including what the schema cannot express. Errors: INPUT_INVALID with the path of the fault and what to write.
+ * Checks the form of a workload file, including what the schema cannot express. Errors:
+ * INPUT_INVALID with the path of the fault and what to write.
  */
 export function checkWorkload(value: unknown, place: WorkloadPlace): CheckedWorkload {
   const outcome = workloadFile.safeParse(value);

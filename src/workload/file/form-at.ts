@@ -12,7 +12,9 @@ export interface FormAt {
 /** Made once: it takes longer than all else that is done for a fault. */
 let made: JsonObject | undefined;
 
-/** Follows a path through the schema, and through the value where it decides between several forms. */
+/**
+ * Follows a path through the schema, and through the value where it decides between several forms.
+ */
 export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
   made ??= workloadJsonSchema();
   const document = made;
@@ -38,7 +40,10 @@ function childOf({ properties, additionalProperties, items }: JsonObject, segmen
   return isJsonObject(child) ? child : null;
 }
 
-/** Returns the definition that the form refers to, with the form's own description if it has one; any other form as it is. */
+/**
+ * Returns the definition that the form refers to, with the form's own description if it has one;
+ * any other form as it is.
+ */
 function resolved({ $ref, ...own }: JsonObject, { $defs }: JsonObject): JsonObject {
   const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : '';
   const definition = isJsonObject($defs) ? lookUp($defs, name) : undefined;

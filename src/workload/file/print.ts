@@ -16,8 +16,9 @@ export interface PrintedWorkload {
 }
 
 /**
- * Prints a workload as a file that reads back to it, one line per class and phase, under the comment. Traces get their own files next to it, named
- * by `traceName`; `pathTo` maps the paths of data files to those in the file.
+ * Prints a workload as a file that reads back to it, one line per class and phase, under the
+ * comment. Traces get their own files next to it, named by `traceName`; `pathTo` maps the paths of
+ * data files to those in the file.
  */
 export function printWorkload(
   workload: Workload,
@@ -120,7 +121,10 @@ const CLASS_COLUMN = 'class';
 /** Lines of one piece of text. */
 const PIECE_LINES = 50_000;
 
-/** The lines of a trace's file, CSV with seconds since the start and, where it says it, the class; many in each piece. */
+/**
+ * The lines of a trace's file, CSV with seconds since the start and, where it says it, the class;
+ * many in each piece.
+ */
 export function* traceText({ timesNs, classOf }: TraceArrivals, classes: readonly RequestClass[]): Generator<string> {
   const names = classes.map(({ name }) => (/[",\s]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
   yield classOf === null ? `${TIME_COLUMN}\n` : `${TIME_COLUMN},${CLASS_COLUMN}\n`;

@@ -11,7 +11,10 @@ const positive = z.number().positive();
 /** A year: no run waits longer, and a number of nanoseconds can still hold it. */
 const seconds = positive.max(366 * 24 * 3600);
 const perSecond = z.number().nonnegative().max(1e7).describe('Requests per second');
-/** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */
+/**
+ * The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes
+ * than this.
+ */
 const MAX_CLASSES = 1000;
 const MAX_PHASES = 100_000;
 
@@ -164,7 +167,10 @@ export type TimeUnit = (typeof timeUnits)[number];
 /** A workload file as people write it. */
 export type WorkloadFileInput = z.input<typeof workloadFile>;
 
-/** Returns the JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
+/**
+ * Returns the JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json
+ * holds.
+ */
 export function workloadJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(workloadFile, { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune workload' };

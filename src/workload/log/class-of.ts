@@ -12,8 +12,9 @@ const UPKEEP =
 const IDENTIFIER = /^(?:\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27})$/i;
 
 /**
- * Returns the class of a request from its target: the model in Triton's or KServe's paths, else the path without its query and with `:id` for
- * anything like an identifier. null for health checks, metrics and other calls that are no work for a model.
+ * Returns the class of a request from its target: the model in Triton's or KServe's paths, else the
+ * path without its query and with `:id` for anything like an identifier. null for health checks,
+ * metrics and other calls that are no work for a model.
  */
 export function classOfTarget(target: string): LoggedClass | null {
   const path = (/^https?:\/\/[^/]+(\/.*)?$/.exec(target)?.[1] ?? target).replace(/[?#].*$/, '');

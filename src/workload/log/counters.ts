@@ -24,8 +24,9 @@ const SAME_SHARE = 0.1;
 const SAME_DEVIATIONS = 3;
 
 /**
- * Makes a workload from request counters, with one class per name: phases of Poisson arrivals at the rates between readings; similar rates become
- * one phase. The arrivals between two readings are unknown. A counter that decreases has restarted. Errors: INPUT_INVALID for too few readings, or
+ * Makes a workload from request counters, with one class per name: phases of Poisson arrivals at
+ * the rates between readings; similar rates become one phase. The arrivals between two readings are
+ * unknown. A counter that decreases has restarted. Errors: INPUT_INVALID for too few readings, or
  * for a series that is not a counter.
  */
 export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWorkload {
@@ -107,7 +108,10 @@ function cellsOf(
   }));
 }
 
-/** Merges a cell with the previous ones while the rates of all classes differ only slightly or by chance. */
+/**
+ * Merges a cell with the previous ones while the rates of all classes differ only slightly or by
+ * chance.
+ */
 function mergedCells(cells: readonly Cell[]): readonly Cell[] {
   const merged: Cell[] = [];
   for (const cell of cells) {

@@ -23,10 +23,16 @@ export interface LogReader {
   read(line: string): LoggedRequest;
 }
 
-/** The start of a line in the Common and the Combined Log Format, as Apache and nginx write it: host, identity, user, time, request. */
+/**
+ * The start of a line in the Common and the Combined Log Format, as Apache and nginx write it:
+ * host, identity, user, time, request.
+ */
 const ACCESS = /^\S+ \S+ .*?\[([^\]]{1,40})\] "(?:[A-Z]+ )?(\S*)/;
 
-/** Fields of JSON logs, and columns of CSV, that say which model was asked, or what; in the order in which they are looked for. */
+/**
+ * Fields of JSON logs, and columns of CSV, that say which model was asked, or what; in the order in
+ * which they are looked for.
+ */
 const MODEL_NAMES = ['model', 'model_name'];
 const TARGET_NAMES = [
   ...MODEL_NAMES,
@@ -35,8 +41,9 @@ const TARGET_NAMES = [
 ];
 
 /**
- * Returns how to read a log by its first line: Common or Combined Log Format, JSON lines, CSV, or a time a line. `columns` names the fields
- * where they are not found by their usual names. Throws BadRecord.
+ * Returns how to read a log by its first line: Common or Combined Log Format, JSON lines, CSV, or a
+ * time a line. `columns` names the fields where they are not found by their usual names. Throws
+ * BadRecord.
  */
 export function logReaderOf(first: string, columns: TraceColumns): LogReader {
   if (ACCESS.test(first)) return { form: 'access log', takesFirst: true, read: accessReader() };

@@ -30,7 +30,10 @@ export interface RecordedWorkload {
 /** Steps that the clocks of logs have, where they have one that can be seen. */
 const STEPS_S: readonly number[] = [60, 1, 0];
 const LAST_CLASS = 'other';
-/** Most names that are counted separately while a log is read; with more of them the field is not a class name. */
+/**
+ * Most names that are counted separately while a log is read; with more of them the field is not a
+ * class name.
+ */
 const MAX_NAMES = 10_000;
 
 /** Collects the requests of a log, or of another recording, by class. */
@@ -80,7 +83,10 @@ export class LogTally {
     this.#arrivals.add(timeNs, own.index);
   }
 
-  /** Returns the collected workload; `path` is for errors. Errors: INPUT_INVALID if there is nothing. */
+  /**
+   * Returns the collected workload; `path` is for errors. Errors: INPUT_INVALID if there is
+   * nothing.
+   */
   workload(path: string): RecordedWorkload {
     if (this.#arrivals.length === 0) {
       throw invalidAt(path, 1, 'it contains no requests', 'give a log of requests, or change --match');
@@ -135,7 +141,10 @@ export class LogTally {
   }
 }
 
-/** A phase of times of any clock, in rising order; it lasts a mean gap longer than they span, or to the end of the clock's last step. */
+/**
+ * A phase of times of any clock, in rising order; it lasts a mean gap longer than they span, or to
+ * the end of the clock's last step.
+ */
 function tracePhase(
   timesNs: Float64Array,
   classOf: Uint16Array | null,

@@ -6,8 +6,9 @@ import { type LogRule, LogTally, type RecordedWorkload } from './log-tally.ts';
 const MAX_BAD_SHARE = 0.1;
 
 /**
- * Reads the requests of logs of any length, in files that follow each other, as one trace with a class for each model or path. Lines that
- * are no requests are passed over where they are few. Errors: INPUT_INVALID with the line.
+ * Reads the requests of logs of any length, in files that follow each other, as one trace with a
+ * class for each model or path. Lines that are no requests are passed over where they are few.
+ * Errors: INPUT_INVALID with the line.
  */
 export async function readLog(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
   const tally = new LogTally(rule);

@@ -2,9 +2,10 @@ import { type Random, shuffle } from '../../base/random.ts';
 import type { Mix } from '../workload.ts';
 
 /**
- * Draws the class of each arrival by the weights at its time. The draws are one of each n-th of [0, 1) in random order (a Latin hypercube
- * of one dimension; McKay, Beckman and Conover, Technometrics 21, 1979): each is as random as an independent one, and the shares of the
- * classes over the phase are those of the weights as nearly as whole requests can be.
+ * Draws the class of each arrival by the weights at its time. The draws are one of each n-th of [0,
+ * 1) in random order (a Latin hypercube of one dimension; McKay, Beckman and Conover, Technometrics
+ * 21, 1979): each is as random as an independent one, and the shares of the classes over the phase
+ * are those of the weights as nearly as whole requests can be.
  */
 export function drawClasses(times: Float64Array, duration: number, { from, to }: Mix, random: Random): Uint16Array {
   const classOf = new Uint16Array(times.length);

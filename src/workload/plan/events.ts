@@ -5,8 +5,9 @@ export interface Events {
 }
 
 /**
- * Puts arrivals in rising order; those of one time stay as they were. Returns them as they are where they are in order already. A natural
- * merge sort (Knuth, The Art of Computer Programming 3, 5.2.4): what is put together of sorted lists takes little more than reading it.
+ * Puts arrivals in rising order; those of one time stay as they were. Returns them as they are
+ * where they are in order already. A natural merge sort (Knuth, The Art of Computer Programming 3,
+ * 5.2.4): what is put together of sorted lists takes little more than reading it.
  */
 export function inOrder(events: Events): Events {
   let ends = runEnds(events.timesNs);

@@ -1,6 +1,9 @@
 import type { ArrivalPlan } from '../arrival-plan.ts';
 
-/** Returns the arrivals of some classes of a plan, by their indexes, at the same times; the part has those classes in the order given. */
+/**
+ * Returns the arrivals of some classes of a plan, by their indexes, at the same times; the part has
+ * those classes in the order given.
+ */
 export function partOfPlan(
   { arrivalsNs, classOf, classes, durationNs }: ArrivalPlan,
   indexes: readonly number[],

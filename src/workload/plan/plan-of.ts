@@ -14,7 +14,10 @@ export interface PlanOptions {
   readonly seed: number;
   /** Requests per second over the whole workload; as the workload says if not given. */
   readonly meanPerSecond?: number | undefined;
-  /** Durations times this, and rates as they are: 0.1 makes an hour six minutes, with a tenth of the requests. */
+  /**
+   * Durations times this, and rates as they are: 0.1 makes an hour six minutes, with a tenth of the
+   * requests.
+   */
   readonly timeScale?: number | undefined;
   /** A workload that is longer is shortened to this by its time scale. */
   readonly mostSeconds?: number | undefined;
@@ -24,10 +27,12 @@ export interface PlanOptions {
 const MAX_REQUESTS = 50_000_000;
 
 /**
- * Compiles a workload: when each request of one pass is due, and of which class it is. The same workload, options and seed give the same
- * plan. It has the mean rate to the nearest request: by rate, what arrives at a rate is generated at the scaled one, and a trace is
- * thinned or superposed (`resampled` says how); by time, phases, periods and traces become shorter or longer while the rates stay.
- * Each phase gets its part of the requests, to a request. Errors: INPUT_INVALID for a plan without requests or with too many.
+ * Compiles a workload: when each request of one pass is due, and of which class it is. The same
+ * workload, options and seed give the same plan. It has the mean rate to the nearest request: by
+ * rate, what arrives at a rate is generated at the scaled one, and a trace is thinned or superposed
+ * (`resampled` says how); by time, phases, periods and traces become shorter or longer while the
+ * rates stay. Each phase gets its part of the requests, to a request. Errors: INPUT_INVALID for a
+ * plan without requests or with too many.
  */
 export function planOf(workload: Workload, { seed, meanPerSecond, timeScale, mostSeconds }: PlanOptions): ArrivalPlan {
   const scale = timeScaleOf(durationOf(workload), timeScale, mostSeconds);
@@ -66,7 +71,10 @@ function timeScaleOf(naturalS: number, asked = 1, mostSeconds = Number.POSITIVE_
   return Math.min(asked, mostSeconds / naturalS);
 }
 
-/** The arrivals of all phases, `count` together; each phase gets its part of them, and what rounding left of those before it. */
+/**
+ * The arrivals of all phases, `count` together; each phase gets its part of them, and what rounding
+ * left of those before it.
+ */
 function startsOf(
   { phases }: Workload,
   scale: number,

@@ -7,7 +7,10 @@ export interface RateCurve {
   readonly until: (second: number) => number;
 }
 
-/** Returns the rate of the arrivals; `scale` is how much longer than said the phase lasts, with rates as they are. */
+/**
+ * Returns the rate of the arrivals; `scale` is how much longer than said the phase lasts, with
+ * rates as they are.
+ */
 export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1): RateCurve {
   if (arrivals.process === 'ramp') {
     const { fromPerSecond, toPerSecond } = arrivals;
@@ -19,7 +22,8 @@ export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1):
   }
   const { perSecond } = arrivals;
   if (arrivals.process !== 'diurnal') return { at: () => perSecond, until: (second) => perSecond * second };
-  // A cosine between r·low and low has the mean (r + 1)·low / 2, so that it swings by (r − 1) / (r + 1) of the mean.
+  // A cosine between r·low and low has the mean (r + 1)·low / 2, so that it swings by (r − 1) / (r
+  // + 1) of the mean.
   const swing = (arrivals.peakRatio - 1) / (arrivals.peakRatio + 1);
   const perRadian = (arrivals.periodS * scale) / (2 * Math.PI);
   const angle = (second: number): number => (second - arrivals.peakAtS * scale) / perRadian;
@@ -37,9 +41,11 @@ export const naturalCount = ({ arrivals, durationS }: Phase): number =>
 const MAX_STEPS = 60;
 
 /**
- * Moves places in [0, 1) of a process of constant rate to the seconds at which as much of the curve's requests have come: the process keeps
- * its gaps on the curve's own clock (Çinlar, Introduction to Stochastic Processes, 1975; Gerhardt and Nelson, INFORMS Journal on Computing
- * 21, 2009). `places` are in rising order, and become seconds. The integral is inverted by Newton's steps, each kept within what is known.
+ * Moves places in [0, 1) of a process of constant rate to the seconds at which as much of the
+ * curve's requests have come: the process keeps its gaps on the curve's own clock (Çinlar,
+ * Introduction to Stochastic Processes, 1975; Gerhardt and Nelson, INFORMS Journal on Computing 21,
+ * 2009). `places` are in rising order, and become seconds. The integral is inverted by Newton's
+ * steps, each kept within what is known.
  */
 export function alongCurve(places: Float64Array, curve: RateCurve, durationS: number): void {
   const total = curve.until(durationS);

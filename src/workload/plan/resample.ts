@@ -5,13 +5,15 @@ import { type Events, emptyEvents, inOrder, together } from './events.ts';
 /**
  * Returns exactly `count` arrivals with the shape of the recorded ones, within [0, durationNs).
  *
- * Fewer: thinning. A random choice, every subset of that size as likely as any other, which is independent thinning given its number
- * (Lewis and Shedler, Naval Research Logistics Quarterly 26, 1979). What is above Poisson in the variance of counts shrinks with it.
+ * Fewer: thinning. A random choice, every subset of that size as likely as any other, which is
+ * independent thinning given its number (Lewis and Shedler, Naval Research Logistics Quarterly 26,
+ * 1979). What is above Poisson in the variance of counts shrinks with it.
  *
- * More: superposition (Cox and Isham, Point Processes, 1980, section 4.5). All recorded arrivals as they are, and further copies of them, of
- * which the last is thinned. Each copy is moved by a displacement of its own, at most `MAX_MOVE_S`, that drifts slowly along the
- * trace: gaps within a copy hardly change, and rates over a second or more keep their shape. Well below that the copies are as good as
- * independent, as further users of the same kind are.
+ * More: superposition (Cox and Isham, Point Processes, 1980, section 4.5). All recorded arrivals as
+ * they are, and further copies of them, of which the last is thinned. Each copy is moved by a
+ * displacement of its own, at most `MAX_MOVE_S`, that drifts slowly along the trace: gaps within a
+ * copy hardly change, and rates over a second or more keep their shape. Well below that the copies
+ * are as good as independent, as further users of the same kind are.
  */
 export function resampled(recorded: Events, durationNs: number, count: number, random: Random): Events {
   const known = recorded.timesNs.length;
@@ -24,7 +26,10 @@ export function resampled(recorded: Events, durationNs: number, count: number, r
   return together(parts);
 }
 
-/** Chooses one after the other, each with the chance that is left (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S). */
+/**
+ * Chooses one after the other, each with the chance that is left (Knuth, The Art of Computer
+ * Programming 2, 3.4.2, algorithm S).
+ */
 function thinned({ timesNs, classOf }: Events, count: number, random: Random): Events {
   const kept = emptyEvents(count);
   let at = 0;
@@ -43,10 +48,16 @@ const MAX_MOVE_S = 0.5;
 const MAX_MOVE_GAPS = 5;
 /** and in no case by more than this part of the trace. */
 const MAX_MOVE_SHARE = 1 / 16;
-/** From one drawn displacement to the next, in displacements: gaps change by at most a quarter between them. */
+/**
+ * From one drawn displacement to the next, in displacements: gaps change by at most a quarter
+ * between them.
+ */
 const KNOT_SPACING = 8;
 
-/** Moves arrivals by random displacements at even distances and straight lines between them; what leaves one end comes in at the other. */
+/**
+ * Moves arrivals by random displacements at even distances and straight lines between them; what
+ * leaves one end comes in at the other.
+ */
 function moved({ timesNs, classOf }: Events, durationNs: number, known: number, random: Random): Events {
   const mostNs = Math.min(
     Math.max(MAX_MOVE_S * NS_PER_S, (MAX_MOVE_GAPS * durationNs) / known),
@@ -64,7 +75,10 @@ function moved({ timesNs, classOf }: Events, durationNs: number, known: number, 
   return inOrder({ timesNs: moves, classOf });
 }
 
-/** Spreads arrivals that were recorded by a clock of this step evenly over one step; none leaves the duration. */
+/**
+ * Spreads arrivals that were recorded by a clock of this step evenly over one step; none leaves the
+ * duration.
+ */
 export function spread(recorded: Events, resolutionNs: number, durationNs: number, random: Random): Events {
   if (resolutionNs === 0) return recorded;
   const timesNs = recorded.timesNs.map((timeNs) => {

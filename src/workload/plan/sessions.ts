@@ -4,10 +4,15 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { Sessions } from '../workload.ts';
 import { type Events, emptyEvents, inOrder } from './events.ts';
 
-/** Draws that a mean is taken of where no formula gives it: whole numbers within limits have none. */
+/**
+ * Draws that a mean is taken of where no formula gives it: whole numbers within limits have none.
+ */
 const DRAWS = 65_536;
 
-/** Requests of a session on average; the mean of draws with a fixed seed where the distribution is no constant or uniform one. */
+/**
+ * Requests of a session on average; the mean of draws with a fixed seed where the distribution is
+ * no constant or uniform one.
+ */
 export function meanTurns({ turns }: Sessions): number {
   if (turns.kind === 'constant') return wholeNumbers(turns, seededRandom(1), 1)();
   const draw = wholeNumbers(turns, seededRandom(1), 1);
@@ -25,8 +30,9 @@ export function drawTurns({ turns }: Sessions, requests: number, random: Random)
 }
 
 /**
- * Lets each start be followed by the other requests of its session, a think time after one another and of the same class. What would come
- * after the end of the pass comes at its beginning instead: played over and over, every moment has the sessions that began before it.
+ * Lets each start be followed by the other requests of its session, a think time after one another
+ * and of the same class. What would come after the end of the pass comes at its beginning instead:
+ * played over and over, every moment has the sessions that began before it.
  */
 export function withTurns(
   starts: Events,

@@ -1,8 +1,9 @@
 import { gammaFrom, type Random } from '../../base/random.ts';
 
 /**
- * Returns a source of gaps with mean 1 and this coefficient of variation: equal ones for 0, exponential ones for 1 (a Poisson process,
- * by inverse transform sampling), else those of a gamma distribution with shape 1/cv².
+ * Returns a source of gaps with mean 1 and this coefficient of variation: equal ones for 0,
+ * exponential ones for 1 (a Poisson process, by inverse transform sampling), else those of a gamma
+ * distribution with shape 1/cv².
  */
 function unitGaps(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
@@ -13,11 +14,14 @@ function unitGaps(cv: number, random: Random): () => number {
 }
 
 /**
- * Places exactly `count` arrivals in [0, 1), in rising order, as a renewal process on a circle: the gaps are drawn, stretched so that they
- * fill it, and turned by a random part of it, so that no gap is cut where one pass ends and the next begins. For exponential gaps that is
- * the Poisson process given its number of arrivals, whose arrivals are independent and uniform. Evenly spaced ones begin at 0.
+ * Places exactly `count` arrivals in [0, 1), in rising order, as a renewal process on a circle: the
+ * gaps are drawn, stretched so that they fill it, and turned by a random part of it, so that no gap
+ * is cut where one pass ends and the next begins. For exponential gaps that is the Poisson process
+ * given its number of arrivals, whose arrivals are independent and uniform. Evenly spaced ones
+ * begin at 0.
  *
- * The coefficient of variation of n gaps that fill a circle is below √(n − 1): of few arrivals it is less than was asked for.
+ * The coefficient of variation of n gaps that fill a circle is below √(n − 1): of few arrivals it
+ * is less than was asked for.
  */
 export function placeOnCircle(count: number, cv: number, random: Random): Float64Array {
   const places = new Float64Array(count);

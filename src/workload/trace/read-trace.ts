@@ -12,8 +12,8 @@ export interface ReadTrace {
 }
 
 /**
- * Reads the arrivals of a file of any length, in any order; takes ten bytes of memory each. Skips empty lines and those that begin with #. Errors:
- * INPUT_INVALID with the line.
+ * Reads the arrivals of a file of any length, in any order; takes ten bytes of memory each. Skips
+ * empty lines and those that begin with #. Errors: INPUT_INVALID with the line.
  */
 export async function readTrace(path: string, columns: TraceColumns, classes: readonly string[]): Promise<ReadTrace> {
   const indexes = new Map(classes.map((name, index) => [name, index]));

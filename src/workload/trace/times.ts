@@ -7,8 +7,8 @@ export const nsPer: Readonly<Record<TimeUnit, number>> = { s: NS_PER_S, ms: NS_P
 const DAY_TIME = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z| ?([+-])(\d\d):?(\d\d))?$/;
 
 /**
- * Reads a date and a time with up to nine decimals, in nanoseconds since the first of 2020: as a number that is good to a microsecond.
- * Throws BadRecord.
+ * Reads a date and a time with up to nine decimals, in nanoseconds since the first of 2020: as a
+ * number that is good to a microsecond. Throws BadRecord.
  */
 export function dayTimeNs(text: string): number {
   const match = DAY_TIME.exec(text);
@@ -26,7 +26,10 @@ const EPOCH_MS = Date.UTC(2020, 0, 1);
 const LOG_TIME = /^(\d{2})\/(\w{3})\/(\d{4}):(\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?: ?([+-]\d{4}))?$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Reads a time as access logs have it, `10/Oct/2000:13:55:36 -0700`; in nanoseconds since the first of 2020. Throws BadRecord. */
+/**
+ * Reads a time as access logs have it, `10/Oct/2000:13:55:36 -0700`; in nanoseconds since the first
+ * of 2020. Throws BadRecord.
+ */
 export function logTimeNs(text: string): number {
   const match = LOG_TIME.exec(text);
   const month = MONTHS.indexOf(match?.[2] ?? '');
@@ -37,7 +40,10 @@ export function logTimeNs(text: string): number {
   return dayTimeNs(`${year}-${String(month + 1).padStart(2, '0')}-${day} ${time}${zone}`);
 }
 
-/** Reads a time that is a number in this unit, or a date and a time; in nanoseconds from some moment. Throws BadRecord. */
+/**
+ * Reads a time that is a number in this unit, or a date and a time; in nanoseconds from some
+ * moment. Throws BadRecord.
+ */
 export function timeNs(value: unknown, unit: TimeUnit): number {
   const number = typeof value === 'number' ? value : typeof value === 'string' && value !== '' ? Number(value) : NaN;
   if (Number.isFinite(number)) return number * nsPer[unit];

@@ -29,15 +29,19 @@ export interface TraceReader {
   readonly takesFirst: boolean;
 }
 
-/** Names of the time in logs and published traces, in the order in which they are looked for; in any case of letters. */
+/**
+ * Names of the time in logs and published traces, in the order in which they are looked for; in any
+ * case of letters.
+ */
 const TIME_NAMES = [
   ...['timestamp', 'time', 'ts', '@timestamp', 'arrival_time', 'arrived_at', 'arrival', 'arrival_timestamp'],
   ...['start_time', 'start', 'time_local', 'time_iso8601', 'datetime', 'date', 'asctime', 't'],
 ];
 
 /**
- * Returns how to read the records of a file by its first: numbers, one a line; CSV, with a header; JSON, a number or an object each.
- * The columns of Azure's traces of functions (`end_timestamp`, `duration`) and Mooncake's milliseconds are known. Throws BadRecord.
+ * Returns how to read the records of a file by its first: numbers, one a line; CSV, with a header;
+ * JSON, a number or an object each. The columns of Azure's traces of functions (`end_timestamp`,
+ * `duration`) and Mooncake's milliseconds are known. Throws BadRecord.
  */
 export function traceReaderOf(first: string, columns: TraceColumns): TraceReader {
   if (first.startsWith('{')) return jsonReader(first, columns);
@@ -133,7 +137,10 @@ function timeNameIn(names: readonly string[]): string {
   throw new BadRecord('no column has the name of a time', `write column: and one of ${listOf(names)}`);
 }
 
-/** Numbers as large as the Unix time of our days in a finer unit are in that unit; others are seconds. */
+/**
+ * Numbers as large as the Unix time of our days in a finer unit are in that unit; others are
+ * seconds.
+ */
 function usualUnit(first: number): TimeUnit {
   if (first >= 1e17) return 'ns';
   if (first >= 1e14) return 'us';

@@ -7,7 +7,10 @@ type Listed = Map<string, string>;
 
 const MAX_USED = 'Most used';
 
-/** Returns the page of the commands and their options, as Markdown: a section for each command, in it one for each group, and an item for each option. */
+/**
+ * Returns the page of the commands and their options, as Markdown: a section for each command, in
+ * it one for each group, and an item for each option.
+ */
 export const commandPage = (program: Command): string =>
   printPage('Commands and options', [
     'Each option is an item; its name is a link to it. An option that several commands share has its text at the first of them. [Install](install.md) says how to get the command.',

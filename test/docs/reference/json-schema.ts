@@ -31,7 +31,10 @@ export function definitionOf(document: JsonSchema, name: string): JsonSchema {
   return found;
 }
 
-/** Returns the forms that a value may have: those of a union at any depth, or the schema itself. References are followed. */
+/**
+ * Returns the forms that a value may have: those of a union at any depth, or the schema itself.
+ * References are followed.
+ */
 export function formsOf(document: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const name = definitionName(schema);
   if (name !== undefined) return formsOf(document, definitionOf(document, name));
@@ -49,7 +52,10 @@ export function isAnyValue(document: JsonSchema, schema: JsonSchema): boolean {
 /** True if the object's fields have a form: named ones, or one for every name. */
 export const hasFields = ({ properties }: JsonSchema): boolean => Object.keys(properties ?? {}).length > 0;
 
-/** Returns the form of fields whose names are free; undefined if there are none, or they may hold anything. */
+/**
+ * Returns the form of fields whose names are free; undefined if there are none, or they may hold
+ * anything.
+ */
 export function formOfOthers({ additionalProperties }: JsonSchema): JsonSchema | undefined {
   const isForm = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length > 0;
   return isForm ? additionalProperties : undefined;

@@ -13,7 +13,10 @@ export interface Part {
   readonly heading: string;
   readonly intro: string;
   readonly schema: JsonSchema;
-  /** The document's own object, or the first of several: what is in its fields has their names as headings. */
+  /**
+   * The document's own object, or the first of several: what is in its fields has their names as
+   * headings.
+   */
   readonly isFirst?: boolean;
 }
 
@@ -23,10 +26,16 @@ export interface Shared {
   readonly fields: readonly string[];
 }
 
-/** Objects with more fields than this have a section of their own, and others are in the table of the field that holds them. */
+/**
+ * Objects with more fields than this have a section of their own, and others are in the table of
+ * the field that holds them.
+ */
 export const MAX_FIELDS_IN_PLACE = 6;
 
-/** Returns the parts that a page begins with: the document's own objects, after the fields that all of them have. */
+/**
+ * Returns the parts that a page begins with: the document's own objects, after the fields that all
+ * of them have.
+ */
 export function firstParts(of: SchemaDocument): readonly Part[] {
   return withCommonFields(of, rootsOf(of));
 }
@@ -43,7 +52,10 @@ function rootsOf(of: SchemaDocument): readonly Part[] {
   });
 }
 
-/** Puts the fields that several roots share, and the one that names each, into a section before them. */
+/**
+ * Puts the fields that several roots share, and the one that names each, into a section before
+ * them.
+ */
 function withCommonFields({ name }: SchemaDocument, roots: readonly Part[]): readonly Part[] {
   const [first, ...others] = roots;
   const { type, ...properties } = first?.schema.properties ?? {};

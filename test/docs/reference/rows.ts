@@ -21,7 +21,10 @@ export interface Finder {
   headingOf(field: string): string;
 }
 
-/** Returns the fields of an object, and of the small objects in them. `prefix`: the path from the table's object. */
+/**
+ * Returns the fields of an object, and of the small objects in them. `prefix`: the path from the
+ * table's object.
+ */
 export function rowsOf(of: SchemaDocument, object: JsonSchema, prefix: string, finder: Finder): readonly Row[] {
   const { properties = {}, required = [] } = object;
   const named = Object.entries(properties).flatMap(([name, schema]) =>

@@ -19,7 +19,10 @@ export interface Table {
   readonly rows: readonly Row[];
 }
 
-/** Returns the sections of a document: those of its roots first, then the objects that their fields refer to, in order. Errors: two objects with one heading. */
+/**
+ * Returns the sections of a document: those of its roots first, then the objects that their fields
+ * refer to, in order. Errors: two objects with one heading.
+ */
 export function sectionsOf(of: SchemaDocument): readonly Section[] {
   const parts = [...firstParts(of)];
   const add = (part: Part): void => {
@@ -59,7 +62,9 @@ function tablesOf(of: SchemaDocument, schema: JsonSchema, finder: Finder): reado
 
 type FixedField = readonly [name: string, schema: JsonSchema];
 
-/** Returns the field that tells one form of an object from the others; undefined if their fields do. */
+/**
+ * Returns the field that tells one form of an object from the others; undefined if their fields do.
+ */
 const fixedField = ({ properties = {} }: JsonSchema): FixedField | undefined =>
   Object.entries(properties).find(([, { const: value, enum: values }]) => value !== undefined || values !== undefined);
 

@@ -27,7 +27,9 @@ export interface TypeWords {
   readonly linked: readonly string[];
 }
 
-/** An object in a field: `suffix` leads from the field to it, such as `[]` for the items of a list. */
+/**
+ * An object in a field: `suffix` leads from the field to it, such as `[]` for the items of a list.
+ */
 export interface InnerObject {
   readonly suffix: string;
   readonly schema: JsonSchema;
@@ -106,7 +108,9 @@ function referenceWords(source: Source, schema: JsonSchema, name: string, style:
 
 const hasSection = (document: JsonSchema, schema: JsonSchema): boolean => formsOf(document, schema).some(hasFields);
 
-/** Returns the forms of a union, with those of unions within it; undefined for a schema of one form. */
+/**
+ * Returns the forms of a union, with those of unions within it; undefined for a schema of one form.
+ */
 function optionsOf({ document }: Source, schema: JsonSchema): readonly JsonSchema[] | undefined {
   const { type, ...rest } = schema;
   if (typeof type === 'object') return type.map((each) => ({ ...rest, type: each }));

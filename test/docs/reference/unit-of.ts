@@ -13,7 +13,10 @@ const units: Readonly<Record<string, string>> = {
 };
 const unitAtEnd = new RegExp(`^(?:.*[a-z0-9])?(${Object.keys(units).join('|')})$`);
 
-/** Returns the unit that a field's name states: `ms` for `latencyBudgetMs`; undefined for a name without one. */
+/**
+ * Returns the unit that a field's name states: `ms` for `latencyBudgetMs`; undefined for a name
+ * without one.
+ */
 export function unitOf(field: string): string | undefined {
   const [, end] = unitAtEnd.exec(`${field.charAt(0).toUpperCase()}${field.slice(1)}`) ?? [];
   return end === undefined ? undefined : units[end];

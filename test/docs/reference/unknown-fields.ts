@@ -1,6 +1,9 @@
 import { formOfOthers, formsOf, hasFields, type JsonSchema } from './json-schema.ts';
 
-/** Returns the paths of the value's fields that the schema does not name; an object without named fields may hold anything. */
+/**
+ * Returns the paths of the value's fields that the schema does not name; an object without named
+ * fields may hold anything.
+ */
 export function unknownFields(document: JsonSchema, schema: JsonSchema, value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const forms = formsOf(document, schema).filter((form) => fits(form, value));

@@ -8,7 +8,10 @@ import { type FleetOutcome, playFleet, type VirtualFleet } from '../../support/v
 const [problem] = scenarios(1).flatMap((each) => budgetedProblemsOf(each));
 const trials = 16;
 
-/** A study in virtual time; by a sampler without a model unless told otherwise, which takes little of a core. */
+/**
+ * A study in virtual time; by a sampler without a model unless told otherwise, which takes little
+ * of a core.
+ */
 function play(change: Partial<VirtualFleet>): Promise<FleetOutcome> {
   if (!problem) throw new Error('there is no scenario');
   const make: VirtualFleet['make'] = (space, options) => makeSampler('random', space, options);
@@ -26,7 +29,8 @@ describe('a study over several servers', () => {
       const { trials: all } = outcome.state;
       expect(new Set(all.map(({ candidate }) => candidate.fingerprint)).size).toBe(all.length);
     }
-    // With the original on each server, which takes as long as it does on one, and without a fourth for the last trial.
+    // With the original on each server, which takes as long as it does on one, and without a fourth
+    // for the last trial.
     expect(one.searchSeconds / four.searchSeconds).toBeGreaterThan(0.6 * 4);
   });
 

@@ -85,7 +85,8 @@ describe('the compose file, with processes in place of containers', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as StudyRecord);
-    // Three trials may all go to the server that is free first; the other has measured the original config meanwhile.
+    // Three trials may all go to the server that is free first; the other has measured the original
+    // config meanwhile.
     const servers = new Set(
       records.flatMap((record) =>
         record.type === 'trial-started' || record.type === 'original-measured' ? [record.server] : [],

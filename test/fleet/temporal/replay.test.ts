@@ -6,7 +6,10 @@ import { dataConverterOf } from '../../../src/fleet/temporal/connection.ts';
 import { workerPackages } from '../../../src/fleet/temporal/packages.ts';
 import { bundleNow } from '../../../src/fleet/temporal/workflow-bundle.ts';
 
-/** The histories of a study of tritune 0.2.0 over two servers, which began anew twice (`bench/fleet-history.ts`). */
+/**
+ * The histories of a study of tritune 0.2.0 over two servers, which began anew twice
+ * (`bench/fleet-history.ts`).
+ */
 const fixture = resolve(import.meta.dirname, '../../fixtures/histories/fleet-0.2.0.json.gz');
 
 it('continues studies that an earlier version began', async () => {

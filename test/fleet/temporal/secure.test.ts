@@ -22,7 +22,10 @@ let original: readonly string[];
 const tls: string[] = [];
 const closing: (() => Promise<void>)[] = [];
 
-/** Temporal's dev server speaks no TLS and knows no keys: before it stands a proxy with TLS both ways, and then who lets in the key alone. */
+/**
+ * Temporal's dev server speaks no TLS and knows no keys: before it stands a proxy with TLS both
+ * ways, and then who lets in the key alone.
+ */
 beforeAll(async () => {
   const folder = await freshDirectory();
   const authority = await newAuthority();

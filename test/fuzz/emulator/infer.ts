@@ -55,7 +55,8 @@ describe('inference requests to the emulator over gRPC that are bad', () => {
           if (error) errors++;
         }
         const isTaken = answered(ended);
-        // The decoupled model answers three times, and says once that it has; with nobody's error each has its answer.
+        // The decoupled model answers three times, and says once that it has; with nobody's error
+        // each has its answer.
         if (isTaken) expect(ended.messages.length).toBeLessThanOrEqual(4 * requests.length);
         return isTaken && requests.length > 0 && errors === 0;
       },

@@ -101,7 +101,9 @@ export const answered = ({ failure }: GrpcEnd): boolean => {
 let emulator: VirtualEmulator;
 let before: ProcessState;
 
-/** Opens it for the tests of a file, and sees at their end that it has taken no more than it may. */
+/**
+ * Opens it for the tests of a file, and sees at their end that it has taken no more than it may.
+ */
 export function emulatorForFile(): void {
   beforeAll(async () => {
     const fd = openSync(`/dev/shm/${shmKey}`, 'w', 0o600);
@@ -127,14 +129,17 @@ export function emulatorForFile(): void {
 export const grpc: VirtualEmulator['grpc'] = (...call) => emulator.grpc(...call);
 export const http: VirtualEmulator['http'] = (request) => emulator.http(request);
 
-/** Of the cases: so many are good in spite of all, and so many bad. Input that is always the one or the other shows little. */
+/**
+ * Of the cases: so many are good in spite of all, and so many bad. Input that is always the one or
+ * the other shows little.
+ */
 const MIN_SHARE = 0.01;
 /** By day so many times the cases of a parser: among fewer are too few good ones. */
 const TIMES = 4;
 
 /**
- * The property for all cases; it says whether the input was taken. After each of them the emulator is as good as before.
- * `share`: as of `fuzz`.
+ * The property for all cases; it says whether the input was taken. After each of them the emulator
+ * is as good as before. `share`: as of `fuzz`.
  */
 export async function unharmed<T>(
   input: fc.Arbitrary<T>,

@@ -43,7 +43,9 @@ const { metadata, config } = modelOf({
 });
 export const tensors = modelTensors(metadata, config);
 
-/** Reads requests of the streams, and checks that each tensor has as many bytes as its shape says. */
+/**
+ * Reads requests of the streams, and checks that each tensor has as many bytes as its shape says.
+ */
 async function requestsOf(path: string): Promise<unknown> {
   const streams = (await readStreams([path], tensors, {})).map((samples) => ({ samples, steps: samples.length }));
   const set = batchRequests('m', streams, true, { batch: 2 });

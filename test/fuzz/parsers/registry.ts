@@ -4,7 +4,10 @@ import type { Parser } from './parser.ts';
 import { records } from './records.ts';
 import { wire } from './wire.ts';
 
-/** Every parser of what is not ours. `test/fuzz/parsers.test.ts` finds files of `src` that parse and are in no parser's `sources`. */
+/**
+ * Every parser of what is not ours. `test/fuzz/parsers.test.ts` finds files of `src` that parse and
+ * are in no parser's `sources`.
+ */
 export const parsers: readonly Parser[] = [...documents, ...data, ...records, ...wire];
 
 /** Files of `src` that look like parsers, and what they read, which nobody else wrote. */

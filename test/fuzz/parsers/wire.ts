@@ -49,7 +49,10 @@ import { jsonWords } from './data.ts';
 import { type Parser, refusing, throwing } from './parser.ts';
 import { soundH2, soundHttp1 } from './sound-replies.ts';
 
-/** Bytes in pieces, each in a buffer that is lent, with the remains of earlier reads behind its end, as from a socket. */
+/**
+ * Bytes in pieces, each in a buffer that is lent, with the remains of earlier reads behind its end,
+ * as from a socket.
+ */
 function lent(bytes: Buffer, sizes: readonly number[], take: (buffer: Buffer, length: number) => void): void {
   const buffer = Buffer.alloc(4096, 0xff);
   for (const piece of inPieces(bytes, sizes)) {

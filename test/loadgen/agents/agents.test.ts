@@ -225,7 +225,8 @@ it('sends requests once, by their content, in pieces', async () => {
   const agent = await agentForTest({ limits: { ...noLimits, memoryBytes: 3 * bytes + 10_000 } });
   const server = await serverForTest();
   const workers = await agentsForTest([agent], to(server));
-  // Both are the same, which fits three times: for the agent, for its thread, and as the thread sends it.
+  // Both are the same, which fits three times: for the agent, for its thread, and as the thread
+  // sends it.
   for (const set of [setOf(requestOf(5, bytes)), setOf(requestOf(5, bytes))]) {
     const before = server.received.length;
     const flow = workers.openFlow({ ...concurrency(1, set), mostRequests: 2 });

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ClockOffset } from '../../../src/loadgen/agents/clock-offset.ts';
 
-/** Probes of a clock that is ahead by `aheadNs` and drifts, each with its own way there and back. */
+/**
+ * Probes of a clock that is ahead by `aheadNs` and drifts, each with its own way there and back.
+ */
 const network = fc.record({
   aheadNs: fc.double({ min: -1e15, max: 1e15, noNaN: true }),
   /** Within what the estimate allows for. */
@@ -29,7 +31,8 @@ describe('the offset of another clock', () => {
         }
         nowNs += laterNs;
         const { offsetNs, uncertaintyNs } = clock.at(nowNs);
-        // Numbers of this size are good to an eighth of a nanosecond, and the clock drifts during a probe too.
+        // Numbers of this size are good to an eighth of a nanosecond, and the clock drifts during a
+        // probe too.
         expect(Math.abs(offsetNs - trueAheadNs(nowNs))).toBeLessThanOrEqual(uncertaintyNs + 100e-6 * 1e8 + 1);
         const fastestNs = Math.min(...ways.slice(-64).map(([there, back]) => there + back));
         expect(uncertaintyNs).toBeGreaterThanOrEqual(fastestNs / 2);

@@ -82,7 +82,10 @@ const honest: Readonly<Record<string, object>> = {
 
 const wrong = [null, 'text', Number.NaN, -1, 1.5, 1e300, [], {}, true];
 
-/** The message with each field replaced by what it cannot be, left out, and with a field that nothing knows. */
+/**
+ * The message with each field replaced by what it cannot be, left out, and with a field that
+ * nothing knows.
+ */
 function liesOf(value: object): readonly object[] {
   const fields = Object.entries(value).filter(([name]) => name !== 'type');
   const inside = fields.flatMap(([name, field]) =>

@@ -30,7 +30,10 @@ const order: SendOrder = {
   mostRequests: REQUESTS,
 };
 
-/** A server whose latency says when a request came, so that nothing but the schedule decides on it: 2 to 20 ms, now and then 150. */
+/**
+ * A server whose latency says when a request came, so that nothing but the schedule decides on it:
+ * 2 to 20 ms, now and then 150.
+ */
 function serverOf(clock: SimulatedClock): Transport {
   return {
     prepare: (request) => ({ request }),
@@ -63,7 +66,10 @@ async function sentByOne(): Promise<readonly Batch[]> {
   return batches;
 }
 
-/** The same, sent by threads of agents whose clocks are ahead by so much, through the bytes of the protocol both ways. */
+/**
+ * The same, sent by threads of agents whose clocks are ahead by so much, through the bytes of the
+ * protocol both ways.
+ */
 async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Promise<readonly Batch[]> {
   const clock = new SimulatedClock();
   const threads = aheadNs.flatMap((ahead) => Array.from({ length: threadsEach }, () => ahead));

@@ -10,7 +10,9 @@ import { until } from '../../support/transport-suite.ts';
 
 const NAME = 'triton.invalid';
 
-/** Sends one request to the name, and returns what the server got and what the controller was told. */
+/**
+ * Sends one request to the name, and returns what the server got and what the controller was told.
+ */
 async function sendingTo(resolve: Resolve) {
   const server = await startHttpServer();
   const said: ToController[] = [];

@@ -7,7 +7,10 @@ import type { SendOutcome } from '../../../src/loadgen/types.ts';
 
 const formats = { openAi: openAiEvents, triton: tritonEventsOf('text_output') };
 
-/** Reads a stream the plain way: whole, and every event with JSON.parse. Pieces are the numbers of the events with output, from 0. */
+/**
+ * Reads a stream the plain way: whole, and every event with JSON.parse. Pieces are the numbers of
+ * the events with output, from 0.
+ */
 function plainly(body: string, format: EventFormat) {
   const pieces: number[] = [];
   let [output, isEnded, text]: [number | undefined, boolean, string] = [undefined, false, ''];
@@ -218,7 +221,8 @@ describe('a streamed reply', () => {
       );
       expect(outcome).toMatchObject({ ok: true, tokens: { outputTokens: 200 } });
       expect(parses).toBeLessThan(5);
-      // Of a server whose every event differs in something else, each is parsed once, and hardly more.
+      // Of a server whose every event differs in something else, each is parsed once, and hardly
+      // more.
       parses = 0;
       const others = Array.from({ length: 200 }, (_, index) => event(' a', index));
       expect(

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 /** The letters of a byte-level vocabulary that these tests need; Ġ is the space before a word. */
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz', 'Ġ'];
 
-/** Writes the tokenizer.json of a byte-level BPE in which each of these words is one token behind a space, and any other a token a letter or a few. */
+/**
+ * Writes the tokenizer.json of a byte-level BPE in which each of these words is one token behind a
+ * space, and any other a token a letter or a few.
+ */
 export async function writeTokenizer(words: readonly string[]): Promise<string> {
   const vocabulary = new Map(LETTERS.map((letter, index) => [letter, index]));
   const merges: [string, string][] = [];

@@ -174,7 +174,8 @@ describe('an engine whose steps have the form of the law', () => {
 
   it('is simulated under workloads: their bursts, and the limits of their classes', () => {
     const durationNs = 20e9;
-    // Every fourth request is of the second class. The bursts bring all requests of a second in its first hundredth.
+    // Every fourth request is of the second class. The bursts bring all requests of a second in its
+    // first hundredth.
     const planAt =
       (inBursts: boolean) =>
       (perSecond: number): ArrivalPlan => {

@@ -31,7 +31,8 @@ it('requests that are answered together do not come back at one instant: the fir
       seed: 1,
       requests: 40,
     });
-  // Three prompts of 100 tokens come between the first one's tokens; or all four at once, between nobody's.
+  // Three prompts of 100 tokens come between the first one's tokens; or all four at once, between
+  // nobody's.
   const [apart, together] = [simulated(1e6), simulated(0)];
   expect((apart?.itl.quantileNs(0.99) ?? 0) / (2e6 + 300 * 1e5 + 2e5)).toBeCloseTo(1, 1);
   expect((together?.itl.quantileNs(0.99) ?? 0) / 5e6).toBeCloseTo(1, 1);

@@ -12,7 +12,8 @@ describe('the simulator of a pipeline', () => {
     const { simulator, measured, candidate } = without(pipeline([model('a', 2), model('b', 6)]));
     const known = simulator(measured({}, 4, 16));
     const more = choiceOf(candidate({ 'b/instances': 2 }));
-    // b lets 167 through; with two instances twice as many, as nothing tells that they slow each other much.
+    // b lets 167 through; with two instances twice as many, as nothing tells that they slow each
+    // other much.
     expect(ratio(known.predict(choiceOf(candidate({ 'a/instances': 1 })), 16)?.throughput, 1e3 / 6)).toBeLessThan(0.02);
     expect(known.predict(more, 16)?.throughput).toBeGreaterThan(265);
     const seen = simulator(measured({}, 16), measured({ 'b/instances': 3 }, 16));

@@ -20,7 +20,10 @@ export interface NaiveStep {
   readonly kvTokens: number;
 }
 
-/** The scheduler of chunked prompts written token by token, without prefixes and without any shortcut: what the batcher is checked against. */
+/**
+ * The scheduler of chunked prompts written token by token, without prefixes and without any
+ * shortcut: what the batcher is checked against.
+ */
 export class NaiveEngine {
   readonly #policy: ContinuousPolicy;
   #waiting: Own[] = [];

@@ -18,7 +18,8 @@ describe('the bottleneck', () => {
     const { effects, bottleneck } = found(pipeline(16));
     expect(bottleneck).toEqual({ kind: 'stage', name: 'b' });
     expect(effects.map(({ stage }) => stage)).toEqual(['b', 'a']);
-    // b lets 333 through with two instances; with three a, which lets 500 through, holds back as well.
+    // b lets 333 through with two instances; with three a, which lets 500 through, holds back as
+    // well.
     expect(effects[0]?.gain).toBeCloseTo(1.5, 1);
     expect(effects[1]?.gain).toBeCloseTo(1, 2);
     const more = run(pipeline(16, 1, 3));

@@ -88,7 +88,8 @@ describe('whatever the network', () => {
         expect(relative((requestsPerSecond * latencyNs.mean) / 1e9, concurrency)).toBeLessThan(0.1);
         for (const { meanBatchSize, requestsPerSecond: each, computeNs, busyInstances, utilization } of stages) {
           expect(utilization).toBeLessThanOrEqual(1 + 1e-9);
-          // A batch of several occupies one instance: the law holds for requests where each has an instance of its own.
+          // A batch of several occupies one instance: the law holds for requests where each has an
+          // instance of its own.
           if (meanBatchSize === 1) expect(relative((each * computeNs) / 1e9, busyInstances)).toBeLessThan(0.1);
         }
       }),
@@ -119,7 +120,8 @@ describe('whatever the network', () => {
           const [both, one] = [together.fronts[place], alone.fronts[0]] as const;
           if (!both || !one) throw new Error('no front');
           const { maxBatchSize, instances } = (steady[place] as Stage).policy;
-          // Requests end by whole batches, and a slow model beside fast ones answers few of the requests that are counted.
+          // Requests end by whole batches, and a slow model beside fast ones answers few of the
+          // requests that are counted.
           const lastBatches = (3 * maxBatchSize * instances) / both.requests;
           expect(relative(both.requestsPerSecond, one.requestsPerSecond)).toBeLessThan(0.03 + lastBatches);
         }

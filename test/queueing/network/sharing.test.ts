@@ -45,7 +45,8 @@ describe('two models on one device', () => {
     // Cores: four of a quarter each run freely.
     expect(ratesOf(two({ interference: 1 }, 0.25, 2)).map(Math.round)).toEqual([1000, 667]);
     const crowded = two({ interference: 1 }, 0.25, 4);
-    // Of eight each is half as fast as alone: by the laws nothing of a stage disturbs the same stage, and its four executions just fit.
+    // Of eight each is half as fast as alone: by the laws nothing of a stage disturbs the same
+    // stage, and its four executions just fit.
     const [a, b] = ratesOf(crowded) as [number, number];
     expect(relative(a, 1000)).toBeLessThan(0.005);
     expect(relative(b, 2000 / 3)).toBeLessThan(0.005);
@@ -62,7 +63,8 @@ describe('two models on one device', () => {
   });
 
   it('have the product form of processor sharing, whatever the spread of their times', () => {
-    // Baskett, Chandy, Muntz, Palacios (1975), for one client each: weights of who is at the device; think and service times count by their means.
+    // Baskett, Chandy, Muntz, Palacios (1975), for one client each: weights of who is at the
+    // device; think and service times count by their means.
     const [thinkMs, serviceMs] = [
       [4, 5, 8],
       [2, 3, 5],

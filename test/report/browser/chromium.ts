@@ -3,7 +3,10 @@ import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
-/** A headless Chromium of this machine. It is never skipped: without one the suite fails, and says what to do. */
+/**
+ * A headless Chromium of this machine. It is never skipped: without one the suite fails, and says
+ * what to do.
+ */
 export function launchChromium(): Promise<Browser> {
   // Chromium's own sandbox does not start for root.
   const isRoot = process.getuid?.() === 0;
@@ -13,7 +16,10 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
-/** Opens an empty page. `complaints` gets what it asks of other addresses than those that begin with `own`, and what goes wrong in it. */
+/**
+ * Opens an empty page. `complaints` gets what it asks of other addresses than those that begin with
+ * `own`, and what goes wrong in it.
+ */
 export async function openPage(
   browser: Browser,
   own: 'file:' | 'http://127.0.0.1:',

@@ -16,7 +16,10 @@ import { launchChromium, openPage } from './chromium.ts';
 
 const RUNS = 30;
 
-/** Pieces of markup, scripts and data that end what they stand in, or would run, wherever they were taken for more than text. */
+/**
+ * Pieces of markup, scripts and data that end what they stand in, or would run, wherever they were
+ * taken for more than text.
+ */
 const PIECES = [
   ...['<script>window.fooled=1</script>', '</script>', '<img src=x onerror=window.fooled=1>', '<svg/onload=fooled=1>'],
   ...[
@@ -58,7 +61,10 @@ const hostileText = fc
   })
   .map((pieces) => `fooled ${pieces.join('').toWellFormed()}`);
 
-/** What a page consists of: its elements, counted by name, and the attributes that run or load something. */
+/**
+ * What a page consists of: its elements, counted by name, and the attributes that run or load
+ * something.
+ */
 const STRUCTURE = `(() => {
   const counts = {};
   const active = [];

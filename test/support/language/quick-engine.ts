@@ -2,8 +2,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
 
 /**
- * A server that starts at once and answers prompts with made-up tokens, for what is about starting servers: `node quick-engine.ts --port N`. It
- * has some of vLLM's flags: of --max-num-seqs the time of a token depends, with --kv-cache-dtype fp8 there is no memory, and with --enforce-eager it
+ * A server that starts at once and answers prompts with made-up tokens, for what is about starting
+ * servers: `node quick-engine.ts --port N`. It has some of vLLM's flags: of --max-num-seqs the time
+ * of a token depends, with --kv-cache-dtype fp8 there is no memory, and with --enforce-eager it
  * never becomes healthy. It says in its log with which it was started.
  */
 const { values } = parseArgs({

@@ -9,7 +9,10 @@ drop: [max_num_batched_tokens, enable_chunked_prefill, enable_prefix_caching, gp
 parameters: { max_num_seqs: [4, 16] }
 `;
 
-/** Writes the files that a study of that model names. Returns the options of a short study: few prompts with short replies, at one level. */
+/**
+ * Writes the files that a study of that model names. Returns the options of a short study: few
+ * prompts with short replies, at one level.
+ */
 export async function smallLanguageStudy(folder: string): Promise<readonly string[]> {
   const [settings, space] = [join(folder, 'model.json'), join(folder, 'language-space.yaml')];
   await writeFile(settings, JSON.stringify(SETTINGS));

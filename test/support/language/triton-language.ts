@@ -15,8 +15,9 @@ export interface LanguageRepository {
 }
 
 /**
- * Makes a repository with the model `smollm2`, whose folder holds what one of Triton's vLLM backend does: a config that names the backend, and
- * `1/model.json`. The backend is one of Python, in a folder of its own beside that of Python.
+ * Makes a repository with the model `smollm2`, whose folder holds what one of Triton's vLLM backend
+ * does: a config that names the backend, and `1/model.json`. The backend is one of Python, in a
+ * folder of its own beside that of Python.
  */
 export async function languageRepository(given: Readonly<Record<string, unknown>> = {}): Promise<LanguageRepository> {
   const [{ backendDirectory }, model, libraries] = [await realTriton(), await smolModel(), await llamaLibrary()];

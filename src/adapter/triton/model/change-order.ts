@@ -8,8 +8,8 @@ import type { ControlledModel } from './controlled-model.ts';
 export type Target = readonly [model: ControlledModel, config: ModelConfig];
 
 /**
- * Returns the targets in the best loading order: in-place changes before full loads, and targets that release instances before those that take
- * more.
+ * Returns the targets in the best loading order: in-place changes before full loads, and targets
+ * that release instances before those that take more.
  */
 export const inChangeOrder = (targets: readonly Target[]): readonly Target[] =>
   targets
@@ -24,8 +24,9 @@ function rankOf([{ sent }, config]: Target): { readonly kind: number; readonly i
 }
 
 /**
- * Returns why an ensemble could not be served with these members, in Triton's words: it would be removed at once, although the load of the member
- * succeeds. null if all can, or if the original configs have the same fault.
+ * Returns why an ensemble could not be served with these members, in Triton's words: it would be
+ * removed at once, although the load of the member succeeds. null if all can, or if the original
+ * configs have the same fault.
  */
 export function misfitOf(members: readonly Target[], ensembles: readonly Target[]): string | null {
   for (const [model, config] of ensembles) {
@@ -42,6 +43,9 @@ const configIn =
   (name: string): ModelConfig | undefined =>
     targets.find(([model]) => model.name === name)?.[1];
 
-/** Returns the ensembles that get a smaller largest batch, outer ones first: they must have it before their models do. */
+/**
+ * Returns the ensembles that get a smaller largest batch, outer ones first: they must have it
+ * before their models do.
+ */
 export const lowered = (ensembles: readonly Target[]): readonly Target[] =>
   ensembles.filter(([{ sent }, config]) => (config.max_batch_size ?? 0) < (sent.max_batch_size ?? 0)).toReversed();

@@ -5,7 +5,10 @@ import type { ModelControl, ServerHealth } from '../../../triton/types.ts';
 
 export type ControlClient = ModelControl & Pick<ServerHealth, 'modelReady'>;
 
-/** A model's state before the study, including its earlier runs; a model that was not loaded then is unloaded at the end. */
+/**
+ * A model's state before the study, including its earlier runs; a model that was not loaded then is
+ * unloaded at the end.
+ */
 export interface OriginalState {
   readonly model: string;
   readonly config: ModelConfig;
@@ -16,17 +19,23 @@ export interface OriginalState {
 export interface LoadOptions {
   readonly clock: Clock;
   /**
-   * `config` sends the original config again, without an outage. `reload` unloads and loads from the repository, so that nothing of an override
-   * remains.
+   * `config` sends the original config again, without an outage. `reload` unloads and loads from
+   * the repository, so that nothing of an override remains.
    */
   readonly restore: 'config' | 'reload';
   /** Time limit of one load. */
   readonly loadTimeoutMs: number;
   /** Time limit for a loaded model to become ready, and for an unloaded one to disappear. */
   readonly settleTimeoutMs: number;
-  /** No earlier run of the study has changed the model: until this one does, any config other than the original comes from another client. */
+  /**
+   * No earlier run of the study has changed the model: until this one does, any config other than
+   * the original comes from another client.
+   */
   readonly isNewStudy?: boolean;
-  /** If a candidate does not fit into memory besides the served model, the latter may be unloaded first: nobody else uses it. */
+  /**
+   * If a candidate does not fit into memory besides the served model, the latter may be unloaded
+   * first: nobody else uses it.
+   */
   readonly mayUnload?: boolean;
   /** A killed run may have left a load in progress, which swaps the model when it ends. */
   readonly mayBeLoading?: boolean;

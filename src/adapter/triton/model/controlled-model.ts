@@ -18,9 +18,15 @@ export class ControlledModel {
   readonly original: OriginalState;
   readonly #options: LoadOptions;
   readonly #loads: ModelLoads;
-  /** The last sent config, and the server's read-back of it: defaults and auto-completed fields make them differ. */
+  /**
+   * The last sent config, and the server's read-back of it: defaults and auto-completed fields make
+   * them differ.
+   */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
-  /** The config was loaded as sent, so a load without one must not bring back that of the repository, which may differ. */
+  /**
+   * The config was loaded as sent, so a load without one must not bring back that of the
+   * repository, which may differ.
+   */
   #isOverridden = false;
   /** The served config and another one, as texts, that do not fit into memory together. */
   readonly #tooMuch = new Set<string>();
@@ -42,8 +48,9 @@ export class ControlledModel {
   }
 
   /**
-   * Serves the config, from these files if there are any; they are only requested if the model must be loaded. Errors: a CandidateRefusedError;
-   * CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the signal's reason.
+   * Serves the config, from these files if there are any; they are only requested if the model must
+   * be loaded. Errors: a CandidateRefusedError; CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the
+   * signal's reason.
    */
   async apply(config: ModelConfig, files: () => Promise<ModelFiles | undefined>, signal: AbortSignal): Promise<Change> {
     const current = await this.#loads.configIfLoaded(signal);
@@ -63,8 +70,8 @@ export class ControlledModel {
   }
 
   /**
-   * Loads an ensemble after its models: until then every load of any model recreates it (docs/served-model.md). Sends no config if it keeps its
-   * own. Errors: as `apply`.
+   * Loads an ensemble after its models: until then every load of any model recreates it
+   * (docs/served-model.md). Sends no config if it keeps its own. Errors: as `apply`.
    */
   async renew(config: ModelConfig, signal: AbortSignal): Promise<Change> {
     const current = await this.#loads.configIfLoaded(signal);
@@ -102,14 +109,20 @@ export class ControlledModel {
     return differences.length === 0 ? null : wordsOf(differences);
   }
 
-  /** Unloads it for another model that does not fit into memory besides it. Returns false if it is not served, or must stay. */
+  /**
+   * Unloads it for another model that does not fit into memory besides it. Returns false if it is
+   * not served, or must stay.
+   */
   async makeWay(signal?: AbortSignal): Promise<boolean> {
     if (!(await this.#loads.canBeAway())) return false;
     await this.#loads.unload(signal);
     return true;
   }
 
-  /** Restores the model to its state before the study. Errors: whatever prevented that; a further call may succeed. */
+  /**
+   * Restores the model to its state before the study. Errors: whatever prevented that; a further
+   * call may succeed.
+   */
   async putBack(): Promise<Restored> {
     const restored = await this.#putBack();
     this.#loads.isTouched = false;
@@ -121,7 +134,8 @@ export class ControlledModel {
     const { config: original, wasLoaded } = this.original;
     if (!wasLoaded) return this.#unloadAgain();
     const current = await this.#loads.configIfLoaded();
-    // After a change the original is sent even if it seems to be served: a load that timed out may still be in progress.
+    // After a change the original is sent even if it seems to be served: a load that timed out may
+    // still be in progress.
     if (!this.#loads.isTouched && current && equal(current, original)) {
       return { how: 'nothing-changed', verified: true, detail: `'${this.name}' has its original config` };
     }
@@ -147,7 +161,9 @@ export class ControlledModel {
     return { how: 'config', verified: true, detail: `'${this.name}' has its original config again` };
   }
 
-  /** Restoring the original over it would undo another tuner's work, or keep a config that it tried. */
+  /**
+   * Restoring the original over it would undo another tuner's work, or keep a config that it tried.
+   */
   #isOthers(current: ModelConfig | null): boolean {
     const { isNewStudy = false } = this.#options;
     return isNewStudy && !this.#loads.isTouched && current !== null && !equal(current, this.original.config);
@@ -158,7 +174,9 @@ export class ControlledModel {
     return { how: 'unload', verified: true, detail: `'${this.name}' is unloaded again, as it was before` };
   }
 
-  /** False if the repository's config is not the original one, which then was an override itself. */
+  /**
+   * False if the repository's config is not the original one, which then was an override itself.
+   */
   async #reload(): Promise<boolean> {
     await this.#loads.unload();
     await this.#loads.load();
@@ -168,8 +186,9 @@ export class ControlledModel {
   }
 
   /**
-   * Triton loads another config next to the served one and swaps them at the end, which takes the memory of both. If that does not fit, the served
-   * one is unloaded first, and the model is away while the other loads. Each pair that does not fit is discovered only once.
+   * Triton loads another config next to the served one and swaps them at the end, which takes the
+   * memory of both. If that does not fit, the served one is unloaded first, and the model is away
+   * while the other loads. Each pair that does not fit is discovered only once.
    */
   async #loadWithRoom(config: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     const both = canonicalJson([this.#serving.sent, config]);

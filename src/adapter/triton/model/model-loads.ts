@@ -21,7 +21,10 @@ export class ModelLoads {
   #takesMark: boolean | null = null;
   /** True if anything may have been changed, by this run or by one that was killed. */
   isTouched: boolean;
-  /** False if a load's end was not seen: it may still be in progress on the server, and swap the model at any time. */
+  /**
+   * False if a load's end was not seen: it may still be in progress on the server, and swap the
+   * model at any time.
+   */
   isSettled: boolean;
 
   constructor(client: ControlClient, { model, config }: OriginalState, options: LoadOptions) {
@@ -33,7 +36,10 @@ export class ModelLoads {
     this.isSettled = !this.isTouched;
   }
 
-  /** Without a config, loads that of the repository. Errors: LOAD_REFUSED, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*; the signal's reason. */
+  /**
+   * Without a config, loads that of the repository. Errors: LOAD_REFUSED, MODEL_UNKNOWN,
+   * MODEL_UNREADY, SERVER_*; the signal's reason.
+   */
   async load(config?: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     this.isTouched = true;
     const wasSettled = this.isSettled;
@@ -42,7 +48,8 @@ export class ModelLoads {
     try {
       await this.#send(config, call);
     } catch (error) {
-      // A refusal ends the load: the previous version is still served, even if the model is no longer in the repository.
+      // A refusal ends the load: the previous version is still served, even if the model is no
+      // longer in the repository.
       if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.isSettled = wasSettled;
       throw error;
     }
@@ -50,8 +57,9 @@ export class ModelLoads {
   }
 
   /**
-   * Sends the config, marked. The original and what differs from it in instance counts only have no mark: Triton would load the model anew for it.
-   * A model whose code stops at a parameter that it does not know is loaded without the mark.
+   * Sends the config, marked. The original and what differs from it in instance counts only have no
+   * mark: Triton would load the model anew for it. A model whose code stops at a parameter that it
+   * does not know is loaded without the mark.
    */
   async #send(config: ModelConfig | undefined, call: LoadCall): Promise<void> {
     const { mark } = this.#options;
@@ -68,7 +76,10 @@ export class ModelLoads {
     }
   }
 
-  /** The unload continues after the server's reply; the index shows when it is done. Errors: MODEL_UNREADY, SERVER_*. */
+  /**
+   * The unload continues after the server's reply; the index shows when it is done. Errors:
+   * MODEL_UNREADY, SERVER_*.
+   */
   async unload(signal?: AbortSignal): Promise<void> {
     this.isTouched = true;
     await this.#client.unload(this.model);
@@ -94,7 +105,9 @@ export class ModelLoads {
     }
   }
 
-  /** The index lists the models that a load can find: it omits a served model without a directory. */
+  /**
+   * The index lists the models that a load can find: it omits a served model without a directory.
+   */
   async isInRepository(): Promise<boolean> {
     return (await this.#client.index()).some((entry) => entry.name === this.model);
   }

@@ -34,8 +34,8 @@ export class SetLoads {
   }
 
   /**
-   * Brings the models to these configs. If one is refused and there are ensembles, brings all back to their previous configs. Errors: as
-   * `ControlledModel.apply`.
+   * Brings the models to these configs. If one is refused and there are ensembles, brings all back
+   * to their previous configs. Errors: as `ControlledModel.apply`.
    */
   async bring(targets: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
     const [members, ensembles] = [targets.members.map(asSent), targets.ensembles.map(asSent)];
@@ -52,7 +52,8 @@ export class SetLoads {
   }
 
   /**
-   * An ensemble gets its models' largest batch before they do if it is smaller, and after them if it is larger, so that it is served all the time.
+   * An ensemble gets its models' largest batch before they do if it is smaller, and after them if
+   * it is larger, so that it is served all the time.
    */
   async #bringAll({ members, ensembles }: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
     const wasStale = this.#isStale;
@@ -81,8 +82,9 @@ export class SetLoads {
   }
 
   /**
-   * If a model does not fit into memory besides the models that the candidate leaves alone, or besides its own previous version, unloads those
-   * first if allowed. A reloaded model cannot be away while an ensemble that uses it is served.
+   * If a model does not fit into memory besides the models that the candidate leaves alone, or
+   * besides its own previous version, unloads those first if allowed. A reloaded model cannot be
+   * away while an ensemble that uses it is served.
    */
   async #applyOne([model, config]: Target, files: FilesOf, signal: AbortSignal): Promise<Change> {
     try {
@@ -109,7 +111,9 @@ const noFiles: FilesOf = async () => undefined;
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof CandidateRefusedError && error.kind === 'out-of-memory';
 
-/** Errors: all except a refusal, after which the next candidate, or the end, restores the models. */
+/**
+ * Errors: all except a refusal, after which the next candidate, or the end, restores the models.
+ */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof CandidateRefusedError)) throw error;
 }

@@ -7,8 +7,9 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 const COMMON = /^(max_batch_size|dynamic_batching\b.*|instance_group(\[\d+\](\.(count|name))?)?)$/;
 
 /**
- * Returns the differences between a config and the original, except in instances and batching, as an arm's conditions. null without any, and if an
- * arm cannot express one: a key with other than word characters, or a list of several values.
+ * Returns the differences between a config and the original, except in instances and batching, as
+ * an arm's conditions. null without any, and if an arm cannot express one: a key with other than
+ * word characters, or a list of several values.
  */
 export function conditionsOf(original: ModelConfig, config: ModelConfig): Arm['when'] | null {
   const differences = compareConfigs(original, config).filter(({ path }) => !COMMON.test(path));
@@ -20,7 +21,10 @@ export function conditionsOf(original: ModelConfig, config: ModelConfig): Arm['w
   return entries.length > 0 && isNamed ? Object.fromEntries(entries) : null;
 }
 
-/** Returns the single values below a path. Servers add fields of their own, so whole messages never compare equal. */
+/**
+ * Returns the single values below a path. Servers add fields of their own, so whole messages never
+ * compare equal.
+ */
 function leavesOf(path: string, value: Json): (readonly [string, Json])[] {
   if (Array.isArray(value) && value.length === 1) return leavesOf(path, value[0] as Json);
   if (!isJsonObject(value)) return [[path, value]];

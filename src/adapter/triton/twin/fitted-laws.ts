@@ -7,7 +7,10 @@ import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 
 /** The service laws of a study by settings key. */
 export interface FittedLaws {
-  /** Returns the service law for these settings, up to the largest batch that was tried; null where they were not measured. */
+  /**
+   * Returns the service law for these settings, up to the largest batch that was tried; null where
+   * they were not measured.
+   */
   of(settingsKey: string): ServiceLaw | null;
   /** The median time of a request outside queue and execution. */
   readonly roundTripNs: number;

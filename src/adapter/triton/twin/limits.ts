@@ -13,7 +13,9 @@ export interface Limits {
   readonly unexplained: readonly string[];
 }
 
-/** Hypotheses of the memory where none was measured: MiB per instance, and per sample of its batch. */
+/**
+ * Hypotheses of the memory where none was measured: MiB per instance, and per sample of its batch.
+ */
 const SHAPES: readonly Footprint[] = [0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10].map((sample) => ({
   model_mib: 0,
   instance_mib: 1,
@@ -21,8 +23,9 @@ const SHAPES: readonly Footprint[] = [0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10].map((sa
 }));
 
 /**
- * Returns memory and limits: a memory that everything loaded fits into and nothing that ran out of it does, and the number of instances
- * that were refused for another reason. Other refusals become arms for settings that never loaded.
+ * Returns memory and limits: a memory that everything loaded fits into and nothing that ran out of
+ * it does, and the number of instances that were refused for another reason. Other refusals become
+ * arms for settings that never loaded.
  */
 export function limitsOf(attempts: readonly Attempt[]): Limits {
   const loaded = attempts.filter(({ isLoaded }) => isLoaded);
@@ -56,8 +59,8 @@ export function limitsOf(attempts: readonly Attempt[]): Limits {
 }
 
 /**
- * Returns the error message with which settings are refused whatever their instances and batch size: they never loaded, and nothing else
- * explains it; else null.
+ * Returns the error message with which settings are refused whatever their instances and batch
+ * size: they never loaded, and nothing else explains it; else null.
  */
 export function refusingArm(attempts: readonly Attempt[], { explained }: Limits): string | null {
   if (attempts.some(({ isLoaded }) => isLoaded)) return null;

@@ -17,7 +17,10 @@ export interface LoadSeconds {
 /** Durations for a study without such loads: about those of a small model. */
 const USUAL = { full: 0.5, add: 0.2, remove: 0.1 };
 
-/** Returns medians over the loads of a study, the final's included. `own`: the original config's settings key. */
+/**
+ * Returns medians over the loads of a study, the final's included. `own`: the original config's
+ * settings key.
+ */
 export function loadsOf(records: readonly StudyRecord[], own: string): LoadSeconds {
   const full = new Map<string, number[]>();
   const added: number[] = [];

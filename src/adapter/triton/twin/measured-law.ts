@@ -13,8 +13,9 @@ const LARGEST = 2.5;
 const EXPONENTS = [0, 0.1, 0.2, 0.3, 0.4];
 
 /**
- * Returns a service law that reproduces the observations. A fit for prediction is smooth in the batch size, but a server may not be, and a twin
- * reproduces what was seen. So every observed batch size has its own time, and the interference is the one for which the times of each size agree
+ * Returns a service law that reproduces the observations. A fit for prediction is smooth in the
+ * batch size, but a server may not be, and a twin reproduces what was seen. So every observed batch
+ * size has its own time, and the interference is the one for which the times of each size agree
  * best, whatever instances were busy.
  */
 export function measuredLaw(law: ServiceLaw, observations: readonly Observation[]): ServiceLaw {
@@ -36,7 +37,10 @@ const candidates = (fitted: Interference): Interference[] => [
   ),
 ];
 
-/** Returns the weighted squared disagreement, in logarithms, of the times of one batch size without their interference. */
+/**
+ * Returns the weighted squared disagreement, in logarithms, of the times of one batch size without
+ * their interference.
+ */
 function disagreement(
   interference: Interference,
   law: ServiceLaw,
@@ -63,8 +67,8 @@ function factor(interference: Interference, law: ServiceLaw, { batchSize, busyIn
 }
 
 /**
- * Returns the points of the law: observed batch sizes, shrunk towards the fitted law where they have little weight, and the law's own
- * points around them.
+ * Returns the points of the law: observed batch sizes, shrunk towards the fitted law where they
+ * have little weight, and the law's own points around them.
  */
 function pointsThrough(law: ServiceLaw, groups: readonly (readonly ServicePoint[])[]): readonly LawPoint[] {
   const met = groups

@@ -6,7 +6,10 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 /** The memory if nothing is known about it: more than any config needs. */
 const PLENTY_MIB = 2 ** 24;
 
-/** Returns the device of the model; its memory is `limitMib` from refused loads, else the GPU's own report. */
+/**
+ * Returns the device of the model; its memory is `limitMib` from refused loads, else the GPU's own
+ * report.
+ */
 export function deviceOf(
   config: ModelConfig,
   attempts: readonly Attempt[],

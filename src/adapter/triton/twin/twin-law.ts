@@ -16,10 +16,15 @@ type LawFields = Omit<ModelProfile['law'], 'device_share' | 'turnaround_ms' | 'a
 /** An arm of a twin's profile. */
 export type TwinArm = Pick<Arm, 'name' | 'when' | 'execution_ms' | 'interference' | 'refuses' | 'load_s'>;
 
-/** Settings whose execution times are within this share of the model's own get no law of their own. */
+/**
+ * Settings whose execution times are within this share of the model's own get no law of their own.
+ */
 const ALIKE = 0.02;
 const LOADS_ALIKE = 0.25;
-/** The round trip of a local client of the emulator outside queue and execution, which need not be added again. */
+/**
+ * The round trip of a local client of the emulator outside queue and execution, which need not be
+ * added again.
+ */
 const EMULATOR_ROUND_TRIP_MS = 0.3;
 
 /** Returns a service law in the fields of a profile. */
@@ -37,7 +42,10 @@ export function lawFields({ points, interference, atOnce, paddedSizes, cv, split
 /** The emulator's own time between executions, and per request that it answers. */
 const EMULATOR_TURNAROUND_MS = { fixed: 0.03, perRequest: 0.012 };
 
-/** Returns the median time between executions on a server with full batches always waiting, less the emulator's own. */
+/**
+ * Returns the median time between executions on a server with full batches always waiting, less the
+ * emulator's own.
+ */
 export function turnaroundMs(observations: readonly Observation[]): number {
   const gaps = observations.filter(isFull).map(({ policy, batches, requestsPerSecond, samplesPerRequest }) => {
     const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
@@ -51,15 +59,19 @@ export function turnaroundMs(observations: readonly Observation[]): number {
   return gaps.length === 0 ? 0 : microseconds(Math.max(0, median(gaps)));
 }
 
-/** True if twice as many requests as all instances can execute were in flight, so that none waited for work. */
+/**
+ * True if twice as many requests as all instances can execute were in flight, so that none waited
+ * for work.
+ */
 function isFull({ policy, concurrency, samplesPerRequest, batches }: Observation): boolean {
   const atOnce = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : samplesPerRequest;
   return batches.length > 0 && concurrency * samplesPerRequest >= 2 * policy.instances * atOnce;
 }
 
 /**
- * Returns network time and answer lead by the round trip outside queue and execution: if it is longer than the emulator's, the rest is
- * network time; if shorter, answers left before the end of their execution.
+ * Returns network time and answer lead by the round trip outside queue and execution: if it is
+ * longer than the emulator's, the rest is network time; if shorter, answers left before the end of
+ * their execution.
  */
 export function answerTimes(roundTripMs: number): { readonly network_ms: number; readonly answer_lead_ms: number } {
   return {
@@ -69,8 +81,9 @@ export function answerTimes(roundTripMs: number): { readonly network_ms: number;
 }
 
 /**
- * Returns the arm for one combination of settings: its config's differences from the original, and the fields that differ from the model's own.
- * null if no field differs, or if the difference cannot be expressed.
+ * Returns the arm for one combination of settings: its config's differences from the original, and
+ * the fields that differ from the model's own. null if no field differs, or if the difference
+ * cannot be expressed.
  */
 export function armOf(
   attempts: readonly [Attempt, ...Attempt[]],

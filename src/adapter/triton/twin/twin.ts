@@ -17,8 +17,9 @@ import { deviceOf } from './twin-device.ts';
 import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twin-law.ts';
 
 /**
- * Returns an emulator profile that reproduces a study's server: the original config, the service law and load times of each combination of
- * settings, and refused loads. Pure: the same records give the same twin. Errors: UNSUPPORTED, with the reason, if the study has too little data;
+ * Returns an emulator profile that reproduces a study's server: the original config, the service
+ * law and load times of each combination of settings, and refused loads. Pure: the same records
+ * give the same twin. Errors: UNSUPPORTED, with the reason, if the study has too little data;
  * JOURNAL_INVALID.
  */
 export function twinOf(records: readonly StudyRecord[]): Profile {
@@ -101,7 +102,10 @@ function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): stri
   return `none of its ${measured} measurements has the server's execution times by batch size`;
 }
 
-/** Returns the law of the model's own settings; if those were not measured, that of the first served ones. */
+/**
+ * Returns the law of the model's own settings; if those were not measured, that of the first served
+ * ones.
+ */
 function lawOf(fitted: FittedLaws, own: string, attempts: readonly Attempt[]): ServiceLaw {
   const laws = [own, ...attempts.map(({ settingsKey }) => settingsKey)].map((key) => fitted.of(key));
   return laws.find((law) => law !== null) as ServiceLaw;

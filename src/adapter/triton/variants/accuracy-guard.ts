@@ -24,8 +24,9 @@ interface GuardOptions {
 export type AccuracyGuard = (applied: Applied, signal: AbortSignal) => Promise<Applied>;
 
 /**
- * Compares the outputs of candidates with the expected ones, once per combination of settings: instances and batching do not change a model's
- * answers. The original is also compared, but never refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
+ * Compares the outputs of candidates with the expected ones, once per combination of settings:
+ * instances and batching do not change a model's answers. The original is also compared, but never
+ * refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
  */
 export function createAccuracyGuard({ rule, original, compare }: GuardOptions): AccuracyGuard {
   const passed = new Set<string>();

@@ -13,8 +13,8 @@ import { beginDraft, builtFiles, logOf, outputOf, sha256Of } from './cache.ts';
 /** The files of variants, built if they do not exist yet. */
 export interface Artifacts {
   /**
-   * Returns the files of a variant and their build time; 0 if they existed. Errors: a CandidateRefusedError of the kind `build-failed`;
-   * INTERRUPTED, or the signal's reason.
+   * Returns the files of a variant and their build time; 0 if they existed. Errors: a
+   * CandidateRefusedError of the kind `build-failed`; INTERRUPTED, or the signal's reason.
    */
   filesOf(artifact: Artifact, signal: AbortSignal): Promise<PreparedFiles>;
 }
@@ -32,7 +32,9 @@ interface ArtifactsOptions {
   readonly onBuild?: (variant: string, log: string) => void;
 }
 
-/** Returns variants' files, with built ones from a cache. A study does not repeat a failed build. */
+/**
+ * Returns variants' files, with built ones from a cache. A study does not repeat a failed build.
+ */
 export function createArtifacts({ clock, cache, onBuild = () => undefined }: ArtifactsOptions): Artifacts {
   const failed = new Map<string, string>();
 
@@ -111,7 +113,10 @@ async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<s
   return read;
 }
 
-/** Returns the built files by their places in the model. Errors: a BuildFault if the command has not written them. */
+/**
+ * Returns the built files by their places in the model. Errors: a BuildFault if the command has not
+ * written them.
+ */
 function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap<string, Uint8Array>): ModelFiles {
   const names = listed([...built.keys()]) || 'nothing';
   if (outputs === null) {
@@ -134,7 +139,10 @@ function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap
 export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> =>
   new Map(Object.entries(files).flatMap(([place, { text }]) => (text === undefined ? [] : [[place, text] as const])));
 
-/** Returns the locations of a variant's other files on this machine, by their places in the model; a build without outputs is one folder. */
+/**
+ * Returns the locations of a variant's other files on this machine, by their places in the model; a
+ * build without outputs is one folder.
+ */
 export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, LocalPlace> {
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
   const own = lying.map(([place, { path, sha256 }]) => [place, { path, sha256 }] as const);

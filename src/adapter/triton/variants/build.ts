@@ -12,8 +12,9 @@ const LONGEST_LINE = 200;
 export class BuildFault extends Error {}
 
 /**
- * Runs the command with TRITUNE_OUTPUT as its output directory; all output goes to the log. If the command is too slow or its study is interrupted,
- * it is ended with everything that it started. Errors: a BuildFault; INTERRUPTED, or the signal's reason.
+ * Runs the command with TRITUNE_OUTPUT as its output directory; all output goes to the log. If the
+ * command is too slow or its study is interrupted, it is ended with everything that it started.
+ * Errors: a BuildFault; INTERRUPTED, or the signal's reason.
  */
 export async function runBuild(recipe: BuildRecipe, output: string, log: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

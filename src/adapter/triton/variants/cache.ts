@@ -22,8 +22,8 @@ type Keyed = Pick<Artifact, 'digest'>;
 const OUTCOME_FILE = 'built.json';
 
 /**
- * Returns the user's cache directory, by the XDG Base Directory Specification: builds belong to no single study, can be repeated, and are worth
- * keeping for the next one.
+ * Returns the user's cache directory, by the XDG Base Directory Specification: builds belong to no
+ * single study, can be repeated, and are worth keeping for the next one.
  */
 export const cacheDirectory = (env: Readonly<Record<string, string | undefined>> = process.env): string =>
   join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tritune', 'variants');

@@ -4,13 +4,19 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 
-/** Triton accepts gRPC messages of up to INT32_MAX bytes, config included (verified on 2.51 with 2.04 GB). */
+/**
+ * Triton accepts gRPC messages of up to INT32_MAX bytes, config included (verified on 2.51 with
+ * 2.04 GB).
+ */
 const MAX_BYTES = 2 ** 31 - 2 ** 20;
 
 const WAY_OUT =
   'put the files into a version folder of the model on the server, and name it: variants: { NAME: { version: 2 } }, or config: { default_model_filename: … }';
 
-/** Errors: a CandidateRefusedError for files that no server accepts, or that the config does not name. */
+/**
+ * Errors: a CandidateRefusedError for files that no server accepts, or that the config does not
+ * name.
+ */
 export function checkUpload(files: ModelFiles, { default_model_filename: wanted = '' }: ModelConfig): void {
   if (sizeOf(files) > MAX_BYTES) {
     const reason = `the files have ${megabytes(files)}, and a load call takes 2147 MB at most`;
@@ -18,14 +24,18 @@ export function checkUpload(files: ModelFiles, { default_model_filename: wanted 
   }
   const places = [...files.keys()];
   if (wanted === '' || places.some((place) => place.slice(place.indexOf('/') + 1).split('/')[0] === wanted)) return;
-  // Triton serves nothing from the model's own folder along with an upload; without the file a backend may wait for long (2.51, Python).
+  // Triton serves nothing from the model's own folder along with an upload; without the file a
+  // backend may wait for long (2.51, Python).
   const reason = `the config's default_model_filename is '${wanted}', and the upload has ${listed(places)}`;
   throw new CandidateRefusedError('upload-refused', reason, {
     hint: 'upload all files that the model needs, or set default_model_filename in the config of the variant',
   });
 }
 
-/** Messages of servers and proxies about a message that is too long, or files that they do not accept. */
+/**
+ * Messages of servers and proxies about a message that is too long, or files that they do not
+ * accept.
+ */
 const REFUSALS =
   /larger than max|message (is )?too (large|long)|RESOURCE_EXHAUSTED|Payload Too Large|Request Entity Too Large|status 413|exceeds the maximum|input size .*max|unrecognized load parameter|unexpected error on creating Triton parameter|string longer than|Invalid string length/i;
 

@@ -29,8 +29,9 @@ interface HttpRequestTo extends HttpServer, Pick<PlainContent, 'bodies' | 'batch
 }
 
 /**
- * Takes any HTTP/1.1 server, of which nothing is known before a request is sent. It is measured like a model, but has no statistics of its own.
- * Device figures come from the named metrics page, and from nvidia-smi if the server is on this machine.
+ * Takes any HTTP/1.1 server, of which nothing is known before a request is sent. It is measured
+ * like a model, but has no statistics of its own. Device figures come from the named metrics page,
+ * and from nvidia-smi if the server is on this machine.
  */
 export const findHttp: FindService = async (options, plan, setting) => {
   if (options.protocol !== 'http') throw usage('--service-kind http always uses HTTP/1.1', 'leave out -i');
@@ -47,7 +48,10 @@ export const findHttp: FindService = async (options, plan, setting) => {
   };
 };
 
-/** Errors of its `measure`: also SERVER_UNREACHABLE, SERVER_TIMEOUT or SERVER_FAILED if no reply came at all. */
+/**
+ * Errors of its `measure`: also SERVER_UNREACHABLE, SERVER_TIMEOUT or SERVER_FAILED if no reply
+ * came at all.
+ */
 async function openService(
   to: HttpRequestTo,
   spec: ServiceSpec,
@@ -112,7 +116,10 @@ async function requestTo(options: ServiceSpec): Promise<HttpRequestTo> {
   };
 }
 
-/** Returns the requests, those of each class in turn. Errors: USAGE for classes with their own requests. */
+/**
+ * Returns the requests, those of each class in turn. Errors: USAGE for classes with their own
+ * requests.
+ */
 function requestSetOf(
   to: Pick<HttpRequestTo, 'url' | 'bodies' | 'batch'>,
   { workload }: Pick<ProfilePlan, 'workload'>,

@@ -2,7 +2,10 @@ import { TrituneError } from '../../../base/errors.ts';
 import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import type { ServiceKind } from './service.ts';
 
-/** Returns the kind of service in the options; an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
+/**
+ * Returns the kind of service in the options; an endpoint means a language model. Errors:
+ * UNSUPPORTED for another kind.
+ */
 export function serviceKindOf({
   serviceKind,
   endpoint,

@@ -32,7 +32,10 @@ interface PromptFront {
   readonly part?: WorkloadFront;
 }
 
-/** Finds the endpoint of a language model, and prepares its requests. It is measured like a tensor model, plus the times of its tokens. */
+/**
+ * Finds the endpoint of a language model, and prepares its requests. It is measured like a tensor
+ * model, plus the times of its tokens.
+ */
 export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
   const asked = askedOf(options);
   const where = await serverOf(options);
@@ -119,7 +122,10 @@ function checkServed({ requests, errorRate, failures }: Measurement, address: st
   );
 }
 
-/** Returns the model and its requests, or those of each model that the classes of a workload name. A trace says when its requests are due. */
+/**
+ * Returns the model and its requests, or those of each model that the classes of a workload name. A
+ * trace says when its requests are due.
+ */
 async function frontsOf(
   options: ServiceSpec & { readonly model: string },
   asFarAsKnown: ProfilePlan,
@@ -139,7 +145,10 @@ async function frontsOf(
   return { fronts: fronts, plan: asFarAsKnown };
 }
 
-/** Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
+/**
+ * Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and
+ * certificates.
+ */
 async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
   if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
   const { url, tls } = await readUrl(options.url, options);
@@ -159,7 +168,10 @@ const kinds: readonly AskedEndpoint[] = [
   ...(['triton-generate', 'triton-grpc'] as const),
 ];
 
-/** A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats what the endpoint says better. */
+/**
+ * A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats
+ * what the endpoint says better.
+ */
 function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
   readonly asked: AskedEndpoint;
   readonly path: string | undefined;

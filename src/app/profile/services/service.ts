@@ -8,7 +8,10 @@ import type { LevelTarget } from '../measuring.ts';
 import type { ProfilePlan } from '../plan.ts';
 import type { EndpointSpec, ProfileSpec } from '../profile-spec.ts';
 
-/** The kinds of services that are measured as they are: tensor models on a Triton, any URL, or a language model. */
+/**
+ * The kinds of services that are measured as they are: tensor models on a Triton, any URL, or a
+ * language model.
+ */
 export type ServiceKind = 'triton' | 'http' | 'language';
 
 /** The options of a profile of any kind of service. */
@@ -24,7 +27,9 @@ export interface ServiceSetting {
   readonly tell: (line: string) => void;
   /** The maximum number of requests in flight at a request rate; absent for no limit. */
   readonly maxInFlight?: number | undefined;
-  /** True to measure as perf_analyzer does, which measures a model that a killed run left changed. */
+  /**
+   * True to measure as perf_analyzer does, which measures a model that a killed run left changed.
+   */
   readonly alike?: boolean;
 }
 
@@ -53,19 +58,23 @@ export interface ServedTarget extends LevelTarget {
   readonly followsHost: boolean;
   /** Inferences in one request; the mean over those of a workload. */
   readonly batch: number;
-  /** Returns the GPUs that the model uses, of those that the user states or the metrics report; undefined if that is unknown. */
+  /**
+   * Returns the GPUs that the model uses, of those that the user states or the metrics report;
+   * undefined if that is unknown.
+   */
   gpusOf(server: { readonly stated: number | undefined; readonly reported: number | undefined }): number | undefined;
 }
 
 /**
- * Finds a service, and whatever it can say about what it serves. Faults in the options are reported before the server is contacted. Errors: USAGE,
- * INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED.
+ * Finds a service, and whatever it can say about what it serves. Faults in the options are reported
+ * before the server is contacted. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED.
  */
 export type FindService = (options: ServiceSpec, plan: ProfilePlan, setting: ServiceSetting) => Promise<Service>;
 
 /**
- * Returns the GPUs of a server whose configs are unknown: those that the user states, or that a named metrics page reports. The GPUs of this machine
- * are no sign, because the server may use some of them.
+ * Returns the GPUs of a server whose configs are unknown: those that the user states, or that a
+ * named metrics page reports. The GPUs of this machine are no sign, because the server may use some
+ * of them.
  */
 export const gpusOfUnknown =
   ({ metricsUrl }: Pick<ProfileSpec, 'metricsUrl'>): ServedTarget['gpusOf'] =>

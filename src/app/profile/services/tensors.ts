@@ -67,7 +67,10 @@ function modelsOf(
   return [first, ...others];
 }
 
-/** Opens the senders to a model, or to those that the classes of a workload name. Errors: MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*. */
+/**
+ * Opens the senders to a model, or to those that the classes of a workload name. Errors:
+ * MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*.
+ */
 export async function openTensors(
   opened: OpenServer,
   model: string,
@@ -130,7 +133,10 @@ export async function openTensors(
   };
 }
 
-/** A model that names no device runs on a GPU if there is one, and then its speed does not depend on the host. */
+/**
+ * A model that names no device runs on a GPU if there is one, and then its speed does not depend on
+ * the host.
+ */
 const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
   groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
 
@@ -216,7 +222,10 @@ function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
 const ofVersion = (set: RequestSet, version: string): RequestSet =>
   version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
 
-/** Returns the models of an ensemble, including nested ones, followed by the models that the user says the model calls. */
+/**
+ * Returns the models of an ensemble, including nested ones, followed by the models that the user
+ * says the model calls.
+ */
 async function composingOf(
   client: TritonClient,
   config: ModelConfig,

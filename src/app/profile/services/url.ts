@@ -13,7 +13,10 @@ export interface ReadUrl {
   readonly tls: TlsOptions | undefined;
 }
 
-/** Reads an address that may say by itself whether it takes TLS. Errors: USAGE, INPUT_INVALID for a certificate that cannot be read. */
+/**
+ * Reads an address that may say by itself whether it takes TLS. Errors: USAGE, INPUT_INVALID for a
+ * certificate that cannot be read.
+ */
 export async function readUrl(text: string, options: TlsSpec): Promise<ReadUrl> {
   const url = plainHttpUrl(text, wantsTls(options));
   if (url.isSecure === false && wantsTls(options))
@@ -21,15 +24,19 @@ export async function readUrl(text: string, options: TlsSpec): Promise<ReadUrl> 
   return { url, tls: (url.isSecure ?? wantsTls(options)) ? await readTls(options) : undefined };
 }
 
-/** Errors: USAGE for device figures of a server on another machine without the address of its metrics. */
+/**
+ * Errors: USAGE for device figures of a server on another machine without the address of its
+ * metrics.
+ */
 export function checkMetricsKnown({ collectMetrics, metricsUrl }: ServiceSpec, address: string): void {
   if (collectMetrics && metricsUrl === undefined && !isOfThisMachine(address))
     throw usage('the address of the metrics is unknown', 'add --metrics-url http://HOST:PORT/metrics');
 }
 
 /**
- * Returns the devices of a server of which only the address, and maybe that of its metrics, is known. `model` is null where the page may count any
- * model: then nothing tells whether it is of another server.
+ * Returns the devices of a server of which only the address, and maybe that of its metrics, is
+ * known. `model` is null where the page may count any model: then nothing tells whether it is of
+ * another server.
  */
 export const devicesAt = (address: string, { metricsUrl }: ServiceSpec, model: string | null): Devices =>
   devicesOf({ server: { url: address, emulated: null }, ...(metricsUrl !== undefined && { metricsUrl }) }, model);

@@ -29,7 +29,10 @@ function contentOf(file: string): unknown {
 const invalid = (what: string): TrituneError =>
   new TrituneError('INPUT_INVALID', what, 'see docs/prices.schema.json, and examples/prices.yaml for an example');
 
-/** Returns the spec with the contents of its price file instead of the file's name. Errors: INPUT_INVALID. */
+/**
+ * Returns the spec with the contents of its price file instead of the file's name. Errors:
+ * INPUT_INVALID.
+ */
 export const withPrices = (spec: StudySpec): StudySpec =>
   typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
 
@@ -37,8 +40,9 @@ export const withPrices = (spec: StudySpec): StudySpec =>
 type CostAsked = Pick<StudySpec, 'prices' | 'cost'>;
 
 /**
- * Returns the terms by which a study counts costs; undefined without prices. Errors: INPUT_INVALID for a wrong file; USAGE if the spec does not say
- * which of the prices count, names one that does not exist, or has a rate without prices.
+ * Returns the terms by which a study counts costs; undefined without prices. Errors: INPUT_INVALID
+ * for a wrong file; USAGE if the spec does not say which of the prices count, names one that does
+ * not exist, or has a rate without prices.
  */
 export function costTermsOf(spec: CostAsked): CostTerms | undefined {
   const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
@@ -96,7 +100,10 @@ function onlyGpu({ gpus, instanceTypes }: PriceList): string {
   throw usage('the file has several prices', `choose one: ${all.join(', ')}`);
 }
 
-/** A GPU's name may contain a slash. If there is no such GPU, the text after the last slash is its slice. */
+/**
+ * A GPU's name may contain a slash. If there is no such GPU, the text after the last slash is its
+ * slice.
+ */
 function gpuPrice({ gpus }: PriceList, name: string): number {
   const at = name.lastIndexOf('/');
   const isSlice = !Object.hasOwn(gpus, name) && at > 0;

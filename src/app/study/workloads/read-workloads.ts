@@ -13,13 +13,25 @@ import type { Workload } from '../../../workload/workload.ts';
 import { durationOf } from '../../../workload/workload.ts';
 import { hasClasses, limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
 
-/** A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials play a pass for each level and workload. */
+/**
+ * A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials
+ * play a pass for each level and workload.
+ */
 const MAX_PASS_SECONDS = 30;
-/** Passes are shortened further so that a time budget has room for this many measurements: the original, a few candidates, and a final. */
+/**
+ * Passes are shortened further so that a time budget has room for this many measurements: the
+ * original, a few candidates, and a final.
+ */
 const MIN_MEASUREMENTS = 8;
-/** The share of a time budget for passes; the rest is for loads, lead-ins, and measurements that are repeated. */
+/**
+ * The share of a time budget for passes; the rest is for loads, lead-ins, and measurements that are
+ * repeated.
+ */
 const SHARE_FOR_PASSES = 2 / 3;
-/** Levels range from the mean rate of the first workload divided by this factor to that rate times the factor. */
+/**
+ * Levels range from the mean rate of the first workload divided by this factor to that rate times
+ * the factor.
+ */
 const LEVELS_AROUND = 4;
 
 /** A measurement plays passes for at least this many seconds, … */
@@ -46,14 +58,19 @@ export interface StudiedWorkloads {
   readonly record: StartedWorkloads;
 }
 
-/** Returns the longest pass of each of `count` workloads, in seconds, so that enough measurements fit into the time budget. */
+/**
+ * Returns the longest pass of each of `count` workloads, in seconds, so that enough measurements
+ * fit into the time budget.
+ */
 export function longestPassSeconds(timeBudgetSeconds: number | undefined, count: number): number {
   if (timeBudgetSeconds === undefined) return MAX_PASS_SECONDS;
   const fitting = (SHARE_FOR_PASSES * timeBudgetSeconds) / (MIN_MEASUREMENTS * count);
   return Math.min(MAX_PASS_SECONDS, Math.max(MIN_SECONDS, fitting));
 }
 
-/** The start of a resumed study: its passes stay as long as they were, whatever time it gets now. */
+/**
+ * The start of a resumed study: its passes stay as long as they were, whatever time it gets now.
+ */
 type Begun = Pick<StudyStarted, 'spec' | 'workloads'>;
 
 /** Returns the time scale of a workload in a study that gives none. */
@@ -72,8 +89,8 @@ function usualScale(workload: Workload, place: number, spec: StudySpec, begun: B
 const SAME_SECONDS = 1e-6;
 
 /**
- * Reads the workloads of a study; null for a study without. `begun`: of a resumed study. Errors: INPUT_INVALID, USAGE for two with the same
- * name.
+ * Reads the workloads of a study; null for a study without. `begun`: of a resumed study. Errors:
+ * INPUT_INVALID, USAGE for two with the same name.
  */
 export async function readWorkloads(spec: StudySpec, begun: Begun | null = null): Promise<StudiedWorkloads | null> {
   const asked = spec.workloads;
@@ -115,7 +132,10 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
   };
 }
 
-/** Returns a workload in the form that a profile takes. `goodput`: limits for requests without classes. */
+/**
+ * Returns a workload in the form that a profile takes. `goodput`: limits for requests without
+ * classes.
+ */
 export function profiledOf(
   { name, weight, perLevel, played: { workload, planAt } }: StudiedWorkload,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,
@@ -124,7 +144,10 @@ export function profiledOf(
   return { name, weight, perLevel, planAt, limits: (only && limitsOf(only)) ?? goodput };
 }
 
-/** Splits the parts with the same name. A workload without a trace stays whole on both sides, because the final draws it anew. */
+/**
+ * Splits the parts with the same name. A workload without a trace stays whole on both sides,
+ * because the final draws it anew.
+ */
 function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
   const hasTrace = workload.phases.some(({ arrivals }) => arrivals.process === 'trace');
   if (!hasTrace) return { train: workload, holdout: workload };
@@ -148,7 +171,10 @@ function checkNames(workloads: readonly Workload[], files: readonly string[]): v
   );
 }
 
-/** Returns a digest that shows whether a file, or a trace that it names, still holds the same arrivals. */
+/**
+ * Returns a digest that shows whether a file, or a trace that it names, still holds the same
+ * arrivals.
+ */
 function digestOf({ planAt, perSecond }: PlayedWorkload): string {
   const { arrivalsNs, classOf, classes, durationNs } = planAt(perSecond);
   const bytes = ({ buffer, byteOffset, byteLength }: Float64Array | Uint16Array): Uint8Array =>
@@ -172,7 +198,10 @@ export function checkSameWorkloads(kept: StartedWorkloads | undefined, read: Stu
   );
 }
 
-/** Reads the workloads of a new study. If the spec has no range of levels, the workloads set it. Errors: as `readWorkloads`. */
+/**
+ * Reads the workloads of a new study. If the spec has no range of levels, the workloads set it.
+ * Errors: as `readWorkloads`.
+ */
 export async function withWorkloads(
   spec: StudySpec,
 ): Promise<{ readonly spec: StudySpec; readonly workloads: StudiedWorkloads | null }> {
@@ -188,11 +217,17 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
   return { ...spec, levels: { ...spec.levels, requestRate } };
 }
 
-/** Returns the seconds of a level: for each workload, the whole passes that fill five seconds, and the part of a pass that does not count. */
+/**
+ * Returns the seconds of a level: for each workload, the whole passes that fill five seconds, and
+ * the part of a pass that does not count.
+ */
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
   search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(MIN_SECONDS / passS) * (1 + LEAD_IN), 0);
 
-/** Returns the workloads for the performance model's simulation. `goodput`: limits for requests whose class has none. */
+/**
+ * Returns the workloads for the performance model's simulation. `goodput`: limits for requests
+ * whose class has none.
+ */
 export function simulatedWorkloads(
   { rule, search }: StudiedWorkloads,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,

@@ -8,7 +8,10 @@ import { checkEndOnly } from '../../traffic/limits.ts';
 import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
 import type { RequestKind, RequestWorkload } from './request-profile.ts';
 
-/** Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body that cannot be read. */
+/**
+ * Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body
+ * that cannot be read.
+ */
 export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
   const { model, goal, server, http = {}, prompts, traffic, seed } = spec;
   checkEndOnly(goal.goodput, '--goodput');

@@ -8,7 +8,10 @@ import { promptTimeoutMs, promptWindowsFor } from '../../traffic/prompts/windows
 import { promptWorkloads } from './prompt-workloads.ts';
 import type { RequestKind } from './request-profile.ts';
 
-/** Returns the prompts of a study. Errors: USAGE, INPUT_INVALID for prompts that cannot be made or read. */
+/**
+ * Returns the prompts of a study. Errors: USAGE, INPUT_INVALID for prompts that cannot be made or
+ * read.
+ */
 export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
   const { model, seed, server, traffic, limits } = spec;
   // `requestKindOf` gives no other endpoint.

@@ -11,7 +11,10 @@ export interface PromptWorkload extends ProfiledWorkload {
   readonly requests: RequestSet;
 }
 
-/** Prepares the prompts of a study's workloads. Errors: USAGE for classes of other models, and as `classPromptsOf`. */
+/**
+ * Prepares the prompts of a study's workloads. Errors: USAGE for classes of other models, and as
+ * `classPromptsOf`.
+ */
 export async function promptWorkloads(
   spec: StudySpec,
   { rule, search, final }: StudiedWorkloads,
@@ -32,7 +35,10 @@ export async function promptWorkloads(
   return { rule, search: ofSearch, final: final === search ? ofSearch : await Promise.all(final.map(prepared)) };
 }
 
-/** Errors: USAGE if classes ask another model, because a study starts and asks only one language model. */
+/**
+ * Errors: USAGE if classes ask another model, because a study starts and asks only one language
+ * model.
+ */
 function onlyFront(name: string, fronts: readonly WorkloadFront[], model: string): WorkloadFront {
   const stray = fronts.find((front) => front.model !== model);
   const [only] = fronts;

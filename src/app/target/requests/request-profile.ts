@@ -36,7 +36,10 @@ export interface RequestKind {
   readonly workloads: ProfiledWorkloads<RequestWorkload> | undefined;
   /** Returns the rule for the windows of a measurement. */
   windowsFor(purpose: MeasurePurpose | undefined): Partial<WindowRule>;
-  /** Returns the milliseconds that a request may take, from the slowest one so far; null if there is none yet. */
+  /**
+   * Returns the milliseconds that a request may take, from the slowest one so far; null if there is
+   * none yet.
+   */
   timeoutMs(slowestMs: number | null): number;
   /** Opens the threads that measure. Errors: USAGE, AGENT_FAILED, MODEL_UNKNOWN, SERVER_*. */
   open(server: RequestServer, timeoutMs: number): Promise<Sender>;
@@ -54,8 +57,9 @@ interface OpenSender extends Sender {
 }
 
 /**
- * Returns a profile that sends requests of one kind to the current server from `serving`, under each workload in turn if there are any. Errors of
- * its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
+ * Returns a profile that sends requests of one kind to the current server from `serving`, under
+ * each workload in turn if there are any. Errors of its `measure`: SERVER_*, MODEL_UNKNOWN,
+ * INTERRUPTED.
  */
 export function requestProfile(
   { model, seed, goal, levels, measurement, traffic }: StudySpec,

@@ -3,8 +3,8 @@ import type { TensorMetadata } from '../../../triton/types.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 
 /**
- * Errors: UNSUPPORTED for a model that cannot replace another one: its inputs or outputs have other names, data types or shapes, or it takes
- * requests in another way.
+ * Errors: UNSUPPORTED for a model that cannot replace another one: its inputs or outputs have other
+ * names, data types or shapes, or it takes requests in another way.
  */
 export function checkAlike(own: string, original: OriginalModel, name: string, other: OriginalModel): void {
   const reason =
@@ -39,7 +39,10 @@ const sampleShape = (
   { config: { max_batch_size = 0 } }: OriginalModel,
 ): readonly number[] => (max_batch_size > 0 ? shape.slice(1) : shape);
 
-/** True if the shapes fit. Requests may fill in dimensions that one of them leaves open; those are checked when they are sent. */
+/**
+ * True if the shapes fit. Requests may fill in dimensions that one of them leaves open; those are
+ * checked when they are sent.
+ */
 const fits = (wanted: readonly number[], shape: readonly number[]): boolean =>
   wanted.length === shape.length && wanted.every((size, i) => size === shape[i] || size < 0 || (shape[i] ?? 0) < 0);
 

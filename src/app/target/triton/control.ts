@@ -13,7 +13,10 @@ import type { FoundTarget, OpenStudy } from '../../study/study.ts';
 import { originalsOf } from './originals.ts';
 
 const LOAD_TIMEOUT_S = 600;
-/** A loaded model is ready within this time, or within the time allowed for a load if that is shorter. */
+/**
+ * A loaded model is ready within this time, or within the time allowed for a load if that is
+ * shorter.
+ */
 const SETTLE_TIMEOUT_MS = 60_000;
 
 type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
@@ -50,7 +53,10 @@ export function controlOver(
   });
 }
 
-/** Returns control over what a study on a Triton changes. `onBuild` is called with the log of each variant that is built. */
+/**
+ * Returns control over what a study on a Triton changes. `onBuild` is called with the log of each
+ * variant that is built.
+ */
 export function controlOfStudy(
   { spec, directory, earlier }: Pick<OpenStudy, 'spec' | 'directory' | 'earlier'>,
   found: FoundTarget,

@@ -27,8 +27,9 @@ export interface FoundTriton extends FoundTarget {
 type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
 
 /**
- * Returns what a study tunes on a Triton. A resumed study keeps the config and space of its journal. Errors: SPACE_INVALID, USAGE, INPUT_INVALID,
- * UNSUPPORTED for a variant with other tensors.
+ * Returns what a study tunes on a Triton. A resumed study keeps the config and space of its
+ * journal. Errors: SPACE_INVALID, USAGE, INPUT_INVALID, UNSUPPORTED for a variant with other
+ * tensors.
  */
 export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): FoundTriton {
   const { started } = study;
@@ -89,7 +90,10 @@ function spaceOfTogether(
   return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits, clients));
 }
 
-/** Errors: RESTORE_FAILED for a model that another study has uploaded files for, because this study could not restore the model's own files. */
+/**
+ * Errors: RESTORE_FAILED for a model that another study has uploaded files for, because this study
+ * could not restore the model's own files.
+ */
 function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
   const mark = (parameters as JsonObject | undefined)?.[MARK];
   if (mark === undefined) return;
@@ -106,8 +110,8 @@ function unloadedIn(models: TritonModels['others']): readonly string[] | undefin
 }
 
 /**
- * Returns the first record of a study that began on another server, as this server's. Errors: UNSUPPORTED if its model or its config differs from
- * the one that the study began with.
+ * Returns the first record of a study that began on another server, as this server's. Errors:
+ * UNSUPPORTED if its model or its config differs from the one that the study began with.
  */
 export function startedOn(started: StudyStarted, models: TritonModels): StudyStarted {
   const { own, others } = models;

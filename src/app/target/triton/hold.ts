@@ -10,18 +10,25 @@ import type { Left, OpenStudy } from '../../study/study.ts';
 import { warnWithoutKey } from '../../trust/admit-run.ts';
 import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type TritonModels } from './models.ts';
 
-/** The locked models of a study. No other tritune on this machine changes them until they are released. */
+/**
+ * The locked models of a study. No other tritune on this machine changes them until they are
+ * released.
+ */
 export interface HeldModels {
   readonly models: TritonModels;
-  /** Releases the models. Untouched ones are unloaded if they were; changed ones are left to the next run's `checkLeftovers`. Errors: RESTORE_FAILED. */
+  /**
+   * Releases the models. Untouched ones are unloaded if they were; changed ones are left to the
+   * next run's `checkLeftovers`. Errors: RESTORE_FAILED.
+   */
   release(left: Left): Promise<void>;
 }
 
 type Study = Pick<OpenStudy, 'spec' | 'earlier' | 'started' | 'directory'>;
 
 /**
- * Locks the models of a study and reads their state. Errors: MODEL_LOCKED, USAGE for a protected model, MODEL_LEFT_CHANGED for a model that another
- * run left changed, RESTORE_FAILED for a model that another client has changed since the study that is resumed, those of `readModels`.
+ * Locks the models of a study and reads their state. Errors: MODEL_LOCKED, USAGE for a protected
+ * model, MODEL_LEFT_CHANGED for a model that another run left changed, RESTORE_FAILED for a model
+ * that another client has changed since the study that is resumed, those of `readModels`.
  */
 export const takeModels = (
   study: Study,

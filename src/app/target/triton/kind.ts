@@ -30,7 +30,8 @@ async function openTriton(study: StudyOfTarget, setting: TargetSetting): Promise
     const target = await openModels(server, named, study, setting);
     return { ...target, close: (left) => target.close(left).finally(server.close) };
   } catch (error) {
-    // Nothing is left to put back on a server that was started and has ended, whatever its control calls said.
+    // Nothing is left to put back on a server that was started and has ended, whatever its control
+    // calls said.
     const failure = server.failure();
     await server.close();
     throw failure ?? error;
@@ -40,7 +41,10 @@ async function openTriton(study: StudyOfTarget, setting: TargetSetting): Promise
 const namedBy = ({ spec, started }: StudyOfTarget, { began = null }: TargetSetting): NamedModels =>
   modelsNamedBy({ spec, started: started ?? began });
 
-/** Returns the models that a server started for the study loads at its start, and those that it loads later. */
+/**
+ * Returns the models that a server started for the study loads at its start, and those that it
+ * loads later.
+ */
 function modelsOfLaunch({ names, fronts }: NamedModels): {
   readonly loadModels: readonly string[];
   readonly laterModels: readonly string[];
@@ -48,7 +52,10 @@ function modelsOfLaunch({ names, fronts }: NamedModels): {
   return { loadModels: fronts, laterModels: names.filter((name) => !fronts.includes(name)) };
 }
 
-/** Locks the models, reads them, and opens what sends to them. On an error, leaves them as they were. */
+/**
+ * Locks the models, reads them, and opens what sends to them. On an error, leaves them as they
+ * were.
+ */
 async function openModels(
   server: OpenServer,
   named: NamedModels,

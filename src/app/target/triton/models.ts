@@ -14,13 +14,19 @@ import { originalsOf } from './originals.ts';
 import { askedTopology } from './pipeline/asked-topology.ts';
 import { readParts, type Together, togetherOf } from './pipeline/read-together.ts';
 
-/** The models that a study may change, where their names are known before the server is asked, and the search spaces given for them. */
+/**
+ * The models that a study may change, where their names are known before the server is asked, and
+ * the search spaces given for them.
+ */
 export interface NamedModels {
   /** The study's own first. */
   readonly names: readonly [string, ...string[]];
   /** The models that get requests. A server started for the study loads them at its start. */
   readonly fronts: readonly string[];
-  /** The spaces given for a new study; empty for the presets of the models' backends, and for a resumed study. */
+  /**
+   * The spaces given for a new study; empty for the presets of the models' backends, and for a
+   * resumed study.
+   */
   readonly given: GivenSpaces;
   readonly asked: AskedTopology;
 }
@@ -32,11 +38,17 @@ export interface TritonModels extends NamedModels {
   readonly others: ReadonlyMap<string, OriginalModel>;
   /** null for a single model. */
   readonly together: Together | null;
-  /** The requests of clients that the server has counted, by model; absent where they were not looked at. */
+  /**
+   * The requests of clients that the server has counted, by model; absent where they were not
+   * looked at.
+   */
   readonly counted?: ReadonlyMap<string, CountedRequests>;
 }
 
-/** Finds the calls of models that have been read. Also reads called models that are not loaded and that a request needs. */
+/**
+ * Finds the calls of models that have been read. Also reads called models that are not loaded and
+ * that a request needs.
+ */
 export type FindCalls = (
   fronts: AskedTopology['fronts'],
   read: Map<string, OriginalModel>,
@@ -67,8 +79,9 @@ export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 
 /**
- * Reads the models and their parts, and loads those that are not loaded. If one cannot be read, restores all of them. `findCalls` finds the models
- * that others call from their code. Errors: those of `readOriginal`, of `topologyOf` and of `findCalls`.
+ * Reads the models and their parts, and loads those that are not loaded. If one cannot be read,
+ * restores all of them. `findCalls` finds the models that others call from their code. Errors:
+ * those of `readOriginal`, of `topologyOf` and of `findCalls`.
  */
 export async function readModels(
   client: TritonClient,

@@ -5,7 +5,10 @@ import type { StudyStarted } from '../../../study/records/records.ts';
 /** The part of a journal's first record about the models that the study changes. */
 export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers' | 'topology'>;
 
-/** Returns the models of a study as they were before it: its own first, or those tuned together, followed by the ensembles over them. */
+/**
+ * Returns the models of a study as they were before it: its own first, or those tuned together,
+ * followed by the ensembles over them.
+ */
 export function originalsOf(started: Originals): readonly OriginalState[] {
   const { model, original, wasLoaded, unloadedOthers = [], topology } = started;
   const own = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };

@@ -60,7 +60,10 @@ export async function openPrompts(
   return { profile, look: () => Promise.resolve(nothingSeen), close: () => profile.close() };
 }
 
-/** Opens the senders of tensors to the models of a study. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use). */
+/**
+ * Opens the senders of tensors to the models of a study. Errors: USAGE, UNSUPPORTED, SERVER_FAILED
+ * (shared memory that the server cannot use).
+ */
 export async function openTensors(
   study: Study,
   opened: OpenServer,
@@ -115,7 +118,10 @@ export async function openTensors(
   };
 }
 
-/** Fronts with the same seed would get arrivals at the same moments. The first front has the study's seed, and each further one the next. */
+/**
+ * Fronts with the same seed would get arrivals at the same moments. The first front has the study's
+ * seed, and each further one the next.
+ */
 const trafficAsked = (
   spec: StudySpec,
   levels: LevelRange,

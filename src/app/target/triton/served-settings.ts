@@ -7,7 +7,10 @@ import { withEngineSettings } from '../../../space/engine/candidate.ts';
 import type { Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 
-/** Returns the original with the known settings of its engine. Errors: USAGE if they are unknown but must be changed; INPUT_INVALID. */
+/**
+ * Returns the original with the known settings of its engine. Errors: USAGE if they are unknown but
+ * must be changed; INPUT_INVALID.
+ */
 export function withEngine(original: Candidate, space: SearchSpace, spec: StudySpec): Candidate {
   if (!space.engine && !space.law) return original;
   const settled = space.engine ? withEngineSettings(original, { engine: servedSettings(spec, space) }) : original;

@@ -16,8 +16,8 @@ import { trafficTo } from './pipeline/front-inputs.ts';
 export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
 
 /**
- * Prepares the requests of a study's workloads for its models. Errors: USAGE for classes of models that the study does not send to, and as
- * `requestsOf`.
+ * Prepares the requests of a study's workloads for its models. Errors: USAGE for classes of models
+ * that the study does not send to, and as `requestsOf`.
  */
 export function inputsOfWorkloads(
   spec: StudySpec,
@@ -56,7 +56,10 @@ export function profiledWorkloads(
   return { rule, search: search.map(profiled), final: final.map(profiled) };
 }
 
-/** Returns the parts of a workload in the order of the study's fronts. Errors: USAGE if its classes are for other models, or for too few. */
+/**
+ * Returns the parts of a workload in the order of the study's fronts. Errors: USAGE if its classes
+ * are for other models, or for too few.
+ */
 function frontsIn(
   { name, played }: StudiedWorkload,
   model: string,

@@ -9,7 +9,10 @@ export type ContentSpec = HttpSpec &
   HeaderSpec &
   Omit<TextSpec, 'endpoint'> & { readonly endpoint?: string; readonly basicAuth?: string };
 
-/** Returns what an HTTP service is sent: what the options say, or what their API takes. Errors: as `plainContent` and `textContent`. */
+/**
+ * Returns what an HTTP service is sent: what the options say, or what their API takes. Errors: as
+ * `plainContent` and `textContent`.
+ */
 export function contentOf(options: ContentSpec, credentials: string | undefined): Promise<PlainContent> {
   const { endpoint } = options;
   return isTextEndpoint(endpoint)

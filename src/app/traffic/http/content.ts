@@ -35,8 +35,8 @@ const bodied = ['POST', 'PUT', 'PATCH'];
 type ContentOptions = HttpSpec & HeaderSpec & { readonly basicAuth?: string };
 
 /**
- * Returns the request in the options; `credentials` are those of the address. Errors: USAGE, which never shows a header's value or a password;
- * INPUT_INVALID for a body that cannot be read.
+ * Returns the request in the options; `credentials` are those of the address. Errors: USAGE, which
+ * never shows a header's value or a password; INPUT_INVALID for a body that cannot be read.
  */
 export async function plainContent(options: ContentOptions, credentials: string | undefined): Promise<PlainContent> {
   const { body, bodies } = await bodiesOf(options);

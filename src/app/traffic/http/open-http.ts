@@ -21,8 +21,8 @@ export interface HttpServer {
 }
 
 /**
- * Returns one request of `batch` inferences for each of the bodies, or one with the body of the server's request if there are none. `model`: its
- * name, or what stands for it.
+ * Returns one request of `batch` inferences for each of the bodies, or one with the body of the
+ * server's request if there are none. `model`: its name, or what stands for it.
  */
 export function httpRequests(model: string, { bodies, batch }: Pick<PlainContent, 'bodies' | 'batch'>): RequestSet {
   const request: InferRequest = { model, version: '', inputs: [], batch };
@@ -30,7 +30,10 @@ export function httpRequests(model: string, { bodies, batch }: Pick<PlainContent
   return { model, version: '', batch, requests };
 }
 
-/** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
+/**
+ * Opens the threads that measure, and warms them up against a server that does nothing. Errors:
+ * USAGE, AGENT_FAILED.
+ */
 export async function openHttp(
   { address, tls, request, secrets, keepsAlive, refusalsFail }: HttpServer,
   requests: RequestSet,

@@ -7,7 +7,10 @@ import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { promptsOf } from '../prompts/prompts.ts';
 import { type PlainContent, plainContent } from './content.ts';
 
-/** An API that takes texts: its path, the texts of a request beside those that count, and the fields of the body. */
+/**
+ * An API that takes texts: its path, the texts of a request beside those that count, and the fields
+ * of the body.
+ */
 interface TextApi {
   readonly path: string;
   /** Texts in front of those that are inferences, such as the query of a reranking. */
@@ -16,8 +19,8 @@ interface TextApi {
 }
 
 /**
- * Embeddings as in OpenAI's API; reranking as in Jina's and Cohere's, which vLLM and SGLang serve at this path; classification as vLLM and Dynamo
- * serve it.
+ * Embeddings as in OpenAI's API; reranking as in Jina's and Cohere's, which vLLM and SGLang serve
+ * at this path; classification as vLLM and Dynamo serve it.
  */
 const textApis: Readonly<Record<TextEndpoint, TextApi>> = {
   embeddings: { path: '/v1/embeddings', before: 0, fieldsOf: (input) => ({ input }) },
@@ -34,7 +37,10 @@ export interface TextSpec extends PromptSpec {
   readonly extraInputs?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Distinct requests, unless the options give a number of prompts: as many as a language model gets by default. */
+/**
+ * Distinct requests, unless the options give a number of prompts: as many as a language model gets
+ * by default.
+ */
 const USUAL_REQUESTS = 1000;
 
 /** Returns the requests. Errors: USAGE, INPUT_INVALID as `promptsOf` and `plainContent`. */

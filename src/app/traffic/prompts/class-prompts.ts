@@ -4,12 +4,16 @@ import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from '../workload.ts';
 import { type PromptSetting, type PromptTraffic, promptsOf } from './prompts.ts';
 
-/** The prompts of a workload for a language model: `requests` with classes, or without if the workload has only one. */
+/**
+ * The prompts of a workload for a language model: `requests` with classes, or without if the
+ * workload has only one.
+ */
 export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
 
 /**
- * Returns the prompts of a front's classes. Options apply where a class says nothing. Errors: as `promptsOf`; UNSUPPORTED for classes that ask in
- * another way than the command says, and for conversations among several classes.
+ * Returns the prompts of a front's classes. Options apply where a class says nothing. Errors: as
+ * `promptsOf`; UNSUPPORTED for classes that ask in another way than the command says, and for
+ * conversations among several classes.
  */
 export async function classPromptsOf(
   front: WorkloadFront,

@@ -5,7 +5,10 @@ import type { ClientSpec } from '../../../spec/traffic-spec.ts';
 import { clientThreadsOf } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
 
-/** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
+/**
+ * Opens the threads that measure, and warms them up against a server that does nothing. Errors:
+ * USAGE, AGENT_FAILED.
+ */
 export async function openPromptTraffic(
   options: EndpointOptions,
   requests: RequestSet,

@@ -11,9 +11,15 @@ import { replayed, type TimedRequests } from '../schedule.ts';
 
 /** The prompts for a language model. */
 export interface PromptTraffic {
-  /** Requests, each with its `prompt`. Conversations of several turns are streams, which the sender plays turn by turn. */
+  /**
+   * Requests, each with its `prompt`. Conversations of several turns are streams, which the sender
+   * plays turn by turn.
+   */
   readonly requests: RequestSet;
-  /** When the requests of a trace are due; null if unknown. A load level from the user takes precedence. */
+  /**
+   * When the requests of a trace are due; null if unknown. A load level from the user takes
+   * precedence.
+   */
   readonly schedule: TimedRequests | null;
   /** How `inputTokens` of the prompts were counted. */
   readonly countedBy: 'tokenizer' | 'estimate';
@@ -42,7 +48,10 @@ const madeUp = {
   turns: '--turns',
 } as const;
 
-/** Makes or reads the prompts that the options ask for. Errors: USAGE; INPUT_INVALID for a file, with the line. */
+/**
+ * Makes or reads the prompts that the options ask for. Errors: USAGE; INPUT_INVALID for a file,
+ * with the line.
+ */
 export async function promptsOf(spec: PromptSpec, setting: PromptSetting): Promise<PromptTraffic> {
   checkOneSource(spec);
   const tokenizer = spec.tokenizer === undefined ? estimate : await openTokenizer(spec.tokenizer);

@@ -4,8 +4,9 @@ import { defaultWindowRule, type WindowRule } from '../../../profiler/level-opti
 import type { MeasurePurpose } from '../../../tuner/adapter.ts';
 
 /**
- * Windows for language models. Replies take seconds, so a window of twenty latencies would take minutes. Instead, a window holds ten replies and
- * lasts as long as two. The warm-up waits for three rounds of replies, because those of the first all began at once.
+ * Windows for language models. Replies take seconds, so a window of twenty latencies would take
+ * minutes. Instead, a window holds ten replies and lasts as long as two. The warm-up waits for
+ * three rounds of replies, because those of the first all began at once.
  */
 export const promptWindows: Partial<WindowRule> = {
   minWindowMs: 1000,
@@ -18,12 +19,15 @@ export const promptWindows: Partial<WindowRule> = {
 /** A reply of thousands of tokens takes minutes. */
 const MAX_TIMEOUT_MS = 600 * MS_PER_S;
 const MIN_TIMEOUT_MS = 60 * MS_PER_S;
-/** With more users a reply takes longer, but at no level worth measuring by more than this factor. */
+/**
+ * With more users a reply takes longer, but at no level worth measuring by more than this factor.
+ */
 const TIMES_SLOWEST = 20;
 
 /**
- * Returns the time limit of a prompt. Without one by the slowest reply so far, an engine that accepts a setting and then never answers would delay
- * the study by ten minutes (Dynamo's mocker does so for prompts that fit in no step).
+ * Returns the time limit of a prompt. Without one by the slowest reply so far, an engine that
+ * accepts a setting and then never answers would delay the study by ten minutes (Dynamo's mocker
+ * does so for prompts that fit in no step).
  */
 export const promptTimeoutMs = (slowestMs: number | null): number =>
   slowestMs === null ? MAX_TIMEOUT_MS : Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, TIMES_SLOWEST * slowestMs));
@@ -32,8 +36,9 @@ export const promptTimeoutMs = (slowestMs: number | null): number =>
 const MIN_MEASUREMENTS = 8;
 
 /**
- * Returns shorter windows for a trial, which has several levels and whose best result the final measures again, and for a study whose time
- * budget would hold only a few measurements: replies take seconds.
+ * Returns shorter windows for a trial, which has several levels and whose best result the final
+ * measures again, and for a study whose time budget would hold only a few measurements: replies
+ * take seconds.
  */
 export function promptWindowsFor(
   purpose: MeasurePurpose | undefined,

@@ -12,15 +12,16 @@ const TIMEOUT_MS = 30_000;
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
 /**
- * True if outputs can be compared with expected ones before a measurement: there are some, and they depend on no other request. Those of sequences
- * are checked during the measurement.
+ * True if outputs can be compared with expected ones before a measurement: there are some, and they
+ * depend on no other request. Those of sequences are checked during the measurement.
  */
 export const expectsOutputs = ({ requests }: PreparedInputs, config: ModelConfig): boolean =>
   !config.sequence_batching && requests.some(({ expected }) => expected);
 
 /**
- * Sends every request with expected outputs once, one after another, and compares the replies. Errors: SERVER_FAILED for a request that fails; a
- * CandidateRefusedError for a reply of another form; those of `openLocalTraffic`; the signal's reason.
+ * Sends every request with expected outputs once, one after another, and compares the replies.
+ * Errors: SERVER_FAILED for a request that fails; a CandidateRefusedError for a reply of another
+ * form; those of `openLocalTraffic`; the signal's reason.
  */
 export async function compareReplies(
   opened: OpenServer,

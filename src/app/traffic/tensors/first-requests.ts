@@ -20,20 +20,28 @@ const BUDGET_SHARE = 0.1;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
-/** Returns the whole milliseconds that a request before a study may take: ten seconds, fewer if the study has little time itself. */
+/**
+ * Returns the whole milliseconds that a request before a study may take: ten seconds, fewer if the
+ * study has little time itself.
+ */
 export const firstTimeoutMs = ({
   limits: { timeBudgetSeconds = Number.POSITIVE_INFINITY },
 }: Pick<StudySpec, 'limits'>): number =>
   Math.round(Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, BUDGET_SHARE * timeBudgetSeconds * MS_PER_S)));
 
-/** The result of a few requests, one after another: their median duration in ms, without the first; or why none was answered. */
+/**
+ * The result of a few requests, one after another: their median duration in ms, without the first;
+ * or why none was answered.
+ */
 export type FirstRequests =
   | { readonly sent: number; readonly requestMs: number }
   | { readonly sent: number; readonly refusal: string };
 
 /**
- * Sends the model a few requests, for a second or until a slow answer comes. Meanwhile, finds out how long the model takes to load: from the load
- * just made, else from the last one in the server's metrics. Skips sequences, because each one begun would have to end. Errors: as `openLocalTraffic`.
+ * Sends the model a few requests, for a second or until a slow answer comes. Meanwhile, finds out
+ * how long the model takes to load: from the load just made, else from the last one in the server's
+ * metrics. Skips sequences, because each one begun would have to end. Errors: as
+ * `openLocalTraffic`.
  */
 export async function lookFirst(
   spec: SeededTraffic,

@@ -8,7 +8,10 @@ import type { OpenServer } from '../../server/open-server.ts';
 import { rateSchedule } from '../schedule.ts';
 import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
 
-/** The senders for the fronts of a study, each with its own threads, in the form that a profile takes. */
+/**
+ * The senders for the fronts of a study, each with its own threads, in the form that a profile
+ * takes.
+ */
 export interface OpenFronts {
   readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts'>>;
   /** Returns requests with other inputs to the front at this place, in the form of its traffic. */
@@ -17,7 +20,10 @@ export interface OpenFronts {
   close(): Promise<void>;
 }
 
-/** Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; on an error, leaves nothing open. */
+/**
+ * Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; on
+ * an error, leaves nothing open.
+ */
 export async function openFronts(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
   fronts: readonly [TrafficAsked, ...TrafficAsked[]],

@@ -17,8 +17,8 @@ import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport.ts';
 
 /**
- * The requests, their transport and their senders. `seed` seeds everything random in them. `mostBatch`: the samples of the largest request, if the
- * study varies them from `batch` on.
+ * The requests, their transport and their senders. `seed` seeds everything random in them.
+ * `mostBatch`: the samples of the largest request, if the study varies them from `batch` on.
  */
 export type SeededTraffic = TrafficSpec & { readonly seed: number; readonly mostBatch?: number };
 
@@ -40,7 +40,10 @@ export interface TrafficAsked {
   readonly timeoutMs: number;
   /** Called for every request that the threads sent, soon after its end. */
   readonly onObserved?: OnObserved | undefined;
-  /** Checks the replies instead of comparing them with the expected outputs of the options; null for no check. */
+  /**
+   * Checks the replies instead of comparing them with the expected outputs of the options; null for
+   * no check.
+   */
   readonly check?: ReplyCheck | null;
 }
 
@@ -48,7 +51,10 @@ export interface TrafficAsked {
 export interface LocalTraffic {
   readonly transport: Transport;
   readonly sequences: SequenceRule | undefined;
-  /** Returns the requests for a config of the model, with `batch` samples if given. `from`: other inputs than the ones it was opened for. */
+  /**
+   * Returns the requests for a config of the model, with `batch` samples if given. `from`: other
+   * inputs than the ones it was opened for.
+   */
   requestsFor(config: ModelConfig, batch?: number, from?: PreparedInputs): RequestSet;
   /** Closes the sockets and frees shared memory. */
   close(): Promise<void>;
@@ -59,13 +65,19 @@ export interface OpenTraffic extends Sender, Pick<LocalTraffic, 'requestsFor'> {
 
 type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
 
-/** Opens a transport as the options say, for a few requests. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
+/**
+ * Opens a transport as the options say, for a few requests. Errors: USAGE, UNSUPPORTED,
+ * SERVER_FAILED.
+ */
 export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Promise<LocalTraffic> {
   const { traffic, sequences, requestsFor } = await prepared(opened, asked);
   return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
 }
 
-/** Does the same, and opens the threads that measure, warmed up against a server that does nothing. Errors: the same. */
+/**
+ * Does the same, and opens the threads that measure, warmed up against a server that does nothing.
+ * Errors: the same.
+ */
 export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
   checkAgents(asked.spec);
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
@@ -117,7 +129,10 @@ async function prepared(
   return { traffic, sequences, requests: requestsFor(config), requestsFor };
 }
 
-/** Errors: USAGE for replies of a decoupled model in shared memory, where each overwrites the one before. */
+/**
+ * Errors: USAGE for replies of a decoupled model in shared memory, where each overwrites the one
+ * before.
+ */
 function checkReadable(
   { sharedMemory = 'none' }: SeededTraffic,
   { name, model_transaction_policy }: ModelConfig,

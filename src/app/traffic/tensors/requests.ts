@@ -11,11 +11,17 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { RequestSpec } from '../../../workload/request-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 
-/** The requests, and whether their values are in shared memory; `seed` seeds everything random in them. */
+/**
+ * The requests, and whether their values are in shared memory; `seed` seeds everything random in
+ * them.
+ */
 export type SeededRequests = RequestSpec &
   Pick<TransportSpec, 'sharedMemory'> & { readonly seed: number; readonly mostBatch?: number };
 
-/** Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+/**
+ * Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID,
+ * UNSUPPORTED (an unknown data type).
+ */
 export async function requestsOf(
   options: SeededRequests,
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
@@ -51,7 +57,10 @@ const DEFAULT_SEQUENCE_LENGTH = 20;
 const DEFAULT_VARIATION = 20;
 const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
-/** Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options that do not apply to the model. */
+/**
+ * Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options
+ * that do not apply to the model.
+ */
 export function sequencesOf(
   {
     sequenceLength,

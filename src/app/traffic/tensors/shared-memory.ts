@@ -14,7 +14,9 @@ type AskedRegions = Omit<RegionsPlan, 'unknownOutputBytes' | 'memory'>;
 /** A transport, and the memory that it shares with the server, if any. */
 export interface SharedTransport {
   readonly transport: Transport;
-  /** The options it was opened with. Another thread opens its own with its part of `sharedOutputs`. */
+  /**
+   * The options it was opened with. Another thread opens its own with its part of `sharedOutputs`.
+   */
   readonly options: OpenOptions;
   readonly isShared: boolean;
   /** Returns the requests with their inputs in shared memory. */
@@ -24,8 +26,9 @@ export interface SharedTransport {
 }
 
 /**
- * Opens the transport of the traffic to the server of `control`. Errors: USAGE for options that do not work together; UNSUPPORTED if the machine has
- * no such memory to share; SERVER_FAILED if the server cannot use it.
+ * Opens the transport of the traffic to the server of `control`. Errors: USAGE for options that do
+ * not work together; UNSUPPORTED if the machine has no such memory to share; SERVER_FAILED if the
+ * server cannot use it.
  */
 export async function openSharedTransport(
   protocol: 'grpc' | 'http',
@@ -57,7 +60,10 @@ export async function openSharedTransport(
   }
 }
 
-/** Returns the shared memory registered with the server, if the flags ask for any. Errors: UNSUPPORTED, SERVER_FAILED. */
+/**
+ * Returns the shared memory registered with the server, if the flags ask for any. Errors:
+ * UNSUPPORTED, SERVER_FAILED.
+ */
 export async function sharedRegionsOf(
   {
     sharedMemory = 'none',
@@ -71,7 +77,10 @@ export async function sharedRegionsOf(
   return openRegions(control, { ...plan, unknownOutputBytes, memory });
 }
 
-/** Returns the memory of the first GPU that has instances of the model, so that no data crosses between GPUs. */
+/**
+ * Returns the memory of the first GPU that has instances of the model, so that no data crosses
+ * between GPUs.
+ */
 function cudaMemoryFor({ instance_group: groups = [] }: ModelConfig) {
   return { kind: 'cuda', device: groups.flatMap(({ gpus = [] }) => gpus)[0] ?? 0 } as const;
 }

@@ -3,7 +3,10 @@ import type { OpenOptions } from '../../../loadgen/transports/open.ts';
 import type { TransportSpec } from '../../../spec/traffic-spec.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 
-/** Returns the options of the transport. Errors: USAGE for a decoupled model without streams, which it requires. */
+/**
+ * Returns the options of the transport. Errors: USAGE for a decoupled model without streams, which
+ * it requires.
+ */
 export function transportOptionsOf(
   { streaming, compression, tensorFormat }: TransportSpec,
   { name, model_transaction_policy }: ModelConfig,

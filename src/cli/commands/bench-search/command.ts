@@ -3,7 +3,10 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type BenchSearchOptions, benchSearchOptionTable } from './options.ts';
 
-/** `tritune bench-search`: measures the quality of the samplers on made-up models and on grids recorded on real servers. Needs no server. */
+/**
+ * `tritune bench-search`: measures the quality of the samplers on made-up models and on grids
+ * recorded on real servers. Needs no server.
+ */
 export function benchSearchCommand(terminal: Terminal): Command {
   const command = new Command('bench-search').description(
     'Compare the samplers offline, on simulated models and on grids recorded on real servers',

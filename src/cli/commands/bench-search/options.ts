@@ -42,7 +42,10 @@ export const QUICK_OTHER_SERVERS = 1;
 /** Leaves out `manual`, because a list of candidates is no search. */
 export const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
 
-/** Searches of pipelines are longer than those of one model. For engines, starts matter, with several measurements each. */
+/**
+ * Searches of pipelines are longer than those of one model. For engines, starts matter, with
+ * several measurements each.
+ */
 export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20, engine: 60 };
 /** The method that pipelines are also searched by, for comparison. */
 export const ONE_BY_ONE = 'one-by-one';

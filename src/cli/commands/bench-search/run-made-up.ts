@@ -25,10 +25,15 @@ export interface MadeUp {
   readonly nameOf: (problem: BudgetedProblem) => string;
 }
 
-/** The results for all problems, for those used to choose constants, and for the others, with a title each. */
+/**
+ * The results for all problems, for those used to choose constants, and for the others, with a
+ * title each.
+ */
 export type MadeUpResults = readonly (readonly [title: string, results: readonly Result[]])[];
 
-/** Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE. */
+/**
+ * Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE.
+ */
 export async function runMadeUp(
   { kind, asked, most, chosenBy, problemAt, nameOf }: MadeUp,
   { samplers, measurements }: MadeUpContest,

@@ -6,7 +6,10 @@ import type { BenchSearchOptions } from './options.ts';
 import { type MadeUpContest, runMadeUp } from './run-made-up.ts';
 import { printShares, tellChances } from './tables.ts';
 
-/** Lets the samplers tune made-up pipelines, with `--seeds` seeds from `--seed` on, and prints the results. Errors: USAGE. */
+/**
+ * Lets the samplers tune made-up pipelines, with `--seeds` seeds from `--seed` on, and prints the
+ * results. Errors: USAGE.
+ */
 export async function runBenchPipelines(
   contest: MadeUpContest,
   options: BenchSearchOptions,

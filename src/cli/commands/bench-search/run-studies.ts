@@ -26,7 +26,9 @@ export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: 
   if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
 }
 
-/** Lets the samplers tune everything in whole studies, including the final, and prints the results. */
+/**
+ * Lets the samplers tune everything in whole studies, including the final, and prints the results.
+ */
 export async function runBenchStudies(
   { samplers, made, recorded }: Contestants,
   options: BenchSearchOptions,
@@ -61,7 +63,9 @@ export async function runBenchStudies(
 const COLUMNS = ['mean', 'median', 'worst tenth', 'worst', 'configs', 'measurements', 'seconds'] as const;
 const NAME_WIDTH = 12;
 
-/** Prints shares of the optimum in per cent. For configs, assumes that each is at its best level. */
+/**
+ * Prints shares of the optimum in per cent. For configs, assumes that each is at its best level.
+ */
 function table(title: string, results: readonly StudyResult[], terminal: Terminal): void {
   if (results.length === 0) return;
   terminal.print('');

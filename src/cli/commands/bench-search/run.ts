@@ -23,7 +23,10 @@ import { runBenchPipelines } from './run-pipelines.ts';
 import { refuseStudyOptions, runBenchStudies } from './run-studies.ts';
 import { printShares, tellChances } from './tables.ts';
 
-/** Runs the samplers on all problems, and prints the results. Errors: USAGE, INPUT_INVALID for a file that is no recorded grid. */
+/**
+ * Runs the samplers on all problems, and prints the results. Errors: USAGE, INPUT_INVALID for a
+ * file that is no recorded grid.
+ */
 export async function runBenchSearch(options: BenchSearchOptions, terminal: Terminal): Promise<void> {
   const isOfPipelines = options.pipelines !== undefined;
   const known: readonly string[] = isOfPipelines ? [...contestants, ONE_BY_ONE] : contestants;

@@ -3,7 +3,9 @@ import type { Terminal } from '../../terminal.ts';
 
 const WIDEST_CELL = '  100 / 100 / 100'.length;
 
-/** Prints shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
+/**
+ * Prints shares of the optimum after some measurements, in per cent: median, worst tenth and worst.
+ */
 export function printShares(
   title: string,
   results: readonly Result[],
@@ -38,7 +40,10 @@ export function printShares(
 
 const STARTS = [2, 4, 6, 8, 10];
 
-/** Prints shares of the optimum after some starts of a server, including the original's, in per cent: median, worst tenth and worst. */
+/**
+ * Prints shares of the optimum after some starts of a server, including the original's, in per
+ * cent: median, worst tenth and worst.
+ */
 export function printStarts(
   title: string,
   results: readonly Result[],

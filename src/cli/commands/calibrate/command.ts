@@ -3,7 +3,10 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 
-/** `tritune calibrate TABLE...`: explains a server's figures, and makes an emulator profile that behaves like it. */
+/**
+ * `tritune calibrate TABLE...`: explains a server's figures, and makes an emulator profile that
+ * behaves like it.
+ */
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
     .description('Fit the queueing model to a table of results, and write an emulator profile')

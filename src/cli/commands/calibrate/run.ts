@@ -13,7 +13,10 @@ import type { CalibrateOptions } from './options.ts';
 import { configOf, selected } from './set-ups.ts';
 import { describeSetUp, sourceOf, tableOf } from './tables.ts';
 
-/** Calibrates every set-up of the tables, prints the results, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
+/**
+ * Calibrates every set-up of the tables, prints the results, and writes the profile. Errors:
+ * INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE.
+ */
 export async function runCalibrate(
   files: readonly string[],
   options: CalibrateOptions,

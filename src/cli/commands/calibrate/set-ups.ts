@@ -5,7 +5,10 @@ import { backendNamed } from '../../../triton/config/backend-names.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { describeSetUp } from './tables.ts';
 
-/** Returns the set-ups with all the given `column=value`s. Errors: USAGE for another form; INPUT_INVALID if none is left. */
+/**
+ * Returns the set-ups with all the given `column=value`s. Errors: USAGE for another form;
+ * INPUT_INVALID if none is left.
+ */
 export function selected(setUps: readonly SetUp[], wanted: readonly string[]): SetUp[] {
   const pairs = wanted.map((text) => {
     const [column, ...rest] = text.split('=');
@@ -20,8 +23,9 @@ export function selected(setUps: readonly SetUp[], wanted: readonly string[]): S
 }
 
 /**
- * Returns the config of a set-up: the given one with the table's instances and backend, and a unique name if there are several. The instances come
- * from the option, else the table, else the config's groups.
+ * Returns the config of a set-up: the given one with the table's instances and backend, and a
+ * unique name if there are several. The instances come from the option, else the table, else the
+ * config's groups.
  */
 export function configOf(
   base: ModelConfig,

@@ -10,7 +10,9 @@ import type { Terminal } from '../../terminal.ts';
 import { refuseOthers } from '../profile/refused-options.ts';
 import { type CapacityOptions, capacityOptionTable } from './options.ts';
 
-/** Our options that suit every kind of service, and that `profile` lacks or uses for other purposes. */
+/**
+ * Our options that suit every kind of service, and that `profile` lacks or uses for other purposes.
+ */
 const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst']);
 
 const mostUsed = [
@@ -29,7 +31,9 @@ const examples: readonly Example[] = [
   ],
 ];
 
-/** `tritune capacity`: finds the highest request rate within a budget, and what happens beyond it. */
+/**
+ * `tritune capacity`: finds the highest request rate within a budget, and what happens beyond it.
+ */
 export function capacityCommand(terminal: Terminal): Command {
   const command = new Command('capacity').description(
     'Find the highest request rate that a model keeps within a latency budget',

@@ -14,8 +14,8 @@ import type { CapacityOptions } from './options.ts';
 import { capacityScreen } from './screen.ts';
 
 /**
- * Finds the capacity, shows its progress, and writes the documents, also after an early end. Returns the exit code. Errors: USAGE, INPUT_INVALID,
- * MODEL_*, SERVER_*, OUTPUT_*.
+ * Finds the capacity, shows its progress, and writes the documents, also after an early end.
+ * Returns the exit code. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
  */
 export async function runCapacityCommand(
   kind: ServiceKind,

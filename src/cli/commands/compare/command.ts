@@ -4,7 +4,10 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CompareOptions, compareOptionTable } from './options.ts';
 
-/** `tritune compare BASELINE RUN`: the gate. Exits with 5 for a regression, and with 6 if it cannot tell. */
+/**
+ * `tritune compare BASELINE RUN`: the gate. Exits with 5 for a regression, and with 6 if it cannot
+ * tell.
+ */
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
     .description(

@@ -11,7 +11,10 @@ import { adviceLine, comparisonLine, decisionLine } from '../../../report/gate/w
 import type { Terminal } from '../../terminal.ts';
 import type { CompareOptions } from './options.ts';
 
-/** Compares, writes and prints. Returns the exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_UNWRITABLE. */
+/**
+ * Compares, writes and prints. Returns the exit code. Errors: USAGE, INPUT_INVALID,
+ * OUTPUT_UNWRITABLE.
+ */
 export async function runCompare(
   baselines: readonly string[],
   runs: readonly string[],
@@ -47,7 +50,9 @@ function exitCodeOf({ verdict }: GateDecision, { failIfUnsure, passIfUnsure }: C
   return passIfUnsure ? exitCodes.done : exitCodes.inconclusive;
 }
 
-/** Errors: INPUT_INVALID, also for documents of different commands, which have no figure in common. */
+/**
+ * Errors: INPUT_INVALID, also for documents of different commands, which have no figure in common.
+ */
 async function readAll(
   baselines: readonly string[],
   runs: readonly string[],

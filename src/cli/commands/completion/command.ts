@@ -7,7 +7,10 @@ import { zshCompletion } from './zsh.ts';
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-/** `tritune completion SHELL`: prints a completion script with the commands, options, choices and files. */
+/**
+ * `tritune completion SHELL`: prints a completion script with the commands, options, choices and
+ * files.
+ */
 export function completionCommand(terminal: Terminal): Command {
   return new Command('completion')
     .description('Print the completion script of a shell')

@@ -1,7 +1,10 @@
 import type { Argument, Command, Option } from 'commander';
 import { OfferingOption } from '../../options/option-table.ts';
 
-/** The possible values of an option or argument: some words, files, directories, words or files, or free text. */
+/**
+ * The possible values of an option or argument: some words, files, directories, words or files, or
+ * free text.
+ */
 export interface Value {
   readonly words: readonly string[];
   readonly paths: 'files' | 'directories' | null;
@@ -24,7 +27,9 @@ export interface Outline {
   readonly commands: readonly Outline[];
 }
 
-/** Returns a command's options, arguments and inner commands, including those that commander adds. */
+/**
+ * Returns a command's options, arguments and inner commands, including those that commander adds.
+ */
 export function outlineOf(command: Command): Outline {
   const help = command.createHelp();
   return {

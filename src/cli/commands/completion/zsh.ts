@@ -3,7 +3,9 @@ import { type Outline, type Value, walk } from './outline.ts';
 /** Offers an option's arguments, and files. */
 const OR_FILES = '_tritune_or_files';
 
-/** Returns a completion script for zsh, for a folder in `fpath` or for sourcing after `compinit`. */
+/**
+ * Returns a completion script for zsh, for a folder in `fpath` or for sourcing after `compinit`.
+ */
 export function zshCompletion(root: Outline): string {
   const functions = walk(root).map(({ path, outline }) => functionOf([root.name, ...path], outline));
   return `#compdef ${root.name}

@@ -14,8 +14,9 @@ const VERSION = /^[1-9]\d*$/;
 const FOLDER_MODEL = /\.(savedmodel|openvino)$/;
 
 /**
- * Reads the path of a model: its file (`REPO/MODEL/3/model.onnx`), the folder of one version (`REPO/MODEL/3`), or the model's own folder, which
- * means the latest version unless `version` is given. Errors: INPUT_INVALID if nothing is there, or if several files match.
+ * Reads the path of a model: its file (`REPO/MODEL/3/model.onnx`), the folder of one version
+ * (`REPO/MODEL/3`), or the model's own folder, which means the latest version unless `version` is
+ * given. Errors: INPUT_INVALID if nothing is there, or if several files match.
  */
 export async function readModelPath(path: string, version?: number): Promise<ModelPath> {
   const at = resolve(path);

@@ -21,8 +21,9 @@ import type { ConfigOptions } from './options.ts';
 import { type Start, startOf, withServer } from './start.ts';
 
 /**
- * Makes the config, checks it, reports which fields changed, and prints, writes or loads it. Errors: USAGE, CONFIG_INVALID for a config that Triton
- * would refuse (which is neither written nor loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
+ * Makes the config, checks it, reports which fields changed, and prints, writes or loads it.
+ * Errors: USAGE, CONFIG_INVALID for a config that Triton would refuse (which is neither written nor
+ * loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const start = await startOf(options, terminal.tell);
@@ -96,8 +97,8 @@ async function writeNew(file: string, text: string, force: boolean): Promise<voi
 const SETTLE_TIMEOUT_MS = 60_000;
 
 /**
- * Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH if the server then has another config, SERVER_TIMEOUT,
- * CONTROL_DISABLED.
+ * Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH if the server
+ * then has another config, SERVER_TIMEOUT, CONTROL_DISABLED.
  */
 async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
   const model = options.model ?? config.name;

@@ -20,11 +20,17 @@ export interface Start {
   readonly before: ModelConfig;
   /** Unknown fields, which stay as in the file. */
   readonly unknownFields: readonly UnknownField[];
-  /** True if the server serves it unchanged, so that violations of our rules are no fault of the edits. */
+  /**
+   * True if the server serves it unchanged, so that violations of our rules are no fault of the
+   * edits.
+   */
   readonly isServed: boolean;
 }
 
-/** Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*. */
+/**
+ * Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID,
+ * MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*.
+ */
 export async function startOf(options: ConfigOptions, tell: (line: string) => void): Promise<Start> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
@@ -45,7 +51,8 @@ export async function startOf(options: ConfigOptions, tell: (line: string) => vo
   if (from !== undefined) return fromFile(from, model);
   if (model === undefined)
     throw wrong('there is no config to start from', 'add --from FILE, -m MODEL, or --backend NAME for a new one');
-  // The server generates instance names and a preferred size. If written down, they would outlast the fields they derive from.
+  // The server generates instance names and a preferred size. If written down, they would outlast
+  // the fields they derive from.
   const config = await withServer(options, async (client, server) => {
     await refuseLeftovers({ client, server }, model, options, tell);
     return client.modelConfig(model);
@@ -79,7 +86,9 @@ async function fromFile(file: string, model: string | undefined): Promise<Start>
   return { config, before: config, unknownFields, isServed: false };
 }
 
-/** Does the work over a control connection to the server in the options. Errors: SERVER_*, USAGE. */
+/**
+ * Does the work over a control connection to the server in the options. Errors: SERVER_*, USAGE.
+ */
 export async function withServer<T>(
   options: ConfigOptions,
   work: (client: TritonClient, server: ServerIdentity) => Promise<T>,

@@ -49,7 +49,10 @@ export function deviceInstances(
 
 const kindOf = (name: string) => kinds[name as keyof typeof kinds];
 
-/** 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', without the batch dimension; repeated options add up. */
+/**
+ * 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', without the batch dimension; repeated options
+ * add up.
+ */
 export function tensor(text: string, previous: readonly TensorConfig[] | undefined): readonly TensorConfig[] {
   const match = /^(.+):(?:TYPE_)?([A-Z]+\d*):(-?\d+(?:,-?\d+)*)$/.exec(text.trim());
   if (!match) throw wrong(`'${text}' is not a tensor`, 'write NAME:TYPE:DIMS, for example image:FP32:3,224,224');

@@ -25,8 +25,8 @@ const table: OptionTable<ExamineOptions> = {
 };
 
 /**
- * `tritune doctor`: reports what is reachable, which features there are, and what would go wrong. Its exit code is that of a run with the same
- * fault.
+ * `tritune doctor`: reports what is reachable, which features there are, and what would go wrong.
+ * Its exit code is that of a run with the same fault.
  */
 export function doctorCommand(terminal: Terminal): Command {
   const command = new Command('doctor').description(

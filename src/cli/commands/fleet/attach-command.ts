@@ -2,7 +2,10 @@ import type { TemporalFlags } from '../../../app/fleet/temporal-options.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 
-/** Returns the command that follows a study of the fleet, with the options for Temporal as they were given. */
+/**
+ * Returns the command that follows a study of the fleet, with the options for Temporal as they were
+ * given.
+ */
 export function attachCommand(study: string, temporal: string, flags: TemporalFlags): string {
   const words = Object.entries(temporalOptionTable).flatMap(([key, row]) => {
     const value = flags[key as keyof TemporalFlags];

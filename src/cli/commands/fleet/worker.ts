@@ -64,6 +64,9 @@ export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise
   }
 }
 
-/** A name that stays the same for a directory on a machine, so that a restarted worker finds its journals. */
+/**
+ * A name that stays the same for a directory on a machine, so that a restarted worker finds its
+ * journals.
+ */
 const keeperName = (directory: string): string =>
   `${hostname()}-${createHash('sha256').update(directory).digest('hex').slice(0, 8)}`;

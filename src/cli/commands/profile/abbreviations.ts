@@ -1,8 +1,8 @@
 import { Command, type Option, type ParseOptionsResult } from 'commander';
 
 /**
- * The long options of perf_analyzer (2.59 and its newest source). They take precedence: an abbreviation of one of them means the same here, even if
- * a tritune option has the same beginning.
+ * The long options of perf_analyzer (2.59 and its newest source). They take precedence: an
+ * abbreviation of one of them means the same here, even if a tritune option has the same beginning.
  */
 const perfAnalyzerNames: ReadonlySet<string> = new Set(
   `async binary-search bls-composing-models collect-metrics concurrency-range data-directory enable-mpi endpoint
@@ -20,7 +20,10 @@ const perfAnalyzerNames: ReadonlySet<string> = new Set(
     .map((name) => `--${name}`),
 );
 
-/** A command that accepts any unambiguous beginning of a long option, like getopt_long and so perf_analyzer. */
+/**
+ * A command that accepts any unambiguous beginning of a long option, like getopt_long and so
+ * perf_analyzer.
+ */
 export class AbbreviatingCommand extends Command {
   /** Errors: a usage error with the candidates if several options share a beginning. */
   override parseOptions(args: string[]): ParseOptionsResult {

@@ -24,8 +24,8 @@ export interface LevelRun {
 }
 
 /**
- * Measures the levels that `walk` requests on an open target, shows them, writes them one by one, and closes the target. Errors: as of its `measure`;
- * OUTPUT_UNWRITABLE.
+ * Measures the levels that `walk` requests on an open target, shows them, writes them one by one,
+ * and closes the target. Errors: as of its `measure`; OUTPUT_UNWRITABLE.
  */
 export async function measureLevels(
   { options, plan, alike, documents, terminal, reports }: LevelRun,

@@ -9,8 +9,8 @@ export interface Load<O> {
 }
 
 /**
- * With a rate, a concurrency is the maximum number of requests in flight, and not a level; perf_analyzer takes only one of them for a model on a
- * Triton. Errors: USAGE.
+ * With a rate, a concurrency is the maximum number of requests in flight, and not a level;
+ * perf_analyzer takes only one of them for a model on a Triton. Errors: USAGE.
  */
 export function loadOf<O extends LevelSpec>(kind: ServiceKind, options: O): Load<O> {
   const { concurrencyRange, ...others } = options;

@@ -13,7 +13,9 @@ import { measuringOptionTable } from './measuring-options.ts';
 import { outputOptionTable } from './output-options.ts';
 import { type PerfAnalyzerFlags, perfAnalyzerOptionTable } from './perf-analyzer-options.ts';
 
-/** The options of `tritune profile`, parsed: a profile, and options that only a command line has. */
+/**
+ * The options of `tritune profile`, parsed: a profile, and options that only a command line has.
+ */
 export interface ProfileOptions extends ProfileSpec, PerfAnalyzerFlags {
   readonly serviceKind: string;
   readonly dockerImage: string;

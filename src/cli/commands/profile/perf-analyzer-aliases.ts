@@ -3,7 +3,10 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { ProfileOptions } from './options.ts';
 import { refusedFlags } from './perf-analyzer-options.ts';
 
-/** Returns the options with perf_analyzer's other spellings replaced by ours. Errors: USAGE for contradictions. */
+/**
+ * Returns the options with perf_analyzer's other spellings replaced by ours. Errors: USAGE for
+ * contradictions.
+ */
 export function withoutAliases(options: ProfileOptions): ProfileOptions {
   return {
     ...options,
@@ -74,8 +77,9 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
 }
 
 /**
- * Adds the unsupported options of perf_analyzer, hidden from the help. Call `refuse` after parsing: it throws with the reason if one was given.
- * `own`: the command's own flags. Errors of `refuse`: UNSUPPORTED.
+ * Adds the unsupported options of perf_analyzer, hidden from the help. Call `refuse` after parsing:
+ * it throws with the reason if one was given. `own`: the command's own flags. Errors of `refuse`:
+ * UNSUPPORTED.
  */
 export function addRefusedOptions(command: Command, own: readonly string[] = []): { readonly refuse: () => void } {
   const others = refusedFlags.filter(({ flags }) => !own.some((each) => flags.startsWith(`${each} `)));

@@ -5,7 +5,10 @@ import { positiveWhole, wholeNumber } from '../../options/option-values.ts';
 import { oneBatch } from '../../options/requests.ts';
 import { sequenceIdRange } from '../../options/sweep-values.ts';
 
-/** Options in perf_analyzer's spelling that mean the same as another option, or that change nothing; docs/profile.md describes each. */
+/**
+ * Options in perf_analyzer's spelling that mean the same as another option, or that change nothing;
+ * docs/profile.md describes each.
+ */
 export interface PerfAnalyzerFlags extends TraceSpec {
   /** GenAI-Perf's name of `batch`. */
   readonly batchSize?: number;

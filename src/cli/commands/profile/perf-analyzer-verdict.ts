@@ -12,7 +12,10 @@ export const perfAnalyzerExitMeanings: Readonly<Record<keyof typeof perfAnalyzer
   failed: 'anything else',
 };
 
-/** Returns the exit code for the results. `tell` gets the matching messages, which other programs look for. */
+/**
+ * Returns the exit code for the results. `tell` gets the matching messages, which other programs
+ * look for.
+ */
 export function perfAnalyzerVerdict(reports: readonly LevelReport[], tell: (line: string) => void): number {
   const [first] = reports;
   if (first === undefined) return perfAnalyzerExitCodes.done;

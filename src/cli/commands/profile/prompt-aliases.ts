@@ -14,7 +14,10 @@ type Figure =
   | 'slice.fromMs'
   | 'slice.toMs';
 
-/** Flags of AIPerf (0.13), of vLLM's `bench serve` (0.12 and later) and of GenAI-Perf, and the figure that each sets. */
+/**
+ * Flags of AIPerf (0.13), of vLLM's `bench serve` (0.12 and later) and of GenAI-Perf, and the
+ * figure that each sets.
+ */
 const figures: Readonly<Record<string, Figure>> = {
   ...named('inputTokens.mean', 'synthetic-input-tokens-mean prompt-input-tokens-mean isl isl-mean'),
   ...named('inputTokens.mean', 'random-input-len prefix-repetition-suffix-len'),
@@ -60,8 +63,8 @@ const options = (): readonly Option[] => names.map((name) => new Option(`--${nam
 export const promptAliasNames: readonly string[] = options().map((option) => option.attributeName());
 
 /**
- * Adds other load generators' names of the prompt options, hidden from the help. Call `resolve` after parsing: it returns them as tritune's options.
- * Errors of `resolve`: USAGE, UNSUPPORTED.
+ * Adds other load generators' names of the prompt options, hidden from the help. Call `resolve`
+ * after parsing: it returns them as tritune's options. Errors of `resolve`: USAGE, UNSUPPORTED.
  */
 export function addPromptAliases(command: Command): { readonly resolve: () => PromptSpec } {
   const added = options();
@@ -74,7 +77,9 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
   };
 }
 
-/** Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED. */
+/**
+ * Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED.
+ */
 export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
   const given: Given = {};
   for (const [name, text] of flags) {
@@ -102,7 +107,10 @@ export function specOf(flags: readonly (readonly [name: string, text: string])[]
   };
 }
 
-/** Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution from mean·(1 − r) to mean·(1 + r). */
+/**
+ * Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution
+ * from mean·(1 − r) to mean·(1 + r).
+ */
 function distributionOf(given: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
   const [mean, std = 0] = [given[`${name}.mean`], given[`${name}.std`]];
   const ratio = name.endsWith('Tokens') ? (given.rangeRatio ?? 0) : 0;

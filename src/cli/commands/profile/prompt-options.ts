@@ -4,7 +4,10 @@ import { distribution } from '../../options/distribution.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole } from '../../options/option-values.ts';
 
-/** The options for a language model's prompts; docs/language-models.md has the spellings of other tools. */
+/**
+ * The options for a language model's prompts; docs/language-models.md has the spellings of other
+ * tools.
+ */
 export const promptOptionTable: OptionTable<PromptSpec> = under<PromptSpec>('Language models', {
   promptFile: {
     flags: '--prompt-file <file>',

@@ -42,7 +42,10 @@ const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
   language: (name) => !notOfLanguage.has(name),
 };
 
-/** Refuses options that this kind of service would silently ignore. `given`: the options on the command line. Errors: USAGE. */
+/**
+ * Refuses options that this kind of service would silently ignore. `given`: the options on the
+ * command line. Errors: USAGE.
+ */
 export function refuseOthers(kind: ServiceKind, given: readonly Option[], endpoint?: string): void {
   const isOfTexts = (name: string): boolean =>
     isTextEndpoint(endpoint) && (ofLanguage.has(name) || name === 'model' || name === 'batch');

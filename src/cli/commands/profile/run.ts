@@ -36,8 +36,9 @@ export interface ProfileOutcome {
 export type AnyProfileOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
 
 /**
- * Runs `tritune profile` once: plans, finds the service, measures level after level, and writes the requested documents, also after an early end.
- * `alike`: print and decide as perf_analyzer does, without our additions. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
+ * Runs `tritune profile` once: plans, finds the service, measures level after level, and writes the
+ * requested documents, also after an early end. `alike`: print and decide as perf_analyzer does,
+ * without our additions. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
  */
 export async function runProfile(
   kind: ServiceKind,
@@ -82,7 +83,10 @@ export async function runProfile(
 
 const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).length > 0;
 
-/** Returns the command line in a form safe to store: `profileHead` removes the values of headers, and this function those of the address and a password. */
+/**
+ * Returns the command line in a form safe to store: `profileHead` removes the values of headers,
+ * and this function those of the address and a password.
+ */
 export function shownCommandLine({
   url = '',
   basicAuth,
@@ -93,7 +97,10 @@ export function shownCommandLine({
   });
 }
 
-/** Does the work until it is done or the user stops it. `reports`: the levels so far. Errors: those of the work. */
+/**
+ * Does the work until it is done or the user stops it. `reports`: the levels so far. Errors: those
+ * of the work.
+ */
 export async function interruptible(
   terminal: Terminal,
   work: (signal: AbortSignal, reports: LevelReport[]) => Promise<void>,
@@ -116,7 +123,8 @@ export async function interruptible(
 }
 
 /**
- * Returns the exit code of a profile. Errors: SERVER_FAILED if most requests failed at every level, with the first message.
+ * Returns the exit code of a profile. Errors: SERVER_FAILED if most requests failed at every level,
+ * with the first message.
  */
 export function exitCodeOf({ reports, wasInterrupted }: ProfileOutcome): number {
   if (wasInterrupted) return exitCodes.interrupted;

@@ -25,8 +25,9 @@ const DEFAULT_CONCURRENCIES = { low: 8, high: 256, step: 8 };
 const ONE_CLIENT = 1;
 
 /**
- * Offline: one client with one batch size after another, as for jobs without waiting users. Online: one batch size with more and more clients.
- * Prints the tables, and writes them with their plots to the output directory. Errors: USAGE for a label without a value; as `measureLevels`.
+ * Offline: one client with one batch size after another, as for jobs without waiting users. Online:
+ * one batch size with more and more clients. Prints the tables, and writes them with their plots to
+ * the output directory. Errors: USAGE for a label without a value; as `measureLevels`.
  */
 export async function runScenario(levels: LevelRun, triton: OpenServer, scenario: Scenario): Promise<void> {
   const { model } = levels.options;
@@ -137,7 +138,10 @@ async function present(
   if (common.gpu === UNKNOWN_GPU) terminal.tell("the GPU's name is not known here: give it with --label GPU=NAME");
 }
 
-/** Returns null, after a message, if PNG files cannot be written; the SVG files show the same charts. */
+/**
+ * Returns null, after a message, if PNG files cannot be written; the SVG files show the same
+ * charts.
+ */
 async function renderer(tell: (line: string) => void): Promise<PngRenderer | null> {
   try {
     return await pngRenderer();

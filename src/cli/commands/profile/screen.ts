@@ -26,7 +26,10 @@ export interface ProfileScreen {
   onEnd(reports: readonly LevelReport[]): void;
 }
 
-/** Prints perf_analyzer's lines, with a progress line on a terminal; unless `alike`, also how reliable the figures are. */
+/**
+ * Prints perf_analyzer's lines, with a progress line on a terminal; unless `alike`, also how
+ * reliable the figures are.
+ */
 export function createProfileScreen(
   settings: ProfileSettings,
   { verbose, alike }: { readonly verbose: boolean; readonly alike: boolean },

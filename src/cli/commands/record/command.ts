@@ -3,7 +3,10 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type RecordFlags, recordOptionTable } from './options.ts';
 
-/** `tritune record`: measures a whole search space on a server and writes a recording for `bench-search`. */
+/**
+ * `tritune record`: measures a whole search space on a server and writes a recording for
+ * `bench-search`.
+ */
 export function recordCommand(terminal: Terminal): Command {
   const command = new Command('record').description(
     'Measure every candidate of a search space at every load level, for bench-search',

@@ -11,12 +11,15 @@ import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
- * Typical times of small Python models on a real Triton, apart from windows: warm-up of a point, a full load, and a change of instances, each
- * including the wait until the server is calm.
+ * Typical times of small Python models on a real Triton, apart from windows: warm-up of a point, a
+ * full load, and a change of instances, each including the wait until the server is calm.
  */
 const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 
-/** `--dry-run`: prints the number of points and their approximate duration. Changes nothing on a running server. */
+/**
+ * `--dry-run`: prints the number of points and their approximate duration. Changes nothing on a
+ * running server.
+ */
 export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
   const named = modelsNamedBy({ spec, started: null });
   const opened = await openServer(serverOf(spec), { laterModels: named.names }, null, new AbortController().signal);

@@ -5,7 +5,9 @@ import { durationSeconds, latencyMs, positiveWhole, wholeRange } from '../../opt
 import { wholeList } from '../../options/sweep-values.ts';
 import { type TuneFlags, tuneOptionTable } from '../tune/options.ts';
 
-/** Options of `tune` that do not apply to a recording, which has no goal and measures everything. */
+/**
+ * Options of `tune` that do not apply to a recording, which has no goal and measures everything.
+ */
 type NotRecorded =
   | 'latencyBudget'
   | 'percentile'
@@ -98,7 +100,9 @@ export const recordOptionTable: OptionTable<RecordFlags> = {
   resume: { flags: '--resume <directory>', help: 'Continue the recording in this directory', heading: 'Output' },
 };
 
-/** 'LOW:HIGH' → the powers of two between them, both ends included; '1,4,16' → these. Errors: USAGE. */
+/**
+ * 'LOW:HIGH' → the powers of two between them, both ends included; '1,4,16' → these. Errors: USAGE.
+ */
 export function loadLevels(text: string): readonly number[] {
   if (!text.includes(':')) return [...new Set(wholeList(text))].sort((a, b) => a - b);
   const { low, high } = wholeRange(text);
@@ -107,7 +111,10 @@ export function loadLevels(text: string): readonly number[] {
   return [...levels, high];
 }
 
-/** Returns the options of the study that records into the file; its journal is in the directory next to the file. Errors: USAGE. */
+/**
+ * Returns the options of the study that records into the file; its journal is in the directory next
+ * to the file. Errors: USAGE.
+ */
 export function studyOptionsOf(flags: RecordFlags, grid: string): TuneOptions & RecordingOptions {
   const { concurrency: levels, ...rest } = flags;
   const [low, high] = [levels[0], levels.at(-1)];

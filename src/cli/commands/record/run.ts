@@ -22,7 +22,10 @@ import type { Terminal } from '../../terminal.ts';
 import { dryRecording } from './dry-run.ts';
 import { type RecordFlags, studyOptionsOf } from './options.ts';
 
-/** Runs `tritune record`, from its options to its exit code. `named`: the options that the user gave. */
+/**
+ * Runs `tritune record`, from its options to its exit code. `named`: the options that the user
+ * gave.
+ */
 export async function runRecord(given: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   const flags = await withStudyProtocol(given);
   if (flags.resume !== undefined)

@@ -2,7 +2,10 @@ import { Command, Option } from 'commander';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** `tritune report DIR`: rewrites the documents of a study from its journal, or shows it. Needs no server. */
+/**
+ * `tritune report DIR`: rewrites the documents of a study from its journal, or shows it. Needs no
+ * server.
+ */
 export function reportCommand(terminal: Terminal): Command {
   return new Command('report')
     .description('Write the report of a study again from its journal, or browse the study')
@@ -23,7 +26,10 @@ export function reportCommand(terminal: Terminal): Command {
     });
 }
 
-/** Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a terminal or for a series. */
+/**
+ * Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a
+ * terminal or for a series.
+ */
 async function browseStudy(directory: string, terminal: Terminal): Promise<void> {
   const { exportConfig, recordsIn } = await import('../../../app/output/documents.ts');
   const { browse } = await import('../tune/screen.ts');

@@ -35,7 +35,9 @@ const table: OptionTable<RestoreOptions> = {
   force: { flags: '--force', help: 'Overwrite a config that somebody else has loaded since', default: false },
 };
 
-/** `tritune restore [DIR…]`: restores the models that killed runs left changed, from their journals. */
+/**
+ * `tritune restore [DIR…]`: restores the models that killed runs left changed, from their journals.
+ */
 export function restoreCommand(terminal: Terminal): Command {
   const command = new Command('restore')
     .description('Put back the models that a killed run left changed')

@@ -10,7 +10,10 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { parseConfigText } from '../../../triton/config/parser.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** `tritune space list|check|schema`: lists search spaces, checks one, or prints the schema for editors. */
+/**
+ * `tritune space list|check|schema`: lists search spaces, checks one, or prints the schema for
+ * editors.
+ */
 export function spaceCommand(terminal: Terminal): Command {
   const command = new Command('space').description('List, check and describe search spaces');
   command

@@ -18,7 +18,10 @@ const examples: readonly Example[] = [
   ['Try it without a server', 'tritune tune --launch emulator --model yolov7 --latency-budget 50 --time-budget 1m'],
 ];
 
-/** `tritune tune`: the whole run. Its exit code says how it ended. Modules that only one command needs are loaded when it runs. */
+/**
+ * `tritune tune`: the whole run. Its exit code says how it ended. Modules that only one command
+ * needs are loaded when it runs.
+ */
 export function tuneCommand(terminal: Terminal): Command {
   const command = new Command('tune').description(
     'Search for the fastest configuration of a model within a latency budget',

@@ -16,8 +16,8 @@ import type { Terminal } from '../../terminal.ts';
 import { searchLine } from './dry-run.ts';
 
 /**
- * `--dry-run` with a launch command: prints what a run would try. Starts no server, so the duration of starts, requests and the whole study is
- * unknown. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
+ * `--dry-run` with a launch command: prints what a run would try. Starts no server, so the duration
+ * of starts, requests and the whole study is unknown. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
  */
 export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Promise<number> {
   checkSpec(asked);

@@ -26,8 +26,9 @@ import { latencyWarning } from '../../../study/summary/latency-note.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
- * `--dry-run`: prints what a run would try and its estimated duration, for each model. Changes nothing on a running server. Sends a few requests,
- * one after another, to see how fast the model is and whether it accepts them.
+ * `--dry-run`: prints what a run would try and its estimated duration, for each model. Changes
+ * nothing on a running server. Sends a few requests, one after another, to see how fast the model
+ * is and whether it accepts them.
  */
 export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<number> {
   const studies = isSeriesSpec(asked) ? studiesOf(asked) : [asked];

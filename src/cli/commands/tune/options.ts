@@ -24,7 +24,10 @@ export const uiNames = ['auto', 'tui', 'lines', 'json', 'none'] as const;
 
 export type UiName = (typeof uiNames)[number];
 
-/** The options of `tritune tune` for one model, parsed: those of a study, and those that only a command line has. */
+/**
+ * The options of `tritune tune` for one model, parsed: those of a study, and those that only a
+ * command line has.
+ */
 export interface TuneFlags
   extends Omit<TuneOptions, 'together' | 'mix' | 'blsComposing' | 'modelRequests' | 'modelBudgets'> {
   readonly ui: UiName;

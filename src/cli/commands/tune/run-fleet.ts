@@ -21,7 +21,10 @@ interface FleetRun extends TuneFleetFlags {
   readonly ui: UiName;
 }
 
-/** `tritune tune --temporal`: starts the study on the fleet at this address, and follows it unless told to leave. */
+/**
+ * `tritune tune --temporal`: starts the study on the fleet at this address, and follows it unless
+ * told to leave.
+ */
 export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun, terminal: Terminal): Promise<number> {
   const { group, detach } = flags;
   if (group === undefined) throw new TrituneError('USAGE', '--temporal needs a group of servers', 'add --group NAME');

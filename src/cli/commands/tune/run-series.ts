@@ -12,7 +12,10 @@ import type { SeriesFlags } from './series-options.ts';
 
 type Shown = Pick<SeriesFlags, 'ui' | 'verbose'>;
 
-/** Tunes several models on one server, one after another, each on its own screen. Returns the worst of their exit codes. */
+/**
+ * Tunes several models on one server, one after another, each on its own screen. Returns the worst
+ * of their exit codes.
+ */
 export async function runSeries(
   open: () => Promise<OpenSeries>,
   { ui, verbose }: Shown,

@@ -33,7 +33,10 @@ import type { SeriesFlags } from './series-options.ts';
 /** The options that the user gave. */
 type Named = ReadonlySet<string>;
 
-/** Runs `tritune tune`, from its options to its exit code: a study, a series, or a dry run of either. */
+/**
+ * Runs `tritune tune`, from its options to its exit code: a study, a series, or a dry run of
+ * either.
+ */
 export async function runTune(given: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
   const flags = given.printSpec ? given : await withStudyProtocol(given);
   if (flags.resume !== undefined) return resume(flags.resume, flags, named, terminal);
@@ -74,7 +77,10 @@ function announce(file: string, studies: readonly StudySpec[], named: Named, { t
   for (const notice of notices) tell(plainLine(`${file} ${notice}`));
 }
 
-/** Errors: USAGE for several studies with an adapter or a launch command among them, and for a dry run with an adapter. */
+/**
+ * Errors: USAGE for several studies with an adapter or a launch command among them, and for a dry
+ * run with an adapter.
+ */
 function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
   const byAdapter = studies.some(({ adapter }) => adapter !== undefined);
   if (isDryRun && byAdapter)
@@ -86,7 +92,10 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
   checkSeriesStudies(studies);
 }
 
-/** Returns the study or the series in the options, which override a file. Errors: USAGE, INPUT_INVALID. */
+/**
+ * Returns the study or the series in the options, which override a file. Errors: USAGE,
+ * INPUT_INVALID.
+ */
 function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
   if (flags.spec === undefined) return askedOf(flags);
   const spec = readSpec(flags.spec);

@@ -34,7 +34,10 @@ export interface ScreenReach {
   readonly ofSeries?: string;
 }
 
-/** Opens the screen that `--ui` names. `auto` means the full screen if a person sits at a terminal, else lines. */
+/**
+ * Opens the screen that `--ui` names. `auto` means the full screen if a person sits at a terminal,
+ * else lines.
+ */
 export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenReach): Promise<Screen> {
   if (ui === 'tui' || (ui === 'auto' && terminal.canvas?.isWatched)) return tuiScreen(terminal, reach);
   const plain = { tell: terminal.tell, untilLeft: () => Promise.resolve(), close: () => undefined };
@@ -100,7 +103,9 @@ async function tuiScreen(terminal: Terminal, reach: ScreenReach): Promise<Screen
   };
 }
 
-/** Shows the records of a run until the person closes the screen. Errors: USAGE without a terminal. */
+/**
+ * Shows the records of a run until the person closes the screen. Errors: USAGE without a terminal.
+ */
 export async function browse(terminal: Terminal, reach: Omit<ScreenReach, 'interrupt'>): Promise<void> {
   const { tui, leave } = await takeOver(terminal, { ...reach, commands: null, interrupt: () => undefined });
   await tui.left;
@@ -115,8 +120,8 @@ interface TakenOver {
 }
 
 /**
- * Loads the terminal UI and gives it the terminal. Messages that arrive meanwhile are printed again after the screen closes. The terminal is always
- * released before the process ends.
+ * Loads the terminal UI and gives it the terminal. Messages that arrive meanwhile are printed again
+ * after the screen closes. The terminal is always released before the process ends.
  */
 async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
   const canvas = canvasOf(terminal);

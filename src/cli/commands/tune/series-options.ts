@@ -84,7 +84,10 @@ function mixOf(text: string): NonNullable<SeriesOptions['mix']> {
   return Object.fromEntries(parts);
 }
 
-/** Parses `a,b`, or `MODEL=a,b` for the calls of a model other than the study's; `none` for no model. */
+/**
+ * Parses `a,b`, or `MODEL=a,b` for the calls of a model other than the study's; `none` for no
+ * model.
+ */
 function callsIn(text: string): BlsCalls {
   const at = text.indexOf('=');
   const models = namesIn(text.slice(at + 1));

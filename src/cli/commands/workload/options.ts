@@ -89,7 +89,10 @@ export const splitTable: OptionTable<SplitOptions> = {
   force,
 };
 
-/** RE2 takes linear time for any pattern and text; a log may come from elsewhere, and so may the pattern. */
+/**
+ * RE2 takes linear time for any pattern and text; a log may come from elsewhere, and so may the
+ * pattern.
+ */
 function regularExpression(text: string): TextPattern {
   try {
     return RE2JS.compile(text);

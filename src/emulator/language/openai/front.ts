@@ -15,8 +15,8 @@ import { AnswerStream, type OpenAiKind, sendAnswer, sendTexts } from './reply.ts
 import { type OpenAiRequest, readChat, readCompletion, readTexts, type TextsKind } from './request.ts';
 
 /**
- * Answers the requests of an OpenAI-compatible server for the emulator's language models, including vLLM's health and metrics. False for any other
- * path, and without a language model.
+ * Answers the requests of an OpenAI-compatible server for the emulator's language models, including
+ * vLLM's health and metrics. False for any other path, and without a language model.
  */
 export function answersOpenAi(
   context: ServerContext,

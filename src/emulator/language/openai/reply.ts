@@ -32,7 +32,10 @@ export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHea
   });
 }
 
-/** Dimensions of an emulated embedding: fewer than of most models, so that writing them costs the emulator little. */
+/**
+ * Dimensions of an emulated embedding: fewer than of most models, so that writing them costs the
+ * emulator little.
+ */
 const DIMENSIONS = 64;
 const CLASSES = ['negative', 'neutral', 'positive'];
 
@@ -78,7 +81,10 @@ export class AnswerStream {
     this.#head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   }
 
-  /** Sends the status and the head of the reply as soon as the request is accepted, before the first token. */
+  /**
+   * Sends the status and the head of the reply as soon as the request is accepted, before the first
+   * token.
+   */
   open(): void {
     this.#response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
     this.#response.flushHeaders();

@@ -12,9 +12,15 @@ import { type CsvTrace, csvTraceOf, mooncakeRow } from './trace-rows.ts';
 
 /** Options for reading a file. */
 export interface PromptFileRule {
-  /** Tokens of a reply if the file does not say; null: as many as the recorded answer, or the server's choice. */
+  /**
+   * Tokens of a reply if the file does not say; null: as many as the recorded answer, or the
+   * server's choice.
+   */
   readonly outputTokens: Distribution | null;
-  /** The maximum number of prompts or conversations; null takes a whole trace, and `USUAL_PROMPTS` of other files. */
+  /**
+   * The maximum number of prompts or conversations; null takes a whole trace, and `USUAL_PROMPTS`
+   * of other files.
+   */
   readonly prompts: number | null;
   /** True to send every turn of a conversation; otherwise only the first. */
   readonly sessions: boolean;
@@ -28,9 +34,10 @@ export interface PromptFileRule {
 const USUAL_PROMPTS = 10_000;
 
 /**
- * Reads prompts from a file in any of these forms, detected by its first record: ShareGPT's conversations, JSON lines or a JSON list of prompts or
- * conversations, Mooncake's, BurstGPT's and Azure's traces, one prompt per line. Picks texts at random if there are more than wanted. Memory is
- * bounded by the kept prompts. Errors: INPUT_INVALID with the line.
+ * Reads prompts from a file in any of these forms, detected by its first record: ShareGPT's
+ * conversations, JSON lines or a JSON list of prompts or conversations, Mooncake's, BurstGPT's and
+ * Azure's traces, one prompt per line. Picks texts at random if there are more than wanted. Memory
+ * is bounded by the kept prompts. Errors: INPUT_INVALID with the line.
  */
 export async function readPromptFile(path: string, rule: PromptFileRule, tokenizer: Tokenizer): Promise<PromptSource> {
   let reader: Reader | null = null;

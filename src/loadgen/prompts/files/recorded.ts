@@ -29,8 +29,9 @@ const OUTPUT_NAMES = [
 const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
 
 /**
- * Returns the turns of a record in any of the forms that load generators read: ShareGPT's `conversations`, AIPerf's `turns`, OpenAI's `messages`,
- * or a text with or without the length of its answer. Empty if it has no user message. Throws BadRecord.
+ * Returns the turns of a record in any of the forms that load generators read: ShareGPT's
+ * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of
+ * its answer. Empty if it has no user message. Throws BadRecord.
  */
 export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
   const { conversations, turns, messages } = record;
@@ -85,7 +86,9 @@ function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   );
 }
 
-/** Returns turns of messages in spoken order. Leaves out what an assistant says before any question. */
+/**
+ * Returns turns of messages in spoken order. Leaves out what an assistant says before any question.
+ */
 function spoken(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
   const turns: RecordedTurn[] = [];
   let before: ChatMessage[] = [];

@@ -1,8 +1,8 @@
 import type { Random } from '../../../base/random.ts';
 
 /**
- * Keeps a random selection from a stream of unknown length, each item equally likely, in order of arrival (Vitter, Random Sampling with a
- * Reservoir, 1985, algorithm R).
+ * Keeps a random selection from a stream of unknown length, each item equally likely, in order of
+ * arrival (Vitter, Random Sampling with a Reservoir, 1985, algorithm R).
  */
 export class Reservoir<T> {
   readonly #most: number;

@@ -16,11 +16,17 @@ export interface TraceRow {
 /** A kind of CSV trace, recognised by its header. */
 export interface CsvTrace {
   readonly name: string;
-  /** Returns the row of a line; null if it is not a request: a failed one has no output, or no input. Throws BadRecord. */
+  /**
+   * Returns the row of a line; null if it is not a request: a failed one has no output, or no
+   * input. Throws BadRecord.
+   */
   rowOf(line: string): TraceRow | null;
 }
 
-/** Mooncake's traces: `timestamp` in milliseconds, `hash_ids` of blocks of 512 tokens (FAST 2025, section 4). Throws BadRecord. */
+/**
+ * Mooncake's traces: `timestamp` in milliseconds, `hash_ids` of blocks of 512 tokens (FAST 2025,
+ * section 4). Throws BadRecord.
+ */
 export function mooncakeRow(record: JsonRecord): TraceRow {
   const { timestamp, hash_ids: blocks = [] } = record;
   if (!Array.isArray(blocks) || !blocks.every((block) => Number.isSafeInteger(block))) {

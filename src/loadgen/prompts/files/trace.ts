@@ -22,7 +22,10 @@ export interface TraceRule {
 
 /** Tokens per block name in Mooncake traces. */
 const BLOCK_TOKENS = 512;
-/** Their text is about 200 MB, and is kept three times: as it is, in the sending thread, and in wire form. */
+/**
+ * Their text is about 200 MB, and is kept three times: as it is, in the sending thread, and in wire
+ * form.
+ */
 const MAX_TOKENS = 32e6;
 
 /** Collects the rows of a trace to send. */
@@ -100,7 +103,10 @@ class TraceTexts {
     this.#seed = seed;
   }
 
-  /** The last block is cut to the prompt's length: two prompts with the same block are equal up to the shorter length. */
+  /**
+   * The last block is cut to the prompt's length: two prompts with the same block are equal up to
+   * the shorter length.
+   */
   of({ inputTokens, blocks }: TraceRow): { readonly text: string; readonly tokens: number } {
     const parts: string[] = [];
     let left = inputTokens;

@@ -23,7 +23,10 @@ export interface Carrier {
   tellWhenSent(whom: Sent): void;
 }
 
-/** One unary call: the request to send, and the response so far. Objects are reused for other calls; `begin` resets one completely. */
+/**
+ * One unary call: the request to send, and the response so far. Objects are reused for other calls;
+ * `begin` resets one completely.
+ */
 export class Call implements FieldSink {
   /** The framed message. */
   body: Buffer = NOTHING;
@@ -102,7 +105,9 @@ export class Call implements FieldSink {
     return true;
   }
 
-  /** Counts messages; a load generator does not need their content. False if no data may arrive yet. */
+  /**
+   * Counts messages; a load generator does not need their content. False if no data may arrive yet.
+   */
   data(bytes: Buffer, start: number, end: number): boolean {
     if (!this.#started) return false;
     let at = start;
@@ -161,14 +166,20 @@ export class Call implements FieldSink {
   }
 }
 
-/** Decodes grpc-message: UTF-8 with %XX for everything but printable ASCII. Leaves wrong escapes as they are. */
+/**
+ * Decodes grpc-message: UTF-8 with %XX for everything but printable ASCII. Leaves wrong escapes as
+ * they are.
+ */
 function percentDecoded(text: string): string {
   if (!text.includes('%')) return Buffer.from(text, 'latin1').toString('utf8');
   const bytes = text.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** Returns the gRPC status of a response without grpc-status, by its HTTP status (`http-grpc-status-mapping.md` of the gRPC project). */
+/**
+ * Returns the gRPC status of a response without grpc-status, by its HTTP status
+ * (`http-grpc-status-mapping.md` of the gRPC project).
+ */
 function grpcNameOfHttp(httpStatus: number): string {
   if (httpStatus === 400) return 'INTERNAL';
   if (httpStatus === 401) return 'UNAUTHENTICATED';

@@ -19,7 +19,10 @@ const WINDOW_PIECE = 2 ** 24;
 
 /** Callbacks of a connection. */
 export interface ConnectionOwner {
-  /** Called when there may be room for another call: the peer has sent its settings, or a call has ended. */
+  /**
+   * Called when there may be room for another call: the peer has sent its settings, or a call has
+   * ended.
+   */
   roomy(connection: Connection): void;
   /** Called when the call is over; it may be reused at once. */
   settle(call: Call, outcome: SendOutcome): void;
@@ -33,7 +36,10 @@ export interface ConnectionOptions extends StreamsOptions {
   readonly endpoint: Endpoint;
 }
 
-/** One HTTP/2 connection for unary calls (RFC 9113). It never throws: errors end calls or the connection. */
+/**
+ * One HTTP/2 connection for unary calls (RFC 9113). It never throws: errors end calls or the
+ * connection.
+ */
 export class Connection implements FrameSink, FrameEvents, Carrier {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -46,7 +52,10 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
   #wasReady = false;
   /** Bytes of DATA that arrived and have not been returned to the connection's window yet. */
   #unreturned = 0;
-  /** The time since which we wait for a sign of life: from the start, and from each PING. 0: not waiting. */
+  /**
+   * The time since which we wait for a sign of life: from the start, and from each PING. 0: not
+   * waiting.
+   */
   #waitingSinceNs: number;
 
   constructor(options: ConnectionOptions, owner: ConnectionOwner, nowNs: number) {
@@ -112,7 +121,10 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#streams.cancel(call, failed('reset', 'the stream was given up'));
   }
 
-  /** Ends every call that is due, and the connection if the peer gives no sign of life for `timeoutNs`. */
+  /**
+   * Ends every call that is due, and the connection if the peer gives no sign of life for
+   * `timeoutNs`.
+   */
   expire(nowNs: number, timeoutNs: number, outcome: SendOutcome): void {
     const expired = this.#streams.expire(nowNs, outcome);
     if (this.#waitingSinceNs > 0 && nowNs - this.#waitingSinceNs >= timeoutNs) {
@@ -210,7 +222,10 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     else this.#closeIfDrained();
   }
 
-  /** Takes no more calls, and closes once those in flight have ended. `unseen` are calls that the peer did not look at. */
+  /**
+   * Takes no more calls, and closes once those in flight have ended. `unseen` are calls that the
+   * peer did not look at.
+   */
   #drain(unseen: readonly Call[]): void {
     if (this.#state === 'gone') return;
     this.#state = 'draining';

@@ -9,7 +9,10 @@ import type { Call } from './call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
 
 export interface LeanOptions extends TransportOptions {
-  /** Connections to spread the requests over; 1 if absent. More are opened if the server limits their streams. */
+  /**
+   * Connections to spread the requests over; 1 if absent. More are opened if the server limits
+   * their streams.
+   */
   readonly connections?: number;
   /** First stream id of each connection, for tests of running out of ids; 1 if absent. */
   readonly firstStreamId?: number;
@@ -28,7 +31,9 @@ const MAX_CONNECTIONS = 64;
 /** Minimum time between two connection attempts to a failing server. */
 const RECONNECT_MS = 50;
 
-/** The HTTP/2 connections of one transport: finds room for calls, and ends those whose time is up. */
+/**
+ * The HTTP/2 connections of one transport: finds room for calls, and ends those whose time is up.
+ */
 export class Connections implements ConnectionOwner {
   readonly #owner: CallOwner;
   readonly #options: ConnectionOptions;
@@ -135,7 +140,8 @@ export class Connections implements ConnectionOwner {
       return;
     }
     const usable = this.#connections.filter((connection) => connection.isUsable);
-    // A connection in progress will take the waiting calls; an idle connection without room is no reason for another one.
+    // A connection in progress will take the waiting calls; an idle connection without room is no
+    // reason for another one.
     const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
     const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
     for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {

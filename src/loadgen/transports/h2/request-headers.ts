@@ -5,8 +5,9 @@ import { integer, literal } from '../../../http2/hpack-encoding.ts';
 type Fields = readonly (readonly [name: string, value: string])[];
 
 /**
- * The header blocks of one connection, all with the same fields. The first block puts the fields that HPACK does not know into the peer's dynamic
- * table; later blocks refer to them by index, one byte each.
+ * The header blocks of one connection, all with the same fields. The first block puts the fields
+ * that HPACK does not know into the peer's dynamic table; later blocks refer to them by index, one
+ * byte each.
  */
 export class RequestHeaders {
   readonly #fields: Fields;
@@ -25,7 +26,10 @@ export class RequestHeaders {
     this.#indexed = Buffer.from(fields.map(([name, value]) => 0x80 | (staticIndexOf(name, value) || --newest)));
   }
 
-  /** Sets the peer's SETTINGS_HEADER_TABLE_SIZE. A table below the default size must be acknowledged in the next block. */
+  /**
+   * Sets the peer's SETTINGS_HEADER_TABLE_SIZE. A table below the default size must be acknowledged
+   * in the next block.
+   */
   peerTableSize(bytes: number): void {
     const size = Math.min(bytes, DEFAULT_TABLE_SIZE);
     if (size === DEFAULT_TABLE_SIZE && this.#announce === undefined) return;

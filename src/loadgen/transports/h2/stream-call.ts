@@ -5,12 +5,16 @@ import { PlainReplies, type StreamReplies, type StreamReply } from '../stream-re
 import { Call, PREFIX_BYTES } from './call.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** The maximum size of a message that arrives in pieces, which is kept until it is whole. Outputs of a stream are far smaller. */
+/**
+ * The maximum size of a message that arrives in pieces, which is kept until it is whole. Outputs of
+ * a stream are far smaller.
+ */
 const MAX_MESSAGE_BYTES = 2 ** 29;
 
 /**
- * One long-lived stream of ModelStreamInfer with one request at a time: each ends with its final response, and then the stream may carry another.
- * So replies need not be told apart, and none waits for another.
+ * One long-lived stream of ModelStreamInfer with one request at a time: each ends with its final
+ * response, and then the stream may carry another. So replies need not be told apart, and none
+ * waits for another.
  */
 export class StreamCall extends Call {
   override readonly endsStream = false;
@@ -81,7 +85,10 @@ export class StreamCall extends Call {
     return outcome.ok || outcome.kind !== 'reset' ? outcome : this.#replies.lost(outcome);
   }
 
-  /** Copies the bytes, because the read buffer is reused. The copy grows with what has arrived, whatever length was announced. */
+  /**
+   * Copies the bytes, because the read buffer is reused. The copy grows with what has arrived,
+   * whatever length was announced.
+   */
   #keep(bytes: Buffer, start: number, end: number): void {
     const needed = this.#keptBytes + end - start;
     if (needed > this.#kept.length) {

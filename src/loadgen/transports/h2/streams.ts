@@ -21,7 +21,9 @@ const WINDOW_PIECE = 2 ** 24;
 
 const NOWHERE = { field: (): void => undefined };
 
-/** The streams of one connection, each with a call. Frames that break HTTP/2 throw ProtocolError. */
+/**
+ * The streams of one connection, each with a call. Frames that break HTTP/2 throw ProtocolError.
+ */
 export class Streams {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
@@ -34,7 +36,10 @@ export class Streams {
   /** The arrival time of the current bytes. */
   #heardNs = 0;
 
-  /** `ended` gets each call once when it is over, except those that `removeAll` or `removeAfter` took back. */
+  /**
+   * `ended` gets each call once when it is over, except those that `removeAll` or `removeAfter`
+   * took back.
+   */
   constructor(
     options: StreamsOptions,
     writer: FrameWriter,
@@ -139,7 +144,10 @@ export class Streams {
     if (call && (flags & h2.END_STREAM) !== 0) this.#finish(streamId, call);
   }
 
-  /** A unary call's reply fits into the initial window of its stream; the replies on a long stream do not. */
+  /**
+   * A unary call's reply fits into the initial window of its stream; the replies on a long stream
+   * do not.
+   */
   #returnWindow(call: Call, bytes: number): void {
     call.unreturned += bytes;
     if (call.unreturned < WINDOW_PIECE) return;

@@ -10,8 +10,8 @@ import { type ParserRule, ResponseParser } from './response-parser.ts';
 
 const READ_BYTES = 64 * 1024;
 /**
- * All connections read into one buffer: data is processed before the next read. Where the system fills buffers in the background, each connection
- * has its own.
+ * All connections read into one buffer: data is processed before the next read. Where the system
+ * fills buffers in the background, each connection has its own.
  */
 const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES);
 
@@ -50,7 +50,10 @@ export interface RequestInFlight {
 
 /** Callbacks of a connection. */
 export interface Http1Owner {
-  /** Called when the connection is ready for another request. The outcome of the previous one follows. */
+  /**
+   * Called when the connection is ready for another request. The outcome of the previous one
+   * follows.
+   */
   idle(connection: Http1Connection): void;
   /** Called when the connection is lost. The outcome of its request, if it had one, follows. */
   gone(connection: Http1Connection, refused: boolean): void;
@@ -66,7 +69,10 @@ export class Http1Connection {
   #dueNs = 0;
   #connected = false;
   #gone = false;
-  /** Times the current request; undefined if that is not needed, in which case the clock is not read. */
+  /**
+   * Times the current request; undefined if that is not needed, in which case the clock is not
+   * read.
+   */
   timer: RequestTimer | undefined;
   /** The time since which it has been idle, on the owner's clock. */
   idleSinceNs = 0;
@@ -97,7 +103,10 @@ export class Http1Connection {
     this.#parser.body?.begin(sentNs, keepsText);
   }
 
-  /** Ends the request if it is due; this closes the connection, because nothing else can end the request. */
+  /**
+   * Ends the request if it is due; this closes the connection, because nothing else can end the
+   * request.
+   */
   expire(nowNs: number, outcome: SendFailure): void {
     if (this.#done && this.#dueNs <= nowNs) this.close(outcome);
   }
@@ -172,7 +181,10 @@ export class Http1Connection {
     return true;
   }
 
-  /** Handles a whole response; `inOrder` if nothing followed it. A response that arrived before the request was sent is not in order. */
+  /**
+   * Handles a whole response; `inOrder` if nothing followed it. A response that arrived before the
+   * request was sent is not in order.
+   */
   #finish(inOrder: boolean): void {
     const outcome = this.#outcome();
     if (!inOrder || !this.#parser.keepsAlive || this.#rule.keepsAlive === false || this.#socket?.writableLength !== 0) {

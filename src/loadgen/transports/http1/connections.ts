@@ -7,7 +7,10 @@ import { TimedSample } from '../request-timer.ts';
 import type { Endpoint } from '../socket.ts';
 import { Http1Connection, type Http1Owner, type ReplyRule } from './connection.ts';
 
-/** A server may close an idle connection just when we reuse it. Common servers wait for two seconds or more, so we reuse none that is older. */
+/**
+ * A server may close an idle connection just when we reuse it. Common servers wait for two seconds
+ * or more, so we reuse none that is older.
+ */
 const MAX_IDLE_MS = 1500;
 /** Time for which new connections are delayed after one was refused. */
 const RECONNECT_MS = 50;
@@ -35,7 +38,10 @@ export class Http1Connections implements Http1Owner {
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(timeoutMs));
   }
 
-  /** Sends a whole request, head and body. `done` as in `RequestSender.send`, `keepsText` as in `BodyReader.begin`. */
+  /**
+   * Sends a whole request, head and body. `done` as in `RequestSender.send`, `keepsText` as in
+   * `BodyReader.begin`.
+   */
   send(bytes: Buffer, done: (outcome: SendOutcome) => void, keepsText = false): void {
     if (!this.#open) {
       done(CLOSED);

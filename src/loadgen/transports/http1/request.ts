@@ -13,7 +13,9 @@ export interface Http1Request {
   readonly body: Uint8Array | null;
 }
 
-/** Returns head and body in wire form (RFC 9112, section 3). Names and values must be valid there. */
+/**
+ * Returns head and body in wire form (RFC 9112, section 3). Names and values must be valid there.
+ */
 export function requestBytes({ method, host, target, headers, body }: Http1Request): Buffer {
   const head = [
     `${method} ${target} HTTP/1.1`,

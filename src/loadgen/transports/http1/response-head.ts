@@ -15,7 +15,10 @@ export interface ResponseHead {
   readonly wantsToStay: boolean;
 }
 
-/** Reads the parts of a response's head that determine the framing of the body. Errors: MalformedResponse. */
+/**
+ * Reads the parts of a response's head that determine the framing of the body. Errors:
+ * MalformedResponse.
+ */
 export function parseResponseHead(text: string): ResponseHead {
   const [statusLine = '', ...lines] = text.split(/\r?\n/);
   const match = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine);

@@ -7,9 +7,14 @@ const MAX_SIZE_LINE_BYTES = 1024;
 /** Bytes of a failed call's body to keep for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
-/** Some servers end lines with a bare line feed, which clients may accept (RFC 9112, section 2.2). */
+/**
+ * Some servers end lines with a bare line feed, which clients may accept (RFC 9112, section 2.2).
+ */
 const HEAD_END_ANY = /\r?\n\r?\n/g;
-/** A head up to its usual end that contains an earlier end of bare line feeds: the head must be the same however its bytes are divided. */
+/**
+ * A head up to its usual end that contains an earlier end of bare line feeds: the head must be the
+ * same however its bytes are divided.
+ */
 const ENDS_SOONER = /\n(?:\r?\n|$)/;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -35,13 +40,18 @@ export interface BodyReader {
 export interface ParserRule {
   /** True to keep the bodies of replies that are not good. */
   readonly keepsErrors?: boolean;
-  /** Makes the reader of good replies' bodies, once per connection; if absent, they are not read. */
+  /**
+   * Makes the reader of good replies' bodies, once per connection; if absent, they are not read.
+   */
   readonly bodyReader?: () => BodyReader;
   /** True if replies end with their head, whatever it says about a body: those to HEAD. */
   readonly isBodiless?: boolean;
 }
 
-/** Reads one response after another from the bytes of a connection. Keeps at most a failure's message of the body. */
+/**
+ * Reads one response after another from the bytes of a connection. Keeps at most a failure's
+ * message of the body.
+ */
 export class ResponseParser {
   readonly #rule: ParserRule;
   /** Undefined if bodies are not read. */
@@ -104,7 +114,10 @@ export class ResponseParser {
     this.#bodyBytes = 0;
   }
 
-  /** Takes bytes and returns where it stopped, which is before `end` only if the response is done. Errors: MalformedResponse. */
+  /**
+   * Takes bytes and returns where it stopped, which is before `end` only if the response is done.
+   * Errors: MalformedResponse.
+   */
   push(chunk: Buffer, end: number): number {
     let at = 0;
     while (at < end && this.#state !== 'done') at = this.#step(chunk, at, end);
@@ -206,7 +219,10 @@ export class ResponseParser {
     return lineEnd;
   }
 
-  /** The same for a line in its usual form, which a stream of small chunks has twice per chunk; -1 for any other line. */
+  /**
+   * The same for a line in its usual form, which a stream of small chunks has twice per chunk; -1
+   * for any other line.
+   */
   #readPlainLine(chunk: Buffer, start: number, end: number): number {
     let at = start;
     if (this.#state === 'chunk-size') {

@@ -14,7 +14,10 @@ import { type Html, html, none } from '../../html.ts';
 /** Lines around a change, enough to show its block. */
 const CONTEXT = 2;
 
-/** Returns the differences between the best and the original, as changed lines of config.pbtxt or of an engine's settings; empty without a best. */
+/**
+ * Returns the differences between the best and the original, as changed lines of config.pbtxt or of
+ * an engine's settings; empty without a best.
+ */
 export function configDiff({ started, best }: StudyState): Html {
   if (!best) return none;
   const changes = textsOf(started.original, best.candidate, started.model).flatMap(({ name, before, after }) => {
@@ -45,7 +48,10 @@ interface Texts {
   readonly after: readonly string[];
 }
 
-/** Returns the texts of both, model by model. If only one of them sets a model, the other is shown as it is by default. */
+/**
+ * Returns the texts of both, model by model. If only one of them sets a model, the other is shown
+ * as it is by default.
+ */
 function textsOf(original: Candidate, best: Candidate, model: string): readonly Texts[] {
   const [own, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
   const names = Object.keys(own);

@@ -14,7 +14,10 @@ import { pictureOf } from './picture.ts';
 import { threeFigures } from './three-figures.ts';
 import { whyList } from './why-list.ts';
 
-/** Returns explanations of what may confuse a reader: figures at the machine's usual speed, and other readings of the best and the original. */
+/**
+ * Returns explanations of what may confuse a reader: figures at the machine's usual speed, and
+ * other readings of the best and the original.
+ */
 function captionOf(state: StudyState): Html {
   const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
   const speed =
@@ -32,7 +35,10 @@ export function verdictHtml({ goal }: StudyState, summary: Summary): Html {
 /** Half the width of a page, because the config is next to the chart. */
 const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
 
-/** Returns what a reader needs first: the verdict, the objective before and after, the front with the limit, the changes, and the reasons. */
+/**
+ * Returns what a reader needs first: the verdict, the objective before and after, the front with
+ * the limit, the changes, and the reasons.
+ */
 export function firstScreen(state: StudyState, summary: Summary): Html {
   const picture = pictureOf(state);
   return html`${verdictHtml(state, summary)}

@@ -21,8 +21,9 @@ export interface Picture {
 }
 
 /**
- * Returns every measurement by the goal's own two figures: the first objective over the figure with the tightest limit, or over latency without a
- * limit. All figures are as in the comparison. The picture has the front by these two figures, the limit as a line, and the original and the best by
+ * Returns every measurement by the goal's own two figures: the first objective over the figure with
+ * the tightest limit, or over latency without a limit. All figures are as in the comparison. The
+ * picture has the front by these two figures, the limit as a line, and the original and the best by
  * name. null if nothing was measured.
  */
 export function pictureOf(state: StudyState): Picture | null {
@@ -111,11 +112,14 @@ function labelOf(
   const [least, most] = [2 ** Math.floor(Math.log2(Math.min(...xs))), 2 ** Math.ceil(Math.log2(Math.max(...xs)))];
   const side = own.x > Math.sqrt(least * most) ? 'left' : 'right';
   const isInside = own.x > EDGE * least && own.x * EDGE < most;
-  // No point above the best serves more at a lower latency. A narrow page has no room for text in the middle.
+  // No point above the best serves more at a lower latency. A narrow page has no room for text in
+  // the middle.
   return standing === 'best' && isInside ? { text, side: 'top', narrowSide: side } : { text, side };
 }
 
-/** Centred text above a mark needs this much room on either side, as a factor of the first figure. */
+/**
+ * Centred text above a mark needs this much room on either side, as a factor of the first figure.
+ */
 const EDGE = 1.3;
 
 /** A time without a percentile of its own uses the study's. */

@@ -17,7 +17,10 @@ import type { Trial } from '../../../study/types.ts';
 import { type Html, html, none } from '../../html.ts';
 import { type Card, cardsHtml } from './cards.ts';
 
-/** Returns the three figures of a study: the objective with the original config, the objective with the best, and the gain. Empty without a best. */
+/**
+ * Returns the three figures of a study: the objective with the original config, the objective with
+ * the best, and the gain. Empty without a best.
+ */
 export function threeFigures(state: StudyState, summary: Summary): Html {
   const { best, baseline } = state;
   if (!best) return none;
@@ -131,7 +134,9 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
   };
 }
 
-/** A gain that differs from the quotient of the two figures by more than this factor is explained. */
+/**
+ * A gain that differs from the quotient of the two figures by more than this factor is explained.
+ */
 const SAME_RATIO = 1.03;
 
 /** Explains why the gain differs from the quotient of the two figures next to it. */

@@ -42,7 +42,10 @@ export function moreMemory(found: FoundLimit): string[] {
   return [`more memory: ${refused === 1 ? '1 candidate' : `${refused} candidates`} did not fit`];
 }
 
-/** Returns the advice for the next number of instances in the space, if nothing was refused because only configs that fit were tried. */
+/**
+ * Returns the advice for the next number of instances in the space, if nothing was refused because
+ * only configs that fit were tried.
+ */
 function gpuMemory({ state, trial: { candidate, measurements } }: FoundLimit): string[] {
   const { instances, maxBatchSize } = candidate.shape.policy;
   const next = Math.min(...(largerIn(state.started, candidate, 'instances') ?? []));
@@ -61,7 +64,10 @@ function gpuMemory({ state, trial: { candidate, measurements } }: FoundLimit): s
 export const higherLevels = ({ measurement: { level } }: FoundLimit): string =>
   `load levels above ${describeLevel(level)} (--${level.mode}${level.batch === undefined ? '' : ' or --batch-size'})`;
 
-/** Returns the advice for a looser budget, and for a cheaper model if compute takes most of a request's time. */
+/**
+ * Returns the advice for a looser budget, and for a cheaper model if compute takes most of a
+ * request's time.
+ */
 export const lowerLatency = (found: FoundLimit): string[] => [
   ...looserBudget(found),
   ...(isMostlyCompute(found) ? [cheaperModel(found)] : []),

@@ -15,8 +15,8 @@ type BottleneckOf = (trial: Trial, measurement: Measurement) => StageBottleneck 
 const none: BottleneckOf = () => null;
 
 /**
- * Returns what holds a trial's models back and the effect of one more instance, by laws fitted once to all measurements. Always null for a
- * single model.
+ * Returns what holds a trial's models back and the effect of one more instance, by laws fitted once
+ * to all measurements. Always null for a single model.
  */
 export function bottlenecksOf({ started, trials, goal }: StudyState): BottleneckOf {
   const { topology } = started;

@@ -9,7 +9,10 @@ import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../..
 import type { StudyStarted } from '../../records/records.ts';
 import { jointSpaceOf, spaceOf } from '../settings.ts';
 
-/** A parameter that the best and the original config set differently, and the two configs that isolate it. */
+/**
+ * A parameter that the best and the original config set differently, and the two configs that
+ * isolate it.
+ */
 export interface ChangedParameters {
   /** The parameter, with those that apply only together with it. */
   readonly set: Assignment;
@@ -20,8 +23,8 @@ export interface ChangedParameters {
 }
 
 /**
- * Returns the parameters that the best and the original set differently, of several models those of each model together; none when the
- * study's space does not lead to the best.
+ * Returns the parameters that the best and the original set differently, of several models those of
+ * each model together; none when the study's space does not lead to the best.
  */
 export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
   const build = builderOf(started);
@@ -43,7 +46,10 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
   );
 }
 
-/** The parameters of a model as one change: a search of several models seldom varies one of them alone. */
+/**
+ * The parameters of a model as one change: a search of several models seldom varies one of them
+ * alone.
+ */
 function changedModels(joint: JointSpace, best: Candidate, build: Build): readonly ChangedParameters[] {
   const parts = byMember(joint, best.assignment);
   return joint.members.flatMap(({ model }, index): ChangedParameters[] => {
@@ -55,13 +61,16 @@ function changedModels(joint: JointSpace, best: Candidate, build: Build): readon
 }
 
 /**
- * True if both are the same config, or differ only in what a server or an engine has anyway: an explicit default has the shape of an absent
- * field.
+ * True if both are the same config, or differ only in what a server or an engine has anyway: an
+ * explicit default has the shape of an absent field.
  */
 const isSameConfig = (a: Candidate, b: Candidate): boolean =>
   a.fingerprint === b.fingerprint || isDeepStrictEqual(a.shape, b.shape);
 
-/** Returns the part of a candidate's assignment that differs from the original's effective values; all of it if that is unknown. */
+/**
+ * Returns the part of a candidate's assignment that differs from the original's effective values;
+ * all of it if that is unknown.
+ */
 export function changedSettingsOf(
   started: StudyStarted,
   { assignment, fingerprint }: Pick<Candidate, 'assignment' | 'fingerprint'>,
@@ -81,7 +90,9 @@ function withoutUnchanged(set: Assignment, best: Candidate, build: Build): Assig
   return without(set, unchanged);
 }
 
-/** Returns how the study's space builds candidates; null for a space that is no longer understood. */
+/**
+ * Returns how the study's space builds candidates; null for a space that is no longer understood.
+ */
 function builderOf(started: StudyStarted): Build | null {
   const joint = jointSpaceOf(started);
   if (joint) return (assignment) => candidateIn(buildJoint(joint, assignment));
@@ -91,7 +102,10 @@ function builderOf(started: StudyStarted): Build | null {
 
 const candidateIn = (outcome: CandidateOutcome): Candidate | null => (outcome.legal ? outcome.candidate : null);
 
-/** Returns the parameter's values in the space above the candidate's; null if the candidate's is not a number of the space. */
+/**
+ * Returns the parameter's values in the space above the candidate's; null if the candidate's is not
+ * a number of the space.
+ */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.original);
@@ -112,7 +126,10 @@ function fieldsOf({ parameters }: SearchSpace, name: string): readonly string[] 
     .map((parameter) => parameter.name);
 }
 
-/** Returns the largest legal part of the assignment; a delay, for example, does not apply without batching. */
+/**
+ * Returns the largest legal part of the assignment; a delay, for example, does not apply without
+ * batching.
+ */
 function legalPart(assignment: Assignment, build: Build): Assignment {
   if (build(assignment)) return assignment;
   let kept: Assignment = {};

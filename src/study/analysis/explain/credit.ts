@@ -17,7 +17,10 @@ export interface ParameterCredit {
   readonly set: Assignment;
   /** `measured`: from a trial that differs in nothing else; `model`: by the performance model. */
   readonly basis: 'measured' | 'model';
-  /** `best`: the best with and without the parameter; `original`: the original config with and without it. */
+  /**
+   * `best`: the best with and without the parameter; `original`: the original config with and
+   * without it.
+   */
   readonly against: 'best' | 'original';
   /** The trial that was measured for it; null for `model`. */
   readonly trial: number | null;
@@ -28,7 +31,10 @@ export interface ParameterCredit {
   readonly without: ParameterFigures;
   /** Throughput with it over throughput without it. */
   readonly ratio: number;
-  /** The figure that differs: at a request rate, for example, throughput is equal and latency is not. null if neither differs. */
+  /**
+   * The figure that differs: at a request rate, for example, throughput is equal and latency is
+   * not. null if neither differs.
+   */
   readonly matters: 'throughput' | 'latency' | null;
 }
 
@@ -55,10 +61,16 @@ const MIN_THROUGHPUT_CHANGE = 0.05;
 const MIN_LATENCY_CHANGE = 0.15;
 /** The model is not used when its prediction of the best is off by more than this, … */
 const LARGEST_MISS = 0.15;
-/** … nor for a config whose predicted throughput has a larger standard deviation than this, as a logarithm. */
+/**
+ * … nor for a config whose predicted throughput has a larger standard deviation than this, as a
+ * logarithm.
+ */
 const LARGEST_DEVIATION = 0.25;
 
-/** Returns the effect of each changed parameter of the best; null when the best is the original config, or nothing isolates them. */
+/**
+ * Returns the effect of each changed parameter of the best; null when the best is the original
+ * config, or nothing isolates them.
+ */
 export function creditOf(state: StudyState, best: Trial, stands: Measurement): Credit | null {
   const changes = changedParametersOf(state.started, best.candidate);
   if (changes.length === 0) return null;
@@ -117,8 +129,8 @@ interface Pair {
 }
 
 /**
- * Compares two trials at the same level, or each at its own where no other level is better for it; both scaled to the machine's usual
- * speed.
+ * Compares two trials at the same level, or each at its own where no other level is better for it;
+ * both scaled to the machine's usual speed.
  */
 function comparable(
   state: StudyState,
@@ -153,7 +165,10 @@ const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigur
   halfWidth: relativeHalfWidth(throughput),
 });
 
-/** Returns a function that predicts credits with a model fitted to trials, the best included, on first use. */
+/**
+ * Returns a function that predicts credits with a model fitted to trials, the best included, on
+ * first use.
+ */
 function modelCreditOf(
   state: StudyState,
   best: Trial,
@@ -185,7 +200,10 @@ function modelCreditOf(
 /** Requests of one simulation of a network, which takes longer than that of one model. */
 const NETWORK_REQUESTS = 600;
 
-/** Returns the performance model; null where it explains its own measurements badly. A network has no such test besides its prediction of the best. */
+/**
+ * Returns the performance model; null where it explains its own measurements badly. A network has
+ * no such test besides its prediction of the best.
+ */
 function goodPredictorOf({ compared, goal, started }: StudyState, percentile: number): Predictor | null {
   const trials = trialsToFit(compared.trials, goal);
   if (started.topology) return networkPredictorOf(trials, started.topology, reportDraw(percentile, NETWORK_REQUESTS));
@@ -218,7 +236,10 @@ function credited(
   return { set, ...source, ...pair, ratio, matters };
 }
 
-/** Returns the effect for sorting. At a request rate the throughput is equal, and the latency counts. */
+/**
+ * Returns the effect for sorting. At a request rate the throughput is equal, and the latency
+ * counts.
+ */
 function weightOf({ ratio, levels, with: on, without: off }: ParameterCredit): number {
   return levels === 'same' ? Math.max(ratio, off.latencyMs / on.latencyMs) : ratio;
 }

@@ -2,7 +2,10 @@ import { formatFigure, formatMs } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 
-/** Means over a measurement of a language model's engine; null for figures that its metrics page lacks. */
+/**
+ * Means over a measurement of a language model's engine; null for figures that its metrics page
+ * lacks.
+ */
 export interface EngineLoad {
   readonly running: number | null;
   readonly waiting: number | null;
@@ -25,11 +28,19 @@ export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateS
   };
 }
 
-/** The share of the KV cache in use from which it counts as full: an engine admits no prompt that does not fit. */
+/**
+ * The share of the KV cache in use from which it counts as full: an engine admits no prompt that
+ * does not fit.
+ */
 const FULL_CACHE = 0.9;
-/** The mean number of waiting sequences that counts. Fewer are explained by a prompt that has just arrived. */
+/**
+ * The mean number of waiting sequences that counts. Fewer are explained by a prompt that has just
+ * arrived.
+ */
 const SOME_WAIT = 1;
-/** Means over windows stay below the limit, because a finished sequence is replaced one step later. */
+/**
+ * Means over windows stay below the limit, because a finished sequence is replaced one step later.
+ */
 const NEARLY_ALL = 0.9;
 
 /** True if sequences wait, or lost their place, for lack of KV cache. */
@@ -59,7 +70,10 @@ export const preemptionWords = ({ preemptionsPerSecond }: EngineLoad): string =>
 export const engineWords = (load: EngineLoad): string =>
   [sequenceWords(load), cacheWords(load), preemptionWords(load)].filter((words) => words !== '').join(', ');
 
-/** Returns where the time of a request to a language model goes: until its first token, and from token to token; null without figures of tokens. */
+/**
+ * Returns where the time of a request to a language model goes: until its first token, and from
+ * token to token; null without figures of tokens.
+ */
 export function tokenTimeSentence({ tokens }: Measurement): string | null {
   if (!tokens || !(tokens.ttftMs.avg > 0)) return null;
   const { ttftMs, itlMs, outputTokens } = tokens;

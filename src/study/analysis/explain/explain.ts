@@ -26,7 +26,10 @@ export interface Explanation {
   /** null when the best is the original config, and when no parameter's effect is known. */
   readonly credit: Credit | null;
   readonly limit: Limit & { readonly words: string };
-  /** The model that holds the others back, and the effect of one more instance of it; absent for a single model. */
+  /**
+   * The model that holds the others back, and the effect of one more instance of it; absent for a
+   * single model.
+   */
   readonly bottleneck?: StageBottleneck & { readonly words: string };
   /** What to try besides the config. */
   readonly advice: readonly string[];
@@ -37,7 +40,10 @@ export interface Explanation {
   readonly text: string;
 }
 
-/** Explains the best. Pure: the same state gives the same explanation. null when nothing was measured. */
+/**
+ * Explains the best. Pure: the same state gives the same explanation. null when nothing was
+ * measured.
+ */
 export function explainBest(state: StudyState): Explanation | null {
   const { best, baseline, goal } = state;
   const stands = best && representative(state, best)?.measurement;
@@ -106,7 +112,10 @@ const limitTold = (found: FoundLimit): LimitTold => ({
   bar: timeBarOf(found, found.state, found.trial),
 });
 
-/** Returns the workload whose figures are reported: the deciding one, or the first for a mean; null in a study without workloads. */
+/**
+ * Returns the workload whose figures are reported: the deciding one, or the first for a mean; null
+ * in a study without workloads.
+ */
 const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement: Measurement): string | null =>
   (decidingWorkload(measurement, best.candidate, goal, started.workloads) ?? measurement.workloads?.[0])?.workload ??
   null;
@@ -119,7 +128,10 @@ function toldOf(state: StudyState, trial: Trial, workload: string | null): Told 
   return split ? { split, measurement } : null;
 }
 
-/** Returns the opening sentences: the best is the original, misses the goal, or has nothing to compare with. */
+/**
+ * Returns the opening sentences: the best is the original, misses the goal, or has nothing to
+ * compare with.
+ */
 function standing(state: StudyState, best: Trial): readonly string[] {
   const { baseline, gain } = state;
   const isFeasible = representative(state, best)?.feasible ?? false;

@@ -32,13 +32,17 @@ export interface FoundLimit {
 /** Returns a share from 0 to 1 in per cent. */
 export const percent = (share: number | null | undefined): string => `${Math.round(100 * (share ?? 0))} %`;
 
-// The functions below return parts of a phrase or sentence without a tense; '' if there is nothing to say.
+// The functions below return parts of a phrase or sentence without a tense; '' if there is nothing
+// to say.
 
 /** The load of the instances; for a language model's engine that of its sequences. */
 export const activityWords = ({ limit }: FoundLimit): string =>
   limit.engine ? engineWords(limit.engine) : busyWords(limit);
 
-/** `encoder: 2 instances, 95 % busy, batches full at 16`; without the model's name where there is only one. */
+/**
+ * `encoder: 2 instances, 95 % busy, batches full at 16`; without the model's name where there is
+ * only one.
+ */
 export function busyWords(limit: Limit): string {
   const words = instanceWords(limit);
   return words === '' || limit.stage === undefined ? words : `${limit.stage}: ${words}`;
@@ -57,7 +61,10 @@ const FULL_BATCH = 0.97;
 const batchWords = ({ mean, most }: NonNullable<Limit['batch']>): string =>
   mean >= FULL_BATCH * most ? `batches full at ${most}` : `mean batch ${formatFigure(mean)} of at most ${most}`;
 
-/** The effect of one more instance of the model that limits, or of any; '' for one model, and where the model cannot say. */
+/**
+ * The effect of one more instance of the model that limits, or of any; '' for one model, and where
+ * the model cannot say.
+ */
 export function oneMoreWords({ limit, bottleneck }: FoundLimit): string {
   if (limit.device !== undefined) return `${describeFullDevice(limit.device)}: one more instance of any gives nothing`;
   if (!bottleneck) return '';
@@ -76,7 +83,10 @@ export const stageWords = (found: FoundLimit): string =>
 export const gpuWords = ({ gpuShare }: Limit): string =>
   gpuShare === null ? '' : `the GPU is ${percent(gpuShare)} used`;
 
-/** What a phrase on the engine leaves out: how many sequences run and lose their place, and the limit that the next level misses. */
+/**
+ * What a phrase on the engine leaves out: how many sequences run and lose their place, and the
+ * limit that the next level misses.
+ */
 export function engineEvidence(found: FoundLimit): readonly string[] {
   const { engine, missed } = found.limit;
   if (!engine) return [];

@@ -31,9 +31,15 @@ export type LimitKind =
 /** The limit of the best, with its evidence. */
 export interface Limit {
   readonly kind: LimitKind;
-  /** Of several models the one that limits; `busyShare`, `instances`, `batch` and `queueDelayMs` are its own. Absent for one model. */
+  /**
+   * Of several models the one that limits; `busyShare`, `instances`, `batch` and `queueDelayMs` are
+   * its own. Absent for one model.
+   */
   readonly stage?: string;
-  /** The device that the models share, where it is used up: one more instance of any of them gives nothing. */
+  /**
+   * The device that the models share, where it is used up: one more instance of any of them gives
+   * nothing.
+   */
   readonly device?: string;
   /** The share of the time that an instance executes, 0 to 1; null without statistics. */
   readonly busyShare: number | null;
@@ -63,7 +69,10 @@ export interface Limit {
 }
 
 const BUSY = 0.85;
-/** Statistics and traffic cover the same time except for its edges; a busy share above this means that instances are counted wrongly. */
+/**
+ * Statistics and traffic cover the same time except for its edges; a busy share above this means
+ * that instances are counted wrongly.
+ */
 const MAX_BUSY = 1.1;
 const NEARLY_FULL_BATCH = 0.8;
 const CPU_FULL = 0.9;
@@ -78,12 +87,15 @@ const MAX_OF_DELAY = 2;
 /** A higher level with at most this multiple of the throughput serves no more. */
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
-/** From this share of the busiest model's busy time on, another model may be the one that limits. */
+/**
+ * From this share of the busiest model's busy time on, another model may be the one that limits.
+ */
 const ABOUT_AS_BUSY = 0.9;
 
 /**
- * Returns what limits a trial at the measurement that represents it. Limits of the goal are compared with its figures at the usual speed.
- * `bottleneck`: of several models the one that the network model names; null for one model, and where it cannot say.
+ * Returns what limits a trial at the measurement that represents it. Limits of the goal are
+ * compared with its figures at the usual speed. `bottleneck`: of several models the one that the
+ * network model names; null for one model, and where it cannot say.
  */
 export function limitOf(
   state: StudyState,
@@ -164,8 +176,9 @@ function factsOf(
 }
 
 /**
- * Returns the model that limits: the one that gains most from one more instance if its instances are about as busy as any, else the
- * busiest. null for one model, and without statistics of at least two.
+ * Returns the model that limits: the one that gains most from one more instance if its instances
+ * are about as busy as any, else the busiest. null for one model, and without statistics of at
+ * least two.
  */
 function limitingStage(
   { started }: StudyState,
@@ -187,7 +200,10 @@ function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics):
   return each.length > 1 ? Math.max(...each) : gpuUtilizationPercent;
 }
 
-/** Returns the execution time over elapsed time and instances; null if the instances differ from those in the config. */
+/**
+ * Returns the execution time over elapsed time and instances; null if the instances differ from
+ * those in the config.
+ */
 function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
   if (!server || server.batches.length === 0 || !isModelled(shape) || !(durationMs > 0)) return null;
   const busyMs =

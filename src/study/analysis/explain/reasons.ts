@@ -30,8 +30,8 @@ export const labelledWords = ({ about, words }: Reason): string =>
   about === 'before' || about === 'now' ? `${about}: ${words}` : words;
 
 /**
- * Returns the value of a reason's full bar width, in the bar's unit. Bars of times share one scale, so that before and now can be compared; the bar
- * of a change has its own.
+ * Returns the value of a reason's full bar width, in the bar's unit. Bars of times share one scale,
+ * so that before and now can be compared; the bar of a change has its own.
  */
 export function barScaleOf({ about, bar }: Reason, all: readonly Reason[]): number {
   if (!bar) return 0;
@@ -131,7 +131,10 @@ function basisOf(credits: readonly ParameterCredit[]): string {
   return bases.has('measured') ? '(measured)' : '(by the queueing model)';
 }
 
-/** The throughput without the parameter and the part that it adds. For latencies: the rest, and the part that it saves. */
+/**
+ * The throughput without the parameter and the part that it adds. For latencies: the rest, and the
+ * part that it saves.
+ */
 function creditBar({ matters, with: on, without: off }: ParameterCredit, unit: RateUnit): ReasonBar {
   if (matters === 'latency') {
     const saved = off.latencyMs - on.latencyMs;

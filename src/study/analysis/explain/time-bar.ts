@@ -41,7 +41,10 @@ export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { v
 /** Parts below this share of a bar are left out of its words. */
 const MIN_TOLD = 0.005;
 
-/** Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; only its length if it has no parts. */
+/**
+ * Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; only its
+ * length if it has no parts.
+ */
 export function describeBar(bar: ReasonBar): string {
   const whole = lengthOf(bar);
   const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
@@ -61,8 +64,9 @@ function comparedWords(bar: ReasonBar, part: number): string {
 }
 
 /**
- * Returns the parts of a request's mean latency, in milliseconds: by model for a pipeline, first token and the rest for a language model, otherwise
- * queue, compute and the rest. One part if nothing more is known.
+ * Returns the parts of a request's mean latency, in milliseconds: by model for a pipeline, first
+ * token and the rest for a language model, otherwise queue, compute and the rest. One part if
+ * nothing more is known.
  */
 export function timeBarOf(told: Told, state: StudyState, trial: Trial): ReasonBar {
   const parts = stageParts(told, state, trial) ?? tokenParts(told) ?? splitParts(told);

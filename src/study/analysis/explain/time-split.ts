@@ -28,7 +28,10 @@ export function timeSplitOf(measurement: Measurement, shape: CandidateShape): Ti
   return { totalMs, parts: inside && partsOf(totalMs, inside), execution: executionOf(measurement.server) };
 }
 
-/** True if the front of several models has no instances of its own. A model that calls others includes their time in its own. */
+/**
+ * True if the front of several models has no instances of its own. A model that calls others
+ * includes their time in its own.
+ */
 function isEnsemble({ composing = [] }: Measurement, { scheduling, members = {} }: CandidateShape): boolean {
   if (scheduling !== 'network') return scheduling === 'ensemble';
   return Object.keys(members).every((model) => composing.some((each) => each.model === model));
@@ -39,7 +42,10 @@ interface Inside {
   readonly computeMs: number;
 }
 
-/** Returns the means per answered request. Cached answers neither wait nor compute, and the statistics leave them out. */
+/**
+ * Returns the means per answered request. Cached answers neither wait nor compute, and the
+ * statistics leave them out.
+ */
 function ownMs(server: ServerBreakdown | null): Inside | null {
   if (!server || server.successCount === 0) return null;
   const executed = Math.max(0, 1 - server.cache.hitCount / server.successCount) / US_PER_MS;
@@ -47,7 +53,10 @@ function ownMs(server: ServerBreakdown | null): Inside | null {
   return { queueMs: server.queueUs * executed, computeMs: computeUs * executed };
 }
 
-/** Sums over an ensemble's members, weighted by how often each was called: the ensemble itself neither queues nor computes. */
+/**
+ * Sums over an ensemble's members, weighted by how often each was called: the ensemble itself
+ * neither queues nor computes.
+ */
 function membersMs({ server, composing = [] }: Measurement): Inside | null {
   const requests = server?.successCount ?? 0;
   if (requests === 0 || composing.length === 0) return null;
@@ -58,7 +67,10 @@ function membersMs({ server, composing = [] }: Measurement): Inside | null {
   };
 }
 
-/** The parts may exceed the total by this factor: the clocks agree to some per cent; members that ran in parallel exceed it by more. */
+/**
+ * The parts may exceed the total by this factor: the clocks agree to some per cent; members that
+ * ran in parallel exceed it by more.
+ */
 const MAX_EXCESS = 1.05;
 
 function partsOf(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {

@@ -14,7 +14,10 @@ export interface Told {
   readonly measurement: Measurement;
 }
 
-/** Returns the sentences on where a request's time goes and went; only its duration without server statistics. */
+/**
+ * Returns the sentences on where a request's time goes and went; only its duration without server
+ * statistics.
+ */
 export function splitSentences(before: Told | null, after: Told): readonly string[] {
   const [first, second] = before ? ['Before', 'Now'] : ['', ''];
   return [

@@ -10,7 +10,10 @@ export interface Row {
 export interface AdditiveFit {
   /** The effect of each value on the logarithm, by parameter. */
   readonly effects: readonly ReadonlyMap<string, number>[];
-  /** The share of the variance that is predicted for rows left out in turn (Allen's PRESS); null with fewer than three rows. */
+  /**
+   * The share of the variance that is predicted for rows left out in turn (Allen's PRESS); null
+   * with fewer than three rows.
+   */
   readonly predictedShare: number | null;
 }
 
@@ -20,7 +23,10 @@ const ROUNDS = 60;
 /** Rows left out, at most, because each takes a fit. */
 const MAX_LEFT_OUT = 60;
 
-/** Fits log(worth) ≈ mean + one effect per parameter value: ridge regression on indicators, by coordinate descent. */
+/**
+ * Fits log(worth) ≈ mean + one effect per parameter value: ridge regression on indicators, by
+ * coordinate descent.
+ */
 export function additiveFit(rows: readonly Row[]): AdditiveFit {
   const { effects } = fitted(rows);
   return { effects, predictedShare: crossValidated(rows) };

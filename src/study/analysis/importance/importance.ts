@@ -5,14 +5,25 @@ import type { StudyState } from '../../records/state.ts';
 import { settingsOfStudy } from '../settings.ts';
 import { additiveFit, type Row } from './additive-fit.ts';
 
-/** The effect of a parameter on the objective, between the best and the worst of its tried values. */
+/**
+ * The effect of a parameter on the objective, between the best and the worst of its tried values.
+ */
 export interface ParameterImportance {
   readonly name: string;
-  /** The values in trials that count, the best first, with the factor by which each is worse: 1 for the best. */
+  /**
+   * The values in trials that count, the best first, with the factor by which each is worse: 1 for
+   * the best.
+   */
   readonly values: readonly { readonly value: string; readonly trials: number; readonly factor: number }[];
-  /** The best value over the worst by the fit, other parameters being equal; 1 with fewer than two values. */
+  /**
+   * The best value over the worst by the fit, other parameters being equal; 1 with fewer than two
+   * values.
+   */
   readonly factor: number;
-  /** Pairs of trials that differ in this parameter alone, and the largest ratio among them; null without any. */
+  /**
+   * Pairs of trials that differ in this parameter alone, and the largest ratio among them; null
+   * without any.
+   */
   readonly pairs: { readonly count: number; readonly largest: number } | null;
   readonly verdict: 'moved' | 'within noise' | 'not varied';
 }
@@ -27,8 +38,8 @@ export interface Importance {
   /** Factors below this are within the noise of two measurements of one config. */
   readonly noiseFactor: number;
   /**
-   * The share of the variance that the fit predicts for trials left out in turn. Below a half the parameters interact, or there are too few
-   * trials. null with fewer than three.
+   * The share of the variance that the fit predicts for trials left out in turn. Below a half the
+   * parameters interact, or there are too few trials. null with fewer than three.
    */
   readonly predictedShare: number | null;
   /** True with fewer than two trials per effect: the factors are hints. */
@@ -39,8 +50,8 @@ export interface Importance {
 const MIN_PREDICTED_SHARE = 0.5;
 
 /**
- * Returns what can be said of the parameters: all of the fit where it predicts at least half of the variance, else only those with direct
- * comparisons. Empty where neither says anything.
+ * Returns what can be said of the parameters: all of the fit where it predicts at least half of the
+ * variance, else only those with direct comparisons. Empty where neither says anything.
  */
 export const tellingParameters = ({ parameters, predictedShare }: Importance): readonly ParameterImportance[] =>
   isPredictive(predictedShare) ? parameters : parameters.filter(({ pairs }) => pairs !== null);
@@ -50,8 +61,8 @@ export const isPredictive = (predictedShare: number | null): boolean =>
   predictedShare !== null && predictedShare >= MIN_PREDICTED_SHARE;
 
 /**
- * Computes the importance of each parameter for exp(−cost), which is the throughput where that is the objective. null with fewer than two
- * feasible trials.
+ * Computes the importance of each parameter for exp(−cost), which is the throughput where that is
+ * the objective. null with fewer than two feasible trials.
  */
 export function importanceOf(state: StudyState): Importance | null {
   const { goal, started, compared } = state;
@@ -124,7 +135,10 @@ function pairsOf(rows: readonly Row[], index: number): ParameterImportance['pair
   return count > 0 ? { count, largest } : null;
 }
 
-/** Returns the factor by which the farthest of `count` pairs may be farther apart by chance than one pair (Bonferroni, at 95 %). */
+/**
+ * Returns the factor by which the farthest of `count` pairs may be farther apart by chance than one
+ * pair (Bonferroni, at 95 %).
+ */
 const bonferroniFactor = (count: number): number => probit(1 - 0.025 / count) / probit(0.975);
 
 const medianOf = (values: readonly number[]): number =>

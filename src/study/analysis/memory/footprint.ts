@@ -14,7 +14,8 @@ export function footprintMib({ model_mib, instance_mib, sample_mib }: Footprint,
 }
 
 /**
- * Fits the memory to the measured GPU memory: non-negative least squares by coordinate descent; null if the server did not report it.
+ * Fits the memory to the measured GPU memory: non-negative least squares by coordinate descent;
+ * null if the server did not report it.
  */
 export function measuredFootprint(attempts: readonly Attempt[]): Footprint | null {
   const rows = attempts.flatMap(({ instances, maxBatchSize, measurements }) =>

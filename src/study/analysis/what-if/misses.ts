@@ -3,8 +3,8 @@ import type { Trial } from '../../types.ts';
 import type { StudyModel } from './study-model.ts';
 
 /**
- * The errors of the performance model by cross-validation: each trial predicted from all others and compared with its measurements. `share`
- * of the measurements lie within the spans.
+ * The errors of the performance model by cross-validation: each trial predicted from all others and
+ * compared with its measurements. `share` of the measurements lie within the spans.
  */
 export interface Misses {
   readonly throughput: Span;
@@ -18,7 +18,10 @@ export interface Misses {
 export interface Span {
   /** As factors: `low` at most 1, `high` at least 1. */
   readonly factors: Bounds;
-  /** As logarithms in the standard deviations that the model states: `low` at most 0, `high` at least 0. */
+  /**
+   * As logarithms in the standard deviations that the model states: `low` at most 0, `high` at
+   * least 0.
+   */
   readonly deviations: Bounds;
 }
 
@@ -32,7 +35,10 @@ export interface Bounds {
 const MAX_TRIALS = 10;
 const SHARE = 0.9;
 
-/** Cross-validates the performance model over a study's trials; null when no measurement could be predicted from other trials. */
+/**
+ * Cross-validates the performance model over a study's trials; null when no measurement could be
+ * predicted from other trials.
+ */
 export function predictionMisses(trials: readonly Trial[], percentile: number, model: StudyModel): Misses | null {
   const telling = trials.filter((trial) => model.observationsIn(trial) > 0);
   const heldOut = spread(telling, MAX_TRIALS);
@@ -66,8 +72,9 @@ export function predictionMisses(trials: readonly Trial[], percentile: number, m
 const OWN_DEVIATIONS = 1.645;
 
 /**
- * Returns the range that 9 of 10 measurements of an estimate lie in: by the model's stated deviation, and wider where cross-validation
- * shows larger errors (a conformal interval with normalised residuals: Papadopoulos and others, 2002). The stated range is never shortened,
+ * Returns the range that 9 of 10 measurements of an estimate lie in: by the model's stated
+ * deviation, and wider where cross-validation shows larger errors (a conformal interval with
+ * normalised residuals: Papadopoulos and others, 2002). The stated range is never shortened,
  * because measured configs are more alike than those that may be asked about.
  */
 export const rangeOf = ({ value, deviation }: Estimate, { deviations: { low, high } }: Span): Bounds => ({
@@ -94,8 +101,9 @@ function spanOf(misses: readonly Miss[]): Span {
 }
 
 /**
- * Returns the bounds of 9 of 10 further figures of the same kind (the conformal interval: from either end the ranks that leave a twentieth
- * of n + 1 outside); with fewer than 19 figures the least and the largest, which stand for a smaller share.
+ * Returns the bounds of 9 of 10 further figures of the same kind (the conformal interval: from
+ * either end the ranks that leave a twentieth of n + 1 outside); with fewer than 19 figures the
+ * least and the largest, which stand for a smaller share.
  */
 function boundsOf(figures: readonly number[]): Bounds {
   const rising = [...figures].sort((a, b) => a - b);

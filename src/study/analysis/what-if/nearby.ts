@@ -12,9 +12,9 @@ import type { Trial } from '../../types.ts';
 import { jointSpaceOf, spaceOf } from '../settings.ts';
 
 /**
- * Returns the legal configs that are worth predicting, each once, the best's first: those that were tried, then the whole space if it is
- * small enough, else the configs that differ from the best in one or two parameters. Configs that failed, or are known to fail, are left
- * out.
+ * Returns the legal configs that are worth predicting, each once, the best's first: those that were
+ * tried, then the whole space if it is small enough, else the configs that differ from the best in
+ * one or two parameters. Configs that failed, or are known to fail, are left out.
  */
 export function nearby(
   started: StudyStarted,
@@ -66,8 +66,8 @@ function aroundOf(started: StudyStarted): Around | null {
 }
 
 /**
- * The whole space if it is small enough; otherwise the configs that differ from the best in one parameter of one model, then also in one of another
- * model.
+ * The whole space if it is small enough; otherwise the configs that differ from the best in one
+ * parameter of one model, then also in one of another model.
  */
 function* jointlyAround(joint: JointSpace, best: Assignment, most: number): Generator<Assignment> {
   if (jointSize(joint) <= most) {

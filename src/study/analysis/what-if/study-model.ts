@@ -10,7 +10,9 @@ import type { Candidate, CandidateShape } from '../../../space/types.ts';
 import type { Trial } from '../../types.ts';
 import { drawOf } from './draw.ts';
 
-/** The performance model of a study: for its one model, or for the models that are tuned together. */
+/**
+ * The performance model of a study: for its one model, or for the models that are tuned together.
+ */
 export interface StudyModel {
   /** True if it can predict such candidates. */
   models(shape: CandidateShape): boolean;

@@ -45,7 +45,10 @@ export interface WhatIfCell {
   readonly p50Ms: number;
   /** Milliseconds at the budget's percentile. */
   readonly latencyMs: number;
-  /** True for an extrapolation: nothing measured had as many instances, batches as large, or the same other settings. */
+  /**
+   * True for an extrapolation: nothing measured had as many instances, batches as large, or the
+   * same other settings.
+   */
   readonly isGuess: boolean;
   /** The range of 9 of 10 measurements; null when unknown. */
   readonly throughputRange: Bounds | null;
@@ -62,8 +65,8 @@ const MAX_LEVELS = 10;
 const known = new WeakMap<StudyState, WhatIf | NoWhatIf>();
 
 /**
- * Predicts the configs around the best. Pure: the same state gives the same figures, and is computed once. The model is fitted to the trials
- * scaled to the machine's usual speed.
+ * Predicts the configs around the best. Pure: the same state gives the same figures, and is
+ * computed once. The model is fitted to the trials scaled to the machine's usual speed.
  */
 export function whatIf(state: StudyState): WhatIf | NoWhatIf {
   const told = known.get(state) ?? predicted(state);

@@ -80,7 +80,10 @@ function pricedMetrics(terms: CostTerms | null): readonly Metric[] {
   ];
 }
 
-/** Returns the price of an hour of one server with the candidate; undefined if its GPUs are unknown, and if it has none to pay for. */
+/**
+ * Returns the price of an hour of one server with the candidate; undefined if its GPUs are unknown,
+ * and if it has none to pay for.
+ */
 function hourlyPrice(terms: CostTerms, { shape }: Candidate, device: DeviceMetrics): number | undefined {
   if (terms.per === 'server') return terms.perHour;
   const gpus = gpusOf(shape, serverGpusOf(terms, device));
@@ -112,7 +115,10 @@ const perMillion = (
   },
 });
 
-/** Returns the replicas for the rate of the terms; null if they ask for none. For rates by model the scarcest model decides. */
+/**
+ * Returns the replicas for the rate of the terms; null if they ask for none. For rates by model the
+ * scarcest model decides.
+ */
 function servedBy(terms: CostTerms): Derivation | null {
   const { forRate } = terms;
   if (forRate === undefined) return null;
@@ -151,7 +157,10 @@ const times = (replicas: Derivation, hourly: Hourly): Derivation => {
   return { ...replicas, of: product(replicas.of), ...(replicas.smooth && { smooth: product(replicas.smooth) }) };
 };
 
-/** Returns the parts of an entry that its derivation gives. Serving less costs more, so the ends of the interval swap. */
+/**
+ * Returns the parts of an entry that its derivation gives. Serving less costs more, so the ends of
+ * the interval swap.
+ */
 function derived(
   name: string,
   follows: Derivation,

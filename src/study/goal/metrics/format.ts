@@ -5,11 +5,17 @@ import type { Metric } from './metric.ts';
 export const countedIn = (metric: Metric, unit: RateUnit): Metric =>
   metric.unit === 'infer/s' ? { ...metric, unit } : metric;
 
-/** Returns the head of a table's column: `GPU memory, MiB`. The unit is left out where the cells have it. */
+/**
+ * Returns the head of a table's column: `GPU memory, MiB`. The unit is left out where the cells
+ * have it.
+ */
 export const metricHead = (metric: Metric): string =>
   hasBareCells(metric) ? `${metric.label}, ${metric.unit}` : metric.label;
 
-/** Returns the value for a column with that head: three significant digits, – for what was not measured. */
+/**
+ * Returns the value for a column with that head: three significant digits, – for what was not
+ * measured.
+ */
 export function metricCell(metric: Metric, value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return formatFigure(Number.NaN);
   return metric.format?.(value) ?? formatFigure(value);

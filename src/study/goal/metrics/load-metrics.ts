@@ -4,7 +4,10 @@ import type { LatencySummary } from '../../../profiler/measurement.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 
-/** One figure of the latencies. Its columns count from the sending of a request, also at a request rate. */
+/**
+ * One figure of the latencies. Its columns count from the sending of a request, also at a request
+ * rate.
+ */
 const latency = (
   figure: keyof LatencySummary,
   label: string,

@@ -3,11 +3,14 @@ import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 
 /**
- * A metric for objectives and constraints. One entry in the registry is enough: options, `results.csv`, report, printed lines and screen are
- * derived from it.
+ * A metric for objectives and constraints. One entry in the registry is enough: options,
+ * `results.csv`, report, printed lines and screen are derived from it.
  */
 export interface Metric {
-  /** Its name in `--constraint` and `--objective`: letters, digits and hyphens. `@MODEL` selects one of several models (`of-model.ts`). */
+  /**
+   * Its name in `--constraint` and `--objective`: letters, digits and hyphens. `@MODEL` selects one
+   * of several models (`of-model.ts`).
+   */
   readonly name: string;
   /** Name in column heads and next to figures, without the unit: `GPU memory`. */
   readonly label: string;
@@ -20,7 +23,9 @@ export interface Metric {
   readonly better: 'higher' | 'lower';
   /** null if the measurement has no interval of it; the value then counts as exact. */
   readonly interval: MetricInterval | null;
-  /** What the server must provide besides replies; empty if the load generator alone measures it. */
+  /**
+   * What the server must provide besides replies; empty if the load generator alone measures it.
+   */
   readonly needs: readonly MetricNeed[];
   /** True if it is measured for the whole server, never for one model. */
   readonly ofServer?: true;
@@ -31,13 +36,16 @@ export interface Metric {
   /** Formats the value with its unit. Default: three significant digits and `unit`. */
   format?(value: number): string;
   /**
-   * Its columns in `results.csv` and `pareto.csv`. Default: one named after the metric and its unit, and two more for the ends of its
-   * interval, if it has one.
+   * Its columns in `results.csv` and `pareto.csv`. Default: one named after the metric and its
+   * unit, and two more for the ends of its interval, if it has one.
    */
   readonly columns?: readonly MetricColumn[];
 }
 
-/** The sources of a metric besides the replies that the load generator counts: in words, and where each comes from. */
+/**
+ * The sources of a metric besides the replies that the load generator counts: in words, and where
+ * each comes from.
+ */
 export const metricNeeds = {
   'server-statistics': { words: 'server statistics', source: "Triton's statistics of the model" },
   'gpu-metrics': { words: 'GPU metrics', source: "gauges `nv_gpu_…` on the server's metrics page (`--metrics-url`)" },
@@ -58,8 +66,8 @@ export type MetricNeed = keyof typeof metricNeeds;
 /** How the 95 % interval of a metric is computed from a measurement. */
 export interface MetricInterval {
   /**
-   * `windows`: from the differences between counted windows (`stats/batch-means.ts`). `histogram`: from the order statistics of the windows'
-   * latency histograms (`stats/quantile-interval.ts`).
+   * `windows`: from the differences between counted windows (`stats/batch-means.ts`). `histogram`:
+   * from the order statistics of the windows' latency histograms (`stats/quantile-interval.ts`).
    */
   readonly from: 'windows' | 'histogram';
   /** The interval in the metric's unit. */
@@ -67,13 +75,19 @@ export interface MetricInterval {
 }
 
 /**
- * How a metric follows from others. Samplers predict those and compute the metric from them. A level search of one candidate uses only those,
- * because more of them is never worse.
+ * How a metric follows from others. Samplers predict those and compute the metric from them. A
+ * level search of one candidate uses only those, because more of them is never worse.
  */
 export interface Derivation {
-  /** The metrics that it follows from, for which more is better; empty if only the candidate decides. */
+  /**
+   * The metrics that it follows from, for which more is better; empty if only the candidate
+   * decides.
+   */
   readonly from: readonly string[];
-  /** The value of each that counts in a measurement, such as the lower end of its interval; undefined if the measurement lacks it. */
+  /**
+   * The value of each that counts in a measurement, such as the lower end of its interval;
+   * undefined if the measurement lacks it.
+   */
   counted(measurement: Measurement): readonly number[] | undefined;
   /** Computes the metric. `device`: from any measurement of the study, for the number of GPUs. */
   of(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;

@@ -10,8 +10,9 @@ export interface UnmetNeed {
 }
 
 /**
- * Returns what a server provides, as one measurement or one reading of its metrics page shows it. One GPU gauge is enough for a page to count as one
- * with GPU metrics: a missing gauge of a metric shows when that metric is read.
+ * Returns what a server provides, as one measurement or one reading of its metrics page shows it.
+ * One GPU gauge is enough for a page to count as one with GPU metrics: a missing gauge of a metric
+ * shows when that metric is read.
  */
 export function needsMetBy({
   server,
@@ -53,10 +54,16 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
   rate: 'needs the rate that is to be served (--for-rate)',
 };
 
-/** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
+/**
+ * Returns why the metric cannot be read:
+ * `gpu-power needs GPU metrics, which this server's page lacks`.
+ */
 export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.name} ${lacks[need]}`;
 
-/** Returns why this measurement has no value of the metric, by the first need that the server does not meet. */
+/**
+ * Returns why this measurement has no value of the metric, by the first need that the server does
+ * not meet.
+ */
 export function describeMissing(metric: Metric, measurement: Measurement): string {
   const met = needsMetBy(measurement);
   const need = metric.needs.find((each) => !met.has(each)) ?? metric.needs[0];

@@ -14,7 +14,10 @@ export interface MetricName {
   readonly model?: string;
 }
 
-/** Returns the parts of `METRIC@MODEL` or `METRIC`. A model may be named almost anything: the first @ divides. */
+/**
+ * Returns the parts of `METRIC@MODEL` or `METRIC`. A model may be named almost anything: the first
+ * @ divides.
+ */
 export function partsOfName(name: string): MetricName {
   const at = name.indexOf('@');
   return at < 0 ? { base: name } : { base: name.slice(0, at), model: name.slice(at + 1) };
@@ -24,8 +27,9 @@ export function partsOfName(name: string): MetricName {
 export const nameOfModel = (base: string, model: string): string => `${base}@${model}`;
 
 /**
- * Returns the metric of one model among several: as its own clients see it, if it has some; for a model inside a pipeline as the server reports it.
- * Its columns are named like those of the metric, with `@MODEL`.
+ * Returns the metric of one model among several: as its own clients see it, if it has some; for a
+ * model inside a pipeline as the server reports it. Its columns are named like those of the metric,
+ * with `@MODEL`.
  */
 export function metricOfModel(metric: Metric, model: string): Metric {
   const { interval, columns } = metric;
@@ -56,8 +60,9 @@ export function metricOfModel(metric: Metric, model: string): Metric {
 }
 
 /**
- * Returns one model's part of a measurement: a front's own figures, or for a stage behind a front the server's figures: its mean time as latency,
- * without percentiles. A model that is neither is the only front: the whole is its own. undefined if the server reported nothing.
+ * Returns one model's part of a measurement: a front's own figures, or for a stage behind a front
+ * the server's figures: its mean time as latency, without percentiles. A model that is neither is
+ * the only front: the whole is its own. undefined if the server reported nothing.
  */
 export function partOf(measurement: Measurement, model: string): Measurement | undefined {
   const { fronts, composing = [], ...whole } = measurement;

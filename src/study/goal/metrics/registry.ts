@@ -14,15 +14,19 @@ const NAME = /^[A-Za-z][\w-]*$/;
 const UNIT = /^[A-Za-z%/]+$/;
 
 /**
- * The metrics that a study knows, by name. A value without state: a goal carries its own (`Goal.metrics`), and there is no global list. It has no
- * enumerable fields and no JSON, so that a goal in a journal holds names only.
+ * The metrics that a study knows, by name. A value without state: a goal carries its own
+ * (`Goal.metrics`), and there is no global list. It has no enumerable fields and no JSON, so that a
+ * goal in a journal holds names only.
  */
 export class Metrics {
   readonly #byName: ReadonlyMap<string, Metric>;
   /** Metrics of one model, created on demand. */
   readonly #ofModels = new Map<string, Metric>();
 
-  /** Errors: USAGE for an entry with a name that cannot be written, or two entries that share a name or a column. */
+  /**
+   * Errors: USAGE for an entry with a name that cannot be written, or two entries that share a name
+   * or a column.
+   */
   constructor(entries: readonly Metric[]) {
     for (const entry of entries) check(entry);
     const twice =
@@ -47,7 +51,10 @@ export class Metrics {
     return model === undefined ? this.#byName.has(base) : this.#isOfModel(base, model);
   }
 
-  /** Returns the entry of that name, or that of one model for `METRIC@MODEL`. Errors: USAGE where there is none. */
+  /**
+   * Returns the entry of that name, or that of one model for `METRIC@MODEL`. Errors: USAGE where
+   * there is none.
+   */
   named(name: string): Metric {
     const { base, model } = partsOfName(name);
     const found = this.#byName.get(base);
@@ -69,18 +76,26 @@ export class Metrics {
     return found !== undefined && !found.ofServer && model !== '';
   }
 
-  /** Returns the value if the measurement has a finite one, else undefined: never a zero instead of a missing value. Errors: USAGE. */
+  /**
+   * Returns the value if the measurement has a finite one, else undefined: never a zero instead of
+   * a missing value. Errors: USAGE.
+   */
   read(name: string, measurement: Measurement, candidate: Candidate): number | undefined {
     const value = this.named(name).read(measurement, candidate);
     return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   }
 
-  /** Returns a registry with these entries added after its own. Errors: USAGE, as the constructor. */
+  /**
+   * Returns a registry with these entries added after its own. Errors: USAGE, as the constructor.
+   */
   with(...more: readonly Metric[]): Metrics {
     return new Metrics([...this.all, ...more]);
   }
 
-  /** Returns a registry with these entries replacing those of the same names. Errors: USAGE, as the constructor. */
+  /**
+   * Returns a registry with these entries replacing those of the same names. Errors: USAGE, as the
+   * constructor.
+   */
   replacing(entries: readonly Metric[]): Metrics {
     const byName = new Map(entries.map((entry) => [entry.name, entry]));
     return new Metrics(this.all.map((entry) => byName.get(entry.name) ?? entry));

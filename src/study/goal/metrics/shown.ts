@@ -10,13 +10,19 @@ export interface Measured {
   readonly measurement: Measurement;
 }
 
-/** Returns the goal's metrics except those in `placed`, which a table or panel shows anyway: objectives first, each once. */
+/**
+ * Returns the goal's metrics except those in `placed`, which a table or panel shows anyway:
+ * objectives first, each once.
+ */
 export function goalMetrics(goal: Goal, placed: readonly string[]): readonly Metric[] {
   const names = new Set([...goal.objectives, ...goal.constraints].map(({ metric }) => metric));
   return [...names].filter((name) => !placed.includes(name)).map((name) => metricsOf(goal).named(name));
 }
 
-/** Returns the metrics that any of the measurements has a value of, except those in `placed`; in the order of the registry. */
+/**
+ * Returns the metrics that any of the measurements has a value of, except those in `placed`; in the
+ * order of the registry.
+ */
 export function measuredMetrics(goal: Goal, placed: readonly string[], among: readonly Measured[]): readonly Metric[] {
   const metrics = metricsOf(goal);
   return metrics.all.filter(
@@ -27,8 +33,9 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
 }
 
 /**
- * Returns the metrics that tables of these measurements have columns for. Left out are those of language models if none was measured, goodput if no
- * request had limits, and those of cost without prices. Tables of language models always have goodput's columns, as in earlier versions.
+ * Returns the metrics that tables of these measurements have columns for. Left out are those of
+ * language models if none was measured, goodput if no request had limits, and those of cost without
+ * prices. Tables of language models always have goodput's columns, as in earlier versions.
  */
 export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
   const hasTokens = among.some(({ tokens }) => tokens !== undefined);

@@ -11,7 +11,10 @@ import {
 
 /** Values that several records of the journal have. Fields unknown to this version are kept. */
 
-/** JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN again. */
+/**
+ * JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN
+ * again.
+ */
 export const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
 
 /** Not in the journals of earlier versions. */

@@ -11,7 +11,10 @@ import {
   text,
 } from './figures.ts';
 
-/** What others than the load generator's count say in a measurement of the journal: server, model, client. */
+/**
+ * What others than the load generator's count say in a measurement of the journal: server, model,
+ * client.
+ */
 
 export const serverFields = {
   queueUs: figure.describe('mean time in the queue'),

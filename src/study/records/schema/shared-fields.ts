@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 /**
- * Fields that the journal and `summary.json` have alike. Their numbers differ: the journal holds NaN as null and reads it as NaN again, and fields
- * unknown to this version are kept; `summary.json` holds null and nothing else.
+ * Fields that the journal and `summary.json` have alike. Their numbers differ: the journal holds
+ * NaN as null and reads it as NaN again, and fields unknown to this version are kept;
+ * `summary.json` holds null and nothing else.
  */
 
 type Field = z.ZodType;

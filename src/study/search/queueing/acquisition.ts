@@ -19,13 +19,21 @@ export interface ValuedPoint {
   readonly point: AcquisitionPoint;
   /** Expected improvement over the incumbent, as a difference of logarithms. */
   readonly improvement: number;
-  /** Expected improvement over the square root of the cost in seconds. Points are compared by it. */
+  /**
+   * Expected improvement over the square root of the cost in seconds. Points are compared by it.
+   */
   readonly acquisitionValue: number;
 }
 
-/** Points with a lower chance of being feasible than this do not count: throughput spans decades, chances do not. */
+/**
+ * Points with a lower chance of being feasible than this do not count: throughput spans decades,
+ * chances do not.
+ */
 const MIN_FEASIBLE_CHANCE = 0.06;
-/** If no point promises this improvement, the model is assumed to be overconfident and its uncertainty is inflated, … */
+/**
+ * If no point promises this improvement, the model is assumed to be overconfident and its
+ * uncertainty is inflated, …
+ */
 const WORTH_A_TRIAL = 0.01;
 /** … by these factors in turn. */
 const INFLATIONS = [1, 2, 4];
@@ -34,7 +42,9 @@ const WIDEST = 4;
 const CAUTIOUS = 2;
 /** Two levels in a row with a lower chance of being feasible than this, … */
 const HOPELESS = 0.02;
-/** … or with a cost that is hardly lower than at the level before, end the climb through the levels. */
+/**
+ * … or with a cost that is hardly lower than at the level before, end the climb through the levels.
+ */
 const NO_BETTER = 0.01;
 /** The exponent of the cost in seconds: 0 ignores it, 1 is improvement per second. */
 const TIME_EXPONENT = 0.5;
@@ -43,7 +53,10 @@ const LOOKED_AT_CLOSELY = 24;
 /** The chance from which on a point counts as probably feasible while there is no incumbent. */
 const GOOD_CHANCE = 0.5;
 
-/** Sorts points by acquisition value, the best first. `best`: the incumbent's cost, a logarithm; null while nothing is feasible. */
+/**
+ * Sorts points by acquisition value, the best first. `best`: the incumbent's cost, a logarithm;
+ * null while nothing is feasible.
+ */
 export function ranked(
   points: readonly AcquisitionPoint[],
   best: number | null,
@@ -55,11 +68,17 @@ export function ranked(
   );
 }
 
-/** The order of levels: samples in flight if the study varies the client batch, else the level itself. */
+/**
+ * The order of levels: samples in flight if the study varies the client batch, else the level
+ * itself.
+ */
 export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choice' | 'level'>): number =>
   level * (choice.clientBatch ?? 1);
 
-/** Values points with the stated uncertainty, then with twice and four times as much, until one is worth a trial. */
+/**
+ * Values points with the stated uncertainty, then with twice and four times as much, until one is
+ * worth a trial.
+ */
 function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
   const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= MIN_FEASIBLE_CHANCE);
   for (const inflation of INFLATIONS) {
@@ -72,8 +91,9 @@ function improving(points: readonly AcquisitionPoint[], best: number, without: W
 }
 
 /**
- * Returns a function that values points for a climb, the same throughout a search: with the least inflation at which one of `points` is worth a
- * trial. While nothing is feasible: the chance of being feasible, and above even chances the cost.
+ * Returns a function that values points for a climb, the same throughout a search: with the least
+ * inflation at which one of `points` is worth a trial. While nothing is feasible: the chance of
+ * being feasible, and above even chances the cost.
  */
 export function climbingValue(
   points: readonly AcquisitionPoint[],
@@ -90,19 +110,28 @@ export function climbingValue(
   return (point) => pointValueOf(point, best, inflation).acquisitionValue;
 }
 
-/** Returns the largest expected improvement of any point, as a difference of logarithms, with the uncertainty doubled. */
+/**
+ * Returns the largest expected improvement of any point, as a difference of logarithms, with the
+ * uncertainty doubled.
+ */
 export function largestImprovement(points: readonly AcquisitionPoint[], best: number): number {
   const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= MIN_FEASIBLE_CHANCE);
   return Math.max(0, ...able.map((point) => pointValueOf(point, best, CAUTIOUS).improvement));
 }
 
-/** Values a point: constrained expected improvement over `best`, by the square root of the cost in seconds. */
+/**
+ * Values a point: constrained expected improvement over `best`, by the square root of the cost in
+ * seconds.
+ */
 export function pointValueOf(point: AcquisitionPoint, best: number, inflation: number): ValuedPoint {
   const improvement = point.prediction.expectedImprovement(best, inflation);
   return { point, improvement, acquisitionValue: improvement / point.seconds ** TIME_EXPONENT };
 }
 
-/** Values points while nothing is feasible: by cost among those that probably are, else by the chance of being feasible. */
+/**
+ * Values points while nothing is feasible: by cost among those that probably are, else by the
+ * chance of being feasible.
+ */
 function firstToMeet(points: readonly AcquisitionPoint[]): ValuedPoint[] {
   const chances = points.map(({ prediction }) => prediction.feasibleChance(1));
   const good = points.filter((_, index) => (chances[index] as number) >= GOOD_CHANCE);
@@ -129,12 +158,17 @@ export interface AcquisitionContext {
   seconds(choice: Choice): number;
   /** True if there is a measurement that the model cannot distinguish from this one. */
   isKnown(choice: Choice, level: number): boolean;
-  /** True if the level is too low for the choice to beat the incumbent and need not be simulated. */
+  /**
+   * True if the level is too low for the choice to beat the incumbent and need not be simulated.
+   */
   isTooLow(choice: Choice, level: number): boolean;
   readonly without: Without;
 }
 
-/** Returns the points of all choices at coarse levels, and those of the best choices at finer levels around their best one. */
+/**
+ * Returns the points of all choices at coarse levels, and those of the best choices at finer levels
+ * around their best one.
+ */
 export function acquisitionPointsOf(
   choices: readonly Choice[],
   context: AcquisitionContext,
@@ -169,7 +203,10 @@ export function finePoints(
   });
 }
 
-/** Climbs the coarse levels of a choice, and stops after two in a row that are infeasible or no better than the one before. */
+/**
+ * Climbs the coarse levels of a choice, and stops after two in a row that are infeasible or no
+ * better than the one before.
+ */
 function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPoint[] {
   const points: AcquisitionPoint[] = [];
   let before: PosteriorPrediction | null = null;
@@ -190,7 +227,9 @@ function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPo
   return points;
 }
 
-/** Returns the points of a choice at these levels, except those that need no further measurement. */
+/**
+ * Returns the points of a choice at these levels, except those that need no further measurement.
+ */
 export function pointsAt(
   choice: Choice,
   levels: readonly number[],

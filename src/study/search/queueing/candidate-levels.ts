@@ -8,18 +8,25 @@ const USEFUL_DEPTH = 4;
 const ALWAYS_USEFUL = 8;
 /** The ratio of neighbouring levels in a range of request rates. */
 const RATE_STEP = 1.3;
-/** The ratio of neighbouring client batches in a search over batches alone, and where concurrency is searched too. */
+/**
+ * The ratio of neighbouring client batches in a search over batches alone, and where concurrency is
+ * searched too.
+ */
 const BATCH_STEP = { alone: 2, paired: 4 };
 /** The first client batch of a search: large enough to show what a sample costs. */
 const FIRST_BATCH = 16;
-/** Client batches near a multiple of this are rounded to it: GPUs serve a batch in the time of the next multiple of 8. */
+/**
+ * Client batches near a multiple of this are rounded to it: GPUs serve a batch in the time of the
+ * next multiple of 8.
+ */
 const BATCH_UNIT = 8;
 /** Levels whose ratio is below this count as the same level. */
 export const ALIKE_LEVELS = 1.09;
 
 /**
- * Returns a coarse grid of levels for a choice, rising: doublings from half a request per instance, and the levels that just fill every
- * instance with one request, with a batch, with a batch while one more waits, and with two batches.
+ * Returns a coarse grid of levels for a choice, rising: doublings from half a request per instance,
+ * and the levels that just fill every instance with one request, with a batch, with a batch while
+ * one more waits, and with two batches.
  */
 export function coarseLevels(choice: Choice, range: LevelRange): number[] {
   const { policy } = choice;
@@ -37,8 +44,9 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
 }
 
 /**
- * Returns a coarse grid of levels for a joint choice: doublings from one request per instance of the model with the fewest, up to more than fill all
- * batches of the model with the most places, and the levels that just fill the batches of any model.
+ * Returns a coarse grid of levels for a joint choice: doublings from one request per instance of
+ * the model with the fewest, up to more than fill all batches of the model with the most places,
+ * and the levels that just fill the batches of any model.
  */
 function networkLevels(choice: Choice, range: LevelRange): number[] {
   const stages = partsOf(choice);
@@ -50,12 +58,15 @@ function networkLevels(choice: Choice, range: LevelRange): number[] {
   return apart([...new Set(levels.filter((level) => level >= lowest && level <= highest))].sort((a, b) => a - b));
 }
 
-/** Requests in flight per sequence that an engine runs at once, beyond which more requests only wait. */
+/**
+ * Requests in flight per sequence that an engine runs at once, beyond which more requests only
+ * wait.
+ */
 const ENGINE_DEPTH = 1.5;
 
 /**
- * Returns a coarse grid of levels for an engine: doublings from one request, the level at which all requests just run at once, and one at which some
- * wait.
+ * Returns a coarse grid of levels for an engine: doublings from one request, the level at which all
+ * requests just run at once, and one at which some wait.
  */
 function engineLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
   const places = policy.instances * largestBatch;
@@ -63,7 +74,10 @@ function engineLevels({ policy, largestBatch }: Choice, range: LevelRange): numb
   return apart([...new Set(levels.map((level) => clamp(Math.ceil(level), range)))].sort((a, b) => a - b));
 }
 
-/** The ratio up to which levels of a joint choice or an engine count as one, because each simulation takes some milliseconds. */
+/**
+ * The ratio up to which levels of a joint choice or an engine count as one, because each simulation
+ * takes some milliseconds.
+ */
 const NEAR = 1.3;
 
 /** Drops levels that are near the one before. */
@@ -73,7 +87,10 @@ function apart(levels: readonly number[]): number[] {
   return kept;
 }
 
-/** Returns the levels of a choice from half of `level` to double, rounded to whole batches where one is near. */
+/**
+ * Returns the levels of a choice from half of `level` to double, rounded to whole batches where one
+ * is near.
+ */
 export function fineLevels(choice: Choice, level: number, range: LevelRange, without: Without = NOTHING): number[] {
   const batch = without.has('whole-batches') || choice.members || choice.continuous ? 1 : requestsPerBatch(choice);
   const rounded = stepsAround(level).map((each) =>
@@ -89,7 +106,10 @@ const requestsPerBatch = ({ largestBatch, clientBatch }: Choice): number =>
 const stepsAround = (level: number): number[] =>
   [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
 
-/** Returns the choice at a coarse grid of the client batches that it takes; itself alone where the study does not vary them. */
+/**
+ * Returns the choice at a coarse grid of the client batches that it takes; itself alone where the
+ * study does not vary them.
+ */
 export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
   if (!range.batch) return [choice];
   const { low, high } = batchesOf(choice, range.batch);
@@ -98,7 +118,10 @@ export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
   return [...new Set(ladder(low, high, step))].map((batch) => atClientBatch(choice, batch));
 }
 
-/** Returns the choice at the client batches from half of its own to double, rounded to multiples of 8 where one is near; none without one. */
+/**
+ * Returns the choice at the client batches from half of its own to double, rounded to multiples of
+ * 8 where one is near; none without one.
+ */
 export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
   if (!range.batch || choice.clientBatch === null) return [];
   const within = batchesOf(choice, range.batch);
@@ -106,13 +129,19 @@ export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
   return [...new Set(rounded)].map((batch) => atClientBatch(choice, batch));
 }
 
-/** Returns the client batches of the study that the config takes; `high` is below `low` where it takes none. */
+/**
+ * Returns the client batches of the study that the config takes; `high` is below `low` where it
+ * takes none.
+ */
 const batchesOf = (choice: Choice, { low, high }: Ends): Ends => ({
   low,
   high: Math.min(high, largestRequest(choice)),
 });
 
-/** Rounds to whole batches where they are within 9 %: where a few requests are missing, a batch waits for the whole queue delay. */
+/**
+ * Rounds to whole batches where they are within 9 %: where a few requests are missing, a batch
+ * waits for the whole queue delay.
+ */
 function filled(level: number, largestBatch: number): number {
   const whole = Math.round(level / largestBatch) * largestBatch;
   return whole > 0 && Math.max(whole / level, level / whole) <= ALIKE_LEVELS ? whole : level;
@@ -128,7 +157,10 @@ type Ends = Pick<LevelRange, 'low' | 'high'>;
 
 const clamp = (level: number, { low, high }: Ends): number => Math.min(high, Math.max(low, level));
 
-/** Returns the first level of a search: 16 requests in flight, fewer where fewer fill all instances; in an open loop the lowest rate. */
+/**
+ * Returns the first level of a search: 16 requests in flight, fewer where fewer fill all instances;
+ * in an open loop the lowest rate.
+ */
 export function firstLevel(choice: Choice, range: LevelRange): number {
   const { policy, largestBatch } = choice;
   // Above saturation the queue grows without end, and a measurement shows only that.
@@ -136,7 +168,10 @@ export function firstLevel(choice: Choice, range: LevelRange): number {
   return clamp(Math.min(16, policy.instances * largestBatch), range);
 }
 
-/** Returns the first point of a search: its first level; where client batches vary, as many requests as instances, of 16 samples. */
+/**
+ * Returns the first point of a search: its first level; where client batches vary, as many requests
+ * as instances, of 16 samples.
+ */
 export function firstPoint(choice: Choice, range: LevelRange): LevelPoint {
   if (!range.batch) return { value: firstLevel(choice, range) };
   const batch = clamp(Math.min(FIRST_BATCH, largestRequest(choice)), range.batch);

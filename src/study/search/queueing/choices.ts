@@ -3,14 +3,16 @@ import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { Assignment } from '../../../space/types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 
-/** Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most. */
+/**
+ * Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most.
+ */
 const MAX_CHOICES = 4000;
 /** The same for a joint space, where the search also looks around the best candidates. */
 const MAX_JOINT_CHOICES = 1500;
 
 /**
- * Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space with more than 4,000
- * assignments; of a joint space with more than 1,500.
+ * Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space
+ * with more than 4,000 assignments; of a joint space with more than 1,500.
  */
 export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
   const found = new Map<string, Choice>();
@@ -32,7 +34,10 @@ function wholeOf(space: SpaceView): readonly Assignment[] | null {
   return listed;
 }
 
-/** Draws this many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
+/**
+ * Draws this many assignments and drops duplicates, because building a candidate takes far longer
+ * than drawing its assignment.
+ */
 function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
   const random = seededRandom(seed);
   const drawn = Array.from({ length: space.neighbours ? MAX_JOINT_CHOICES : MAX_CHOICES }, () => space.sample(random));

@@ -39,7 +39,10 @@ function findValues(all: readonly Choice[]): readonly SettingValue[] {
 
 const hasValue = ({ settings }: Choice, { setting, value }: SettingValue): boolean => settings.get(setting) === value;
 
-/** Returns `parameter=value` for the parameter of the space that sets this value and no other; else the path in the config. */
+/**
+ * Returns `parameter=value` for the parameter of the space that sets this value and no other; else
+ * the path in the config.
+ */
 function labelOf(setting: string, value: string | undefined, distinct: readonly Choice[]): string {
   const [own, others] = [true, false].map((wanted) =>
     distinct.filter(({ settings }) => (settings.get(setting) === value) === wanted),
@@ -69,8 +72,8 @@ export function unseenValues(
 }
 
 /**
- * Returns the candidates with the most of these values at once, so that one trial measures several. A value whose load was refused counts
- * only with at most half as many instances.
+ * Returns the candidates with the most of these values at once, so that one trial measures several.
+ * A value whose load was refused counts only with at most half as many instances.
  */
 export function covering(
   values: readonly SettingValue[],

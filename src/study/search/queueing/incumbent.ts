@@ -7,9 +7,14 @@ import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /** The cost of the incumbent, as a logarithm; null while nothing is feasible. */
 export interface Incumbent {
-  /** For expected improvement: min(posterior mean cost − ln P(feasible)) over the feasible readings. */
+  /**
+   * For expected improvement: min(posterior mean cost − ln P(feasible)) over the feasible readings.
+   */
   readonly best: number | null;
-  /** The same without the penalty where P(feasible) ≥ 2/3. The stopping rule uses it, because the final measures the best again anyway. */
+  /**
+   * The same without the penalty where P(feasible) ≥ 2/3. The stopping rule uses it, because the
+   * final measures the best again anyway.
+   */
   readonly found: number | null;
 }
 
@@ -20,7 +25,10 @@ const SURE_ENOUGH = 2 / 3;
 
 const penalized = (cost: number, chance: number): number => cost - Math.log(Math.max(MIN_COUNTED, chance));
 
-/** Returns the incumbent's cost over all feasible readings; `best` also over the expected results of points that are being measured. */
+/**
+ * Returns the incumbent's cost over all feasible readings; `best` also over the expected results of
+ * points that are being measured.
+ */
 export function incumbentOf(
   measured: readonly Measured[],
   posterior: PosteriorModel,

@@ -14,8 +14,9 @@ const INITIAL_DESIGN_BATCH = 32;
 const TRIALS_BEFORE_INITIAL_DESIGN = 1;
 
 /**
- * Returns the initial design: one trial with room for large batches, half filled so that batches of all sizes form. null unless the
- * statistics of the first trial have batches of one only, which say nothing about the cost of larger ones.
+ * Returns the initial design: one trial with room for large batches, half filled so that batches of
+ * all sizes form. null unless the statistics of the first trial have batches of one only, which say
+ * nothing about the cost of larger ones.
  */
 export function initialDesignOf(
   left: readonly Choice[],

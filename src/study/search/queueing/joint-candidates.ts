@@ -10,17 +10,25 @@ import type { SpaceView } from '../samplers/space-view.ts';
 import { memoizeByIdentity } from './memoize.ts';
 import { byBound } from './screen.ts';
 
-/** Candidates of a joint space that are simulated at coarse levels for one proposal: the best of a sample by a bound, some of it at random, … */
+/**
+ * Candidates of a joint space that are simulated at coarse levels for one proposal: the best of a
+ * sample by a bound, some of it at random, …
+ */
 const MAX_BY_BOUND = 14;
 const MAX_AT_RANDOM = 4;
 /** … and the best of those next to the best trials, which are this many. */
 const BEST_TRIALS = 2;
 const MAX_NEXT_TO_ONE = 10;
 
-/** Returns the legal choices that differ from one in one parameter of one member; for joint spaces. */
+/**
+ * Returns the legal choices that differ from one in one parameter of one member; for joint spaces.
+ */
 export type NeighboursOf = (choice: Choice) => readonly Choice[];
 
-/** Returns the neighbours in a space that knows them; memoized by choice, because every proposal asks for each. */
+/**
+ * Returns the neighbours in a space that knows them; memoized by choice, because every proposal
+ * asks for each.
+ */
 export function neighboursIn(space: SpaceView): NeighboursOf {
   return memoizeByIdentity(({ candidate }: Choice) =>
     [...(space.neighbours?.(candidate.assignment) ?? [])].flatMap((assignment) => {
@@ -30,7 +38,10 @@ export function neighboursIn(space: SpaceView): NeighboursOf {
   );
 }
 
-/** Returns the candidates next to one: its neighbours, and those with an instance of one model replaced by one of another. */
+/**
+ * Returns the candidates next to one: its neighbours, and those with an instance of one model
+ * replaced by one of another.
+ */
 export function nextTo(space: SpaceView): (candidate: Candidate) => readonly Candidate[] {
   const neighboursOf = neighboursIn(space);
   return (candidate) => {
@@ -49,8 +60,9 @@ export interface JointOptions {
 }
 
 /**
- * Returns the candidates of a joint space to simulate first: the best of the sample by a bound on their throughput, some at random, and the
- * neighbours of the best trials. Neighbours differ in one parameter, or have an instance of one model replaced by one of another.
+ * Returns the candidates of a joint space to simulate first: the best of the sample by a bound on
+ * their throughput, some at random, and the neighbours of the best trials. Neighbours differ in one
+ * parameter, or have an instance of one model replaced by one of another.
  */
 export function jointCandidates(
   sample: readonly Choice[],
@@ -88,8 +100,8 @@ function bestOf(trials: readonly Trial[], goal: Goal): readonly Trial[] {
 }
 
 /**
- * Returns the choices with one step more instances of one model and one step fewer of another: the useful move when a limit applies to the total of
- * instances.
+ * Returns the choices with one step more instances of one model and one step fewer of another: the
+ * useful move when a limit applies to the total of instances.
  */
 export function swapsOf(choice: Choice, neighboursOf: NeighboursOf): readonly Choice[] {
   const count = partsOf(choice).length;

@@ -7,7 +7,10 @@ import { loadChance } from '../load-chance.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
 
-/** Returns the model with feasibility and expected improvement multiplied by the chance that the choice loads at all. */
+/**
+ * Returns the model with feasibility and expected improvement multiplied by the chance that the
+ * choice loads at all.
+ */
 export function withLoadFeasibility(
   posterior: PosteriorModel,
   measured: readonly Measured[],
@@ -38,8 +41,9 @@ export function withLoadFeasibility(
 }
 
 /**
- * Returns the chance that a choice loads; null while no load has failed and the server reports no GPU memory. If it reports memory, memory decides;
- * otherwise the loads that succeeded and failed do (`loadChance`).
+ * Returns the chance that a choice loads; null while no load has failed and the server reports no
+ * GPU memory. If it reports memory, memory decides; otherwise the loads that succeeded and failed
+ * do (`loadChance`).
  */
 function loadModel(
   measured: readonly Measured[],
@@ -64,12 +68,16 @@ function loadModel(
   };
 }
 
-/** The chance of fitting into the reported memory from which on a choice is known to need less than the config that ran out of it. */
+/**
+ * The chance of fitting into the reported memory from which on a choice is known to need less than
+ * the config that ran out of it.
+ */
 const PROBABLE = 0.5;
 
 /**
- * True if a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
- * search looks for the number of instances that fits below the refused one first.
+ * True if a config has more instances than one that ran out of memory, while no config of its own
+ * kind has loaded with as many. The search looks for the number of instances that fits below the
+ * refused one first.
  */
 function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
   if (asked.members) return isBeyondInNetwork(asked, refused, loaded);
@@ -82,8 +90,8 @@ function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): bo
 }
 
 /**
- * The same for models that are tuned together: each has as many instances and as large a batch as the refused config, while no config with as much
- * of everything has loaded.
+ * The same for models that are tuned together: each has as many instances and as large a batch as
+ * the refused config, while no config with as much of everything has loaded.
  */
 function isBeyondInNetwork(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
   const hasAsMuch = (one: Choice, other: Choice): boolean =>

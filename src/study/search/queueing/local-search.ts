@@ -27,8 +27,9 @@ export interface LocalSearch {
 }
 
 /**
- * Returns the points together with those that climbs over the model's predictions add. From each of the best points a climb changes one parameter of
- * one model at a time, always taking the best change, while the acquisition value rises.
+ * Returns the points together with those that climbs over the model's predictions add. From each of
+ * the best points a climb changes one parameter of one model at a time, always taking the best
+ * change, while the acquisition value rises.
  */
 export function climbed(
   points: readonly AcquisitionPoint[],

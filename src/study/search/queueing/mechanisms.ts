@@ -1,7 +1,10 @@
 import { correctionParts } from '../../../perfmodel/correction.ts';
 import { modelParts } from '../../../perfmodel/parts.ts';
 
-/** The mechanisms of the sampler that a benchmark can leave out (`bench-search --without NAME`), each with the effect of leaving it out. */
+/**
+ * The mechanisms of the sampler that a benchmark can leave out (`bench-search --without NAME`),
+ * each with the effect of leaving it out.
+ */
 export const mechanisms = {
   ...modelParts,
   ...correctionParts,

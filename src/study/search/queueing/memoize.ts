@@ -1,6 +1,7 @@
 /**
- * Memoizes the last three results of a pure function. `partsOf` lists what the result depends on: values, and immutable objects, which are
- * compared by identity because the measurements of a long study are megabytes.
+ * Memoizes the last three results of a pure function. `partsOf` lists what the result depends on:
+ * values, and immutable objects, which are compared by identity because the measurements of a long
+ * study are megabytes.
  */
 export function memoizeLast<A extends readonly unknown[], T>(
   compute: (...given: A) => T,

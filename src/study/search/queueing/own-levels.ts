@@ -14,14 +14,26 @@ import { isFarFrom } from './candidate-levels.ts';
 import { incumbentOf } from './incumbent.ts';
 import type { SearchState } from './search-state.ts';
 
-/** A candidate's own best level is found when no other level promises an improvement of more than this, … */
+/**
+ * A candidate's own best level is found when no other level promises an improvement of more than
+ * this, …
+ */
 const WORTH_A_LEVEL = 0.05;
-/** … or of more than staying is worth, if its cost is within this of the incumbent's, so that it may itself be the best. */
+/**
+ * … or of more than staying is worth, if its cost is within this of the incumbent's, so that it may
+ * itself be the best.
+ */
 const RIVAL = 0.25;
-/** Another level of the served candidate is not worth its time below this expected improvement over the incumbent. */
+/**
+ * Another level of the served candidate is not worth its time below this expected improvement over
+ * the incumbent.
+ */
 const WORTH_STAYING = 0.02;
 
-/** Returns the next level in the search for the running candidate's own best one; null when that is found. */
+/**
+ * Returns the next level in the search for the running candidate's own best one; null when that is
+ * found.
+ */
 export function ownLevel(
   { posterior, context, best: incumbent }: SearchState,
   running: RunningTrial,
@@ -37,7 +49,10 @@ export function ownLevel(
   return pointValueOf(next.point, best, 1).improvement < least ? null : levelOf(next.point);
 }
 
-/** Returns another level of the running trial where its acquisition value is higher than every other candidate's; null otherwise. */
+/**
+ * Returns another level of the running trial where its acquisition value is higher than every other
+ * candidate's; null otherwise.
+ */
 export function worthStaying(
   { context, points, best, running: choice }: SearchState,
   running: RunningTrial,
@@ -54,7 +69,10 @@ export function worthStaying(
 const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
   clientBatch === null ? level : { value: level, batch: clientBatch };
 
-/** Returns the points of the running candidate that are informative: not next to a measured level, nor above one that missed a limit on a time. */
+/**
+ * Returns the points of the running candidate that are informative: not next to a measured level,
+ * nor above one that missed a limit on a time.
+ */
 function closeBy(
   choice: Choice,
   { measurements }: RunningTrial,
@@ -81,7 +99,8 @@ function closeBy(
       ...context,
       isKnown: (at, level) =>
         !isFarFrom(level, valuesOf(measurements.filter(isOf(at.clientBatch)))) || isSlower(at, level),
-      // The original config's own best level is searched for even where it is far below the incumbent.
+      // The original config's own best level is searched for even where it is far below the
+      // incumbent.
       isTooLow: () => false,
     },
     best,

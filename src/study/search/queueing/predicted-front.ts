@@ -4,8 +4,9 @@ import type { AcquisitionPoint } from './acquisition.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /**
- * Returns the Pareto front of predicted throughput (infer/s) and predicted latency (ms) over everything that could be measured next, by rising
- * throughput; for a language model, of output tokens per second, in total and per user. Candidates with equal predictions appear once.
+ * Returns the Pareto front of predicted throughput (infer/s) and predicted latency (ms) over
+ * everything that could be measured next, by rising throughput; for a language model, of output
+ * tokens per second, in total and per user. Candidates with equal predictions appear once.
  */
 export function predictedFront(
   points: readonly AcquisitionPoint[],

@@ -31,45 +31,64 @@ import { stopReason, wasHardlyWorth } from './stopping-rule.ts';
 import { trainingSubset } from './training-subset.ts';
 
 const NONE_BETTER = 'no other candidate is likely to be better within the goal';
-/** Levels of a candidate with at least this share of its highest acquisition value count as equally good. */
+/**
+ * Levels of a candidate with at least this share of its highest acquisition value count as equally
+ * good.
+ */
 const ABOUT_AS_MUCH = 0.9;
 /**
- * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: among many noisy readings, the highest that kept a budget
- * is often a lucky one.
+ * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: among
+ * many noisy readings, the highest that kept a budget is often a lucky one.
  */
 const MIN_CHANCE_OF_INCUMBENT = 1 / 3;
 /** Levels of one trial, at most. */
 const MAX_LEVELS = 4;
 
 /**
- * Chooses what to measure with a model of Triton's queueing. Pure: the same seed and history give the same answers.
+ * Chooses what to measure with a model of Triton's queueing. Pure: the same seed and history give
+ * the same answers.
  *
  * `ask` proposes a candidate and its first level:
  *
- * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail; a seeded sample of a large space. Of models that
- * are tuned together also the neighbours of the best trials (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
- * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy instances, from the server's statistics.
- * An affine fit in the batch size under interference, averaged over the interference models that explain the points (Bayesian model
- * averaging: Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a factor for categorical settings,
- * which a Gaussian process carries over to unseen combinations.
- * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with common random numbers; several models as one
- * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps instead of 2 and
- * 3 (`perfmodel/continuous/engine-simulator.ts`).
- * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the logarithm of measured over simulated (Rasmussen
- * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several hypotheses.
- * 5. **Levels** (`candidate-levels.ts`): each candidate at coarse levels, up to where they become infeasible; the best at finer levels too.
- * 6. **Acquisition** (`posterior-model.ts`, `acquisition.ts`): expected improvement (Jones, Schonlau and Welch, 1998) where all constraints
- * are met (Schonlau, Welch and Jones, 1998), with the correlation of throughput and latency (`constrained-improvement.ts`), over the square
- * root of the trial's cost in seconds. Where nothing promises 1 %, the uncertainty is multiplied by two, then by four.
- * 7. **Exceptions**: an initial design while no statistics show batches (`initial-design.ts`); values of categorical settings that were
- * never measured, before the search ends (`coverage.ts`); fewer instances after a load ran out of memory (`load-feasibility.ts`).
- * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time, twice in a row.
+ * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail;
+ *    a seeded sample of a large space. Of models that
+ * are tuned together also the neighbours of the best trials (`joint-candidates.ts`), and the
+ * results of climbs (`local-search.ts`).
+ * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy
+ *    instances, from the server's statistics.
+ * An affine fit in the batch size under interference, averaged over the interference models that
+ * explain the points (Bayesian model averaging: Hoeting and others, 1999); kernel-smoothed residual
+ * corrections for cliffs and steps; and a factor for categorical settings, which a Gaussian process
+ * carries over to unseen combinations.
+ * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with
+ *    common random numbers; several models as one
+ * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous
+ * batching and a law of its steps instead of 2 and 3 (`perfmodel/continuous/engine-simulator.ts`).
+ * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the
+ *    logarithm of measured over simulated (Rasmussen
+ * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several
+ * hypotheses.
+ * 5. **Levels** (`candidate-levels.ts`): each candidate at coarse levels, up to where they become
+ *    infeasible; the best at finer levels too.
+ * 6. **Acquisition** (`posterior-model.ts`, `acquisition.ts`): expected improvement (Jones,
+ *    Schonlau and Welch, 1998) where all constraints
+ * are met (Schonlau, Welch and Jones, 1998), with the correlation of throughput and latency
+ * (`constrained-improvement.ts`), over the square root of the trial's cost in seconds. Where
+ * nothing promises 1 %, the uncertainty is multiplied by two, then by four.
+ * 7. **Exceptions**: an initial design while no statistics show batches (`initial-design.ts`);
+ *    values of categorical settings that were
+ * never measured, before the search ends (`coverage.ts`); fewer instances after a load ran out of
+ * memory (`load-feasibility.ts`).
+ * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time,
+ *    twice in a row.
  *
- * `level` returns another level of the running trial while that is worth more for its time than any other candidate. `doubted` returns the
- * suspected false-feasible readings: those that met the goal although the model gives that a chance below one in three.
+ * `level` returns another level of the running trial while that is worth more for its time than any
+ * other candidate. `doubted` returns the suspected false-feasible readings: those that met the goal
+ * although the model gives that a chance below one in three.
  *
  * @param space the parameters, and the candidate of each assignment.
- * @param options see `QueueingOptions`. docs/search.md says what the search reaches and what each mechanism is worth, docs/constants.md
+ * @param options see `QueueingOptions`. docs/search.md says what the search reaches and what each
+ * mechanism is worth, docs/constants.md
  * what kind of constant each number is.
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
@@ -145,7 +164,8 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (without.has('false-feasible')) return [];
       const training = trainingSubset(measuredOf(trials), options.goal);
       const { posterior } = fitTo(training);
-      // The best are among these. Predicting a whole long study would take minutes, and doubts about the others change nothing.
+      // The best are among these. Predicting a whole long study would take minutes, and doubts
+      // about the others change nothing.
       const known = new Set(training.flatMap(({ measurements }) => measurements));
       return trials.flatMap(({ number, candidate, measurements }) =>
         measurements.flatMap((measurement, reading) =>
@@ -159,13 +179,17 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /**
- * True if each candidate is to be measured up to its own best level. A candidate's cost is unknown until its capacity is known: at a given rate, a
- * server with spare capacity serves no more than it is asked for.
+ * True if each candidate is to be measured up to its own best level. A candidate's cost is unknown
+ * until its capacity is known: at a given rate, a server with spare capacity serves no more than it
+ * is asked for.
  */
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
   levels.mode === 'request-rate' && followsFromThroughput(goal);
 
-/** Returns the next rate on the way to the candidate's highest within the goal; null if that is found, or would not make it the best. */
+/**
+ * Returns the next rate on the way to the candidate's highest within the goal; null if that is
+ * found, or would not make it the best.
+ */
 function towardsCapacity(
   trials: readonly Trial[],
   running: RunningTrial,
@@ -197,15 +221,19 @@ function withBottleneck(
 }
 
 /**
- * Returns the measurements of the search. The baseline's first reading, below the first level of a search, shows the noise of the machine. Searches
- * that continue from it alone find 2 % less (54 whole studies played offline).
+ * Returns the measurements of the search. The baseline's first reading, below the first level of a
+ * search, shows the noise of the machine. Searches that continue from it alone find 2 % less (54
+ * whole studies played offline).
  */
 function sinceRest({ role, measurements }: RunningTrial, first: LevelPoint): readonly Measurement[] {
   const atRest = measurements[0]?.level ?? first;
   return role === 'baseline' && inFlightOf(atRest) < inFlightOf(first) ? measurements.slice(1) : measurements;
 }
 
-/** True if a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
+/**
+ * True if a reading met the goal although the model, which was fitted to it too, gives that a
+ * chance below one in three.
+ */
 function isSuspectedFalseFeasible(
   measurement: Measurement,
   candidate: Candidate,
@@ -221,7 +249,8 @@ function isSuspectedFalseFeasible(
 }
 
 /**
- * Returns the best point; of its candidate's levels that are about as good the lowest, which has shorter latencies and is measured sooner.
+ * Returns the best point; of its candidate's levels that are about as good the lowest, which has
+ * shorter latencies and is measured sooner.
  */
 function lowestAlike(valued: readonly ValuedPoint[], without: Without): AcquisitionPoint | undefined {
   const [best] = valued;
@@ -236,13 +265,18 @@ function lowestAlike(valued: readonly ValuedPoint[], without: Without): Acquisit
     .reduce((lowest, each) => (samplesInFlight(each) < samplesInFlight(lowest) ? each : lowest));
 }
 
-/** Lists everything of a trial that the models depend on. Each part is immutable, but a trial may get more measurements. */
+/**
+ * Lists everything of a trial that the models depend on. Each part is immutable, but a trial may
+ * get more measurements.
+ */
 function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measurements'> & Partial<Trial>): unknown[] {
   const { candidate, number, role, applied, chosen, feasible, failure } = rest;
   return [candidate, number, role, applied, chosen, feasible, failure, measurements.length, ...measurements];
 }
 
-/** Builds a proposal. `start`: its first level; the sampler's own `firstLevel` where it is left out. */
+/**
+ * Builds a proposal. `start`: its first level; the sampler's own `firstLevel` where it is left out.
+ */
 function proposalOf({ candidate, clientBatch }: Choice, start?: number): Proposal {
   const batch = clientBatch === null ? {} : { batch: clientBatch };
   const levels = start === undefined ? { kind: 'search' as const } : { kind: 'search' as const, start, ...batch };
@@ -250,8 +284,9 @@ function proposalOf({ candidate, clientBatch }: Choice, start?: number): Proposa
 }
 
 /**
- * Proposes a trial of settings values that were never measured, before the search ends by itself: the best of the candidates with the most
- * of them; where the model gives none a chance, the one with the fewest instances, which is the likeliest to load.
+ * Proposes a trial of settings values that were never measured, before the search ends by itself:
+ * the best of the candidates with the most of them; where the model gives none a chance, the one
+ * with the fewest instances, which is the likeliest to load.
  */
 function showing({ unseen, left, points, best }: SearchState, trials: readonly Trial[]): Proposal | null {
   const able = new Set(covering(unseen, left, trials));

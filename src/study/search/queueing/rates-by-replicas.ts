@@ -5,11 +5,20 @@ import { metricsOf } from '../../goal/metrics/registry.ts';
 import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
-/** The margin of rates above the need of a number of replicas: throughput and its interval vary a little between measurements. */
+/**
+ * The margin of rates above the need of a number of replicas: throughput and its interval vary a
+ * little between measurements.
+ */
 const ROOM = 0.01;
-/** The counted share of an unmeasured throughput, besides the headroom: about what its interval takes. */
+/**
+ * The counted share of an unmeasured throughput, besides the headroom: about what its interval
+ * takes.
+ */
 const USUALLY_COUNTED = 0.985;
-/** The least relative difference between neighbouring rates: one replica more or less of very many hardly counts. */
+/**
+ * The least relative difference between neighbouring rates: one replica more or less of very many
+ * hardly counts.
+ */
 const MIN_STEP = 0.03;
 /** Rates within this ratio of each other count as one. */
 const ALIKE = 1.01;
@@ -17,8 +26,9 @@ const ALIKE = 1.01;
 const MIN_GAIN = 0.005;
 
 /**
- * Returns the only request rates that matter to a cost for a rate, rising: at each one a server more can be left out. Between two of them a
- * candidate that serves more costs the same. null if the goal is no such cost, or the levels are no rates.
+ * Returns the only request rates that matter to a cost for a rate, rising: at each one a server
+ * more can be left out. Between two of them a candidate that serves more costs the same. null if
+ * the goal is no such cost, or the levels are no rates.
  */
 export function ratesByReplicas(
   goal: Goal,
@@ -47,8 +57,9 @@ const hasSteps = (goal: Goal): boolean =>
   goal.objectives.every(({ metric }) => metricsOf(goal).named(metric).follows?.smooth !== undefined);
 
 /**
- * Returns the next of these rates on the way to the highest that the candidate keeps; null if that is found, or the remaining rates would not make
- * it cheaper than the best of `others`. The original's own highest is searched for whatever the others cost.
+ * Returns the next of these rates on the way to the highest that the candidate keeps; null if that
+ * is found, or the remaining rates would not make it cheaper than the best of `others`. The
+ * original's own highest is searched for whatever the others cost.
  */
 export function nextOfRates(
   { candidate, measurements, role }: RunningTrial,
@@ -72,7 +83,10 @@ export function nextOfRates(
   return open[Math.min(climb, open.length - 1)] as number;
 }
 
-/** Returns a test for rates at which the candidate would be cheaper than the best trial; always true while nothing meets the goal. */
+/**
+ * Returns a test for rates at which the candidate would be cheaper than the best trial; always true
+ * while nothing meets the goal.
+ */
 function cheaperThanBest(
   others: readonly Trial[],
   candidate: RunningTrial['candidate'],

@@ -12,8 +12,9 @@ const GROWTH = 2;
 const FILLED = 0.5;
 
 /**
- * Returns the choices whose largest batch is within reach: up to 128; up to twice that of the feasible trial with the highest throughput
- * once its executions fill half of it. All of them where none is. Candidates that no traffic fills would only make a search longer.
+ * Returns the choices whose largest batch is within reach: up to 128; up to twice that of the
+ * feasible trial with the highest throughput once its executions fill half of it. All of them where
+ * none is. Candidates that no traffic fills would only make a search longer.
  */
 export function withinReach(choices: readonly Choice[], trials: readonly Trial[]): readonly Choice[] {
   const best = highest(trials);
@@ -23,8 +24,9 @@ export function withinReach(choices: readonly Choice[], trials: readonly Trial[]
 }
 
 /**
- * Returns the levels within reach: up to 256 requests in flight, up to twice the level of the feasible trial with the highest throughput,
- * or twice the lowest level. Simulating thousands of requests in flight takes seconds, which a search that ends at 50 has no use for.
+ * Returns the levels within reach: up to 256 requests in flight, up to twice the level of the
+ * feasible trial with the highest throughput, or twice the lowest level. Simulating thousands of
+ * requests in flight takes seconds, which a search that ends at 50 has no use for.
  */
 export function levelsWithinReach(range: LevelRange, trials: readonly Trial[]): LevelRange {
   if (range.mode !== 'concurrency') return range;

@@ -5,11 +5,17 @@ import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 
-/** Candidates that are simulated for one proposal: the best by a bound on their throughput, and some at random. */
+/**
+ * Candidates that are simulated for one proposal: the best by a bound on their throughput, and some
+ * at random.
+ */
 const MAX_BY_BOUND = 120;
 const MAX_AT_RANDOM = 30;
 
-/** Returns at most 150 choices to simulate: those with the highest bound on throughput within the budget, and 30 seeded random ones. */
+/**
+ * Returns at most 150 choices to simulate: those with the highest bound on throughput within the
+ * budget, and 30 seeded random ones.
+ */
 export function screened(
   choices: readonly Choice[],
   simulator: Simulator,
@@ -25,8 +31,8 @@ export function screened(
 }
 
 /**
- * Sorts choices by the bound on their throughput within the budget, the highest first. If the goal is a cost that follows from throughput, sorts by
- * the bound on the cost, the lowest first.
+ * Sorts choices by the bound on their throughput within the budget, the highest first. If the goal
+ * is a cost that follows from throughput, sorts by the bound on the cost, the lowest first.
  */
 export function byBound(
   choices: readonly Choice[],
@@ -46,7 +52,10 @@ export function byBound(
     .map(({ choice }) => choice);
 }
 
-/** Returns the sort key of a choice: its throughput, or the throughput per unit of the cost that follows from it. */
+/**
+ * Returns the sort key of a choice: its throughput, or the throughput per unit of the cost that
+ * follows from it.
+ */
 function worthOf(goal: Goal, { candidate }: Choice, throughput: number, device: DeviceMetrics): number {
   const [only, ...others] = goal.objectives;
   const follows = only && others.length === 0 ? metricsOf(goal).named(only.metric).follows : undefined;

@@ -43,8 +43,9 @@ export interface QueueingOptions {
   readonly goal: Goal;
   readonly levels: LevelRange;
   /**
-   * The search stops when another trial is expected to gain less than this fraction of the incumbent. By default max(1 %, 25 % / trials); 1
-   * % while it is early, at least 10 % when it is late (`Remaining.pace`).
+   * The search stops when another trial is expected to gain less than this fraction of the
+   * incumbent. By default max(1 %, 25 % / trials); 1 % while it is early, at least 10 % when it is
+   * late (`Remaining.pace`).
    */
   readonly leastGain?: number | undefined;
   /** The relations between models that are tuned together; absent for a single model. */
@@ -55,15 +56,24 @@ export interface QueueingOptions {
   readonly without?: Without | undefined;
 }
 
-/** The search space's expectation of a candidate's execution time before anything is measured (`SpaceView.expectedTime`). */
+/**
+ * The search space's expectation of a candidate's execution time before anything is measured
+ * (`SpaceView.expectedTime`).
+ */
 export type ExpectedTime = SpaceView['expectedTime'];
 
-/** A level whose throughput is predicted below this share of the incumbent's is not simulated: corrections are smaller than that. */
+/**
+ * A level whose throughput is predicted below this share of the incumbent's is not simulated:
+ * corrections are smaller than that.
+ */
 const MIN_OF_BEST = 0.5;
 /** Trials of one candidate, at most, each at levels that the model proposed. */
 const MAX_TRIALS_OF_ONE = 3;
 
-/** The state of a search at one moment: fitted models, the incumbent, and the points that could be measured next. */
+/**
+ * The state of a search at one moment: fitted models, the incumbent, and the points that could be
+ * measured next.
+ */
 export interface SearchState extends Incumbent {
   readonly simulator: Simulator;
   readonly posterior: PosteriorModel;
@@ -87,7 +97,9 @@ export interface FittedModels {
   posteriorBeside(pending: readonly PendingPoint[]): PosteriorModel;
 }
 
-/** Fits the simulator and its correction to what was measured. `all`: every candidate of the space. */
+/**
+ * Fits the simulator and its correction to what was measured. `all`: every candidate of the space.
+ */
 export function fitModels(
   all: readonly Choice[],
   measured: readonly Measured[],
@@ -106,8 +118,9 @@ export function fitModels(
 }
 
 /**
- * Computes the search state from the finished trials and the running one. `all`: every candidate of the space. `fitTo`: fits the models to the
- * training subset; memoized by the caller. `pending`: trials on other servers; their candidates are left out, and their results are assumed to be as
+ * Computes the search state from the finished trials and the running one. `all`: every candidate of
+ * the space. `fitTo`: fits the models to the training subset; memoized by the caller. `pending`:
+ * trials on other servers; their candidates are left out, and their results are assumed to be as
  * expected.
  */
 export function searchStateOf(
@@ -189,7 +202,10 @@ interface JointState {
 /** The number of joint choices whose fine levels are simulated too. */
 const JOINT_LOOKED_AT_CLOSELY = 5;
 
-/** Returns the points of a joint space: candidates from its sample and from the best trials, and those that climbs from the best reach. */
+/**
+ * Returns the points of a joint space: candidates from its sample and from the best trials, and
+ * those that climbs from the best reach.
+ */
 function jointPoints(
   { distinct, trials, tried, simulator, neighboursOf, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
@@ -217,8 +233,8 @@ export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measuremen
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
 
 /**
- * Returns the points that need no other measurement: those with a feasible reading, and those with two. A single infeasible one may be
- * noise.
+ * Returns the points that need no other measurement: those with a feasible reading, and those with
+ * two. A single infeasible one may be noise.
  */
 function knownPlaces(
   measured: readonly Measured[],
@@ -236,7 +252,9 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
-/** Metrics that count the effects of requests per second: a request in flight has at most this many. */
+/**
+ * Metrics that count the effects of requests per second: a request in flight has at most this many.
+ */
 const RATES: ReadonlySet<string> = new Set([
   'throughput',
   'goodput',
@@ -245,8 +263,9 @@ const RATES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns a test for levels at which a choice cannot have half of the incumbent's rate, by the model and by the highest measured rate per request in
- * flight. It saves most simulations of a search for throughput, goodput or tokens; for other objectives it is constantly false.
+ * Returns a test for levels at which a choice cannot have half of the incumbent's rate, by the
+ * model and by the highest measured rate per request in flight. It saves most simulations of a
+ * search for throughput, goodput or tokens; for other objectives it is constantly false.
  */
 function tooLow(
   simulator: Simulator,
@@ -284,7 +303,10 @@ function tooLow(
   };
 }
 
-/** Returns the largest expected improvement of one more trial, as a difference of logarithms; 1 while nothing is feasible. */
+/**
+ * Returns the largest expected improvement of one more trial, as a difference of logarithms; 1
+ * while nothing is feasible.
+ */
 export const largestImprovementIn = ({ points, found }: SearchState): number =>
   found === null ? 1 : largestImprovement(points, found);
 
@@ -298,7 +320,10 @@ function leftOver(
   return all.filter(({ candidate }) => !gone.has(candidate.fingerprint) && pruneReason(candidate, trials) === null);
 }
 
-/** Returns the tried choices that may be measured again at another level: those that never failed and had fewer than three trials. */
+/**
+ * Returns the tried choices that may be measured again at another level: those that never failed
+ * and had fewer than three trials.
+ */
 function worthReturning(
   all: readonly Choice[],
   trials: readonly Trial[],

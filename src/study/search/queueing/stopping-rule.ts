@@ -7,17 +7,19 @@ import type { QueueingOptions } from './search-state.ts';
 /** The least expected gain that is worth a trial. A smaller gain counts as none. */
 const MIN_GAIN = 0.01;
 /**
- * The gain that the next trial must promise, times the number of trials so far: time counts relative to the time already spent. A search must expect
- * a gain of a sixth to take twice as long.
+ * The gain that the next trial must promise, times the number of trials so far: time counts
+ * relative to the time already spent. A search must expect a gain of a sixth to take twice as long.
  */
 const WORTH_DOUBLING = 0.25;
 /** The gain that it must promise once the search takes longer than such searches usually do. */
 const WORTH_BEING_LATE = 0.1;
-/** The expected gain of the next trial is halved for each this many trials in a row without a gain. */
+/**
+ * The expected gain of the next trial is halved for each this many trials in a row without a gain.
+ */
 const HALVED_AFTER = 2;
 /**
- * The multiple of that number if a trial only shows whether a candidate keeps the rate at which it would be cheaper: costs have steps, and most
- * trials bring no gain.
+ * The multiple of that number if a trial only shows whether a candidate keeps the rate at which it
+ * would be cheaper: costs have steps, and most trials bring no gain.
  */
 const HALVED_LATER = 3;
 /** The largest difference of two logarithms of numbers. */
@@ -26,16 +28,25 @@ const MAX_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 /** The input of the stopping rule. */
 type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> &
   Pick<Remaining, 'pace'> & {
-    /** True if each trial continues to the candidate's own best level: a few such trials are informative, and the next must promise half as much. */
+    /**
+     * True if each trial continues to the candidate's own best level: a few such trials are
+     * informative, and the next must promise half as much.
+     */
     readonly findsCapacities?: boolean;
   };
 
-/** True if the expected gain, halved for every two trials in a row without one, is below the threshold. */
+/**
+ * True if the expected gain, halved for every two trials in a row without one, is below the
+ * threshold.
+ */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
   return gain * beliefIn(trials, context) < requiredGain(trials, context);
 }
 
-/** Returns the factor by which the model's expectation counts: half for each two trials in a row that gained nothing. */
+/**
+ * Returns the factor by which the model's expectation counts: half for each two trials in a row
+ * that gained nothing.
+ */
 const beliefIn = (trials: readonly Trial[], context: StoppingContext): number =>
   context.pace === 'early' || context.without?.has('belief')
     ? 1
@@ -44,7 +55,10 @@ const beliefIn = (trials: readonly Trial[], context: StoppingContext): number =>
 const patienceOf = (context: StoppingContext): number =>
   modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
 
-/** For models that are tuned together: the factor by which a search may be longer, and by which more trials in a row may bring no gain. */
+/**
+ * For models that are tuned together: the factor by which a search may be longer, and by which more
+ * trials in a row may bring no gain.
+ */
 const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
 
 /** Returns the gain that a trial must promise, as a logarithm. */
@@ -67,8 +81,9 @@ export function wasHardlyWorth(
 }
 
 /**
- * Counts the latest trials in a row that improved the best before them by less than 1 %, or by less than the half-width of their interval:
- * on a noisy server the best of many readings keeps rising. A trial that was never served does not count.
+ * Counts the latest trials in a row that improved the best before them by less than 1 %, or by less
+ * than the half-width of their interval: on a noisy server the best of many readings keeps rising.
+ * A trial that was never served does not count.
  */
 function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
   let best = Number.POSITIVE_INFINITY;
@@ -85,8 +100,8 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
 }
 
 /**
- * Returns the reason for people: what the next trial costs, `seconds`, and its expected gain, after what the latest trials say about the
- * model's expectation.
+ * Returns the reason for people: what the next trial costs, `seconds`, and its expected gain, after
+ * what the latest trials say about the model's expectation.
  */
 export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext, seconds: number): string {
   const percent = (log: number): string => `${(100 * Math.expm1(log)).toFixed(1)} %`;

@@ -3,15 +3,16 @@ import { type Assessment, assess, compareAssessments, missingMetrics } from '../
 import type { Goal, Trial } from '../../types.ts';
 
 /**
- * Measurements that the models are fitted to, at most. The cost of fitting service times grows with the square of their number, that of the
- * Gaussian process with the cube.
+ * Measurements that the models are fitted to, at most. The cost of fitting service times grows with
+ * the square of their number, that of the Gaussian process with the cube.
  */
 const MAX_MEASURED = 40;
 /** The number of these that are kept because they are the best. */
 const BEST_KEPT = 16;
 
 /**
- * Returns the measured candidates to fit the models to, in their order: all of them; in a long study the first, the best 16 and the latest.
+ * Returns the measured candidates to fit the models to, in their order: all of them; in a long
+ * study the first, the best 16 and the latest.
  */
 export const trainingSubset = (measured: readonly Measured[], goal: Goal): readonly Measured[] =>
   subsetOf(measured, ({ choice: { candidate }, measurements }) => bestOf({ candidate, measurements }, goal));

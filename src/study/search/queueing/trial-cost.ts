@@ -6,21 +6,27 @@ import type { Trial } from '../../types.ts';
 
 /** Seconds that are assumed until a trial has shown them. */
 const USUAL = { reloadSeconds: 2, inPlaceSeconds: 0.3, measureSeconds: 3 };
-/** Duration of a whole measurement, with warm-up and the time between windows, over the duration of its windows. */
+/**
+ * Duration of a whole measurement, with warm-up and the time between windows, over the duration of
+ * its windows.
+ */
 const BESIDE_WINDOWS = 1.3;
 
 /** The cost of a trial on this server, in seconds: means over the trials so far. */
 export interface TrialCost {
   /**
-   * Seconds to apply the choice to a server that serves `served`; null means a server that serves nothing. Includes the time to build its files,
-   * unless a trial has built them.
+   * Seconds to apply the choice to a server that serves `served`; null means a server that serves
+   * nothing. Includes the time to build its files, unless a trial has built them.
    */
   changeSeconds(choice: Choice, served: Candidate | null): number;
   /** Seconds for one measurement. */
   readonly measureSeconds: number;
 }
 
-/** Estimates the cost of a trial. Before any trial: 2 s for a reload, 0.3 s for a change of instances, 3 s for a measurement. */
+/**
+ * Estimates the cost of a trial. Before any trial: 2 s for a reload, 0.3 s for a change of
+ * instances, 3 s for a measurement.
+ */
 export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[]): TrialCost {
   const loads = (change: string): number[] =>
     trials.flatMap(({ applied }) => (applied?.change === change ? [applied.loadMs / 1e3] : []));

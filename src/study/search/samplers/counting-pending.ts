@@ -1,8 +1,9 @@
 import type { History, PendingTrial, Sampler, Trial } from '../../types.ts';
 
 /**
- * Returns the sampler with pending trials presented as failed ones. A model of good and bad trials counts them among the bad ones: the constant liar
- * with the worst value (Ginsbourger, Le Riche and Carraro, 2010), which keeps proposals apart.
+ * Returns the sampler with pending trials presented as failed ones. A model of good and bad trials
+ * counts them among the bad ones: the constant liar with the worst value (Ginsbourger, Le Riche and
+ * Carraro, 2010), which keeps proposals apart.
  */
 export const countingPending = (sampler: Sampler): Sampler => ({
   ask: (history, remaining) => sampler.ask(asTried(history), remaining),

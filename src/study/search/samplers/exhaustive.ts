@@ -13,7 +13,10 @@ export interface ExhaustivePlan {
   /** Rounds over all points. */
   readonly repeats: number;
   readonly seed: number;
-  /** A candidate is not measured above a level whose p99 exceeds this and whose throughput did not grow; absent: no limit. */
+  /**
+   * A candidate is not measured above a level whose p99 exceeds this and whose throughput did not
+   * grow; absent: no limit.
+   */
   readonly latencyLimitMs?: number | undefined;
 }
 
@@ -23,15 +26,19 @@ export interface ExhaustiveSampler extends Sampler {
   left(history: History): number;
 }
 
-/** The ratio of throughputs from which on a level counts as growth (Model Analyzer's exit from its sweep, applied to one level). */
+/**
+ * The ratio of throughputs from which on a level counts as growth (Model Analyzer's exit from its
+ * sweep, applied to one level).
+ */
 const MIN_GROWTH = 1.05;
 
 /**
- * Measures every candidate at every level, one trial per point, so that a resumed study repeats no finished point. Each round goes over all
- * points in its own random order, because machines drift. Candidates that differ in instances alone stay together, the fewest first: Triton
- * adds instances in place in parallel (0.1 to 0.5 s) and removes them one by one (1.2 s each). The first round decides where a climb
- * through the levels stops, so that all points get equally many readings. A candidate that could not be served is not tried again, unless
- * the server itself was lost.
+ * Measures every candidate at every level, one trial per point, so that a resumed study repeats no
+ * finished point. Each round goes over all points in its own random order, because machines drift.
+ * Candidates that differ in instances alone stay together, the fewest first: Triton adds instances
+ * in place in parallel (0.1 to 0.5 s) and removes them one by one (1.2 s each). The first round
+ * decides where a climb through the levels stops, so that all points get equally many readings. A
+ * candidate that could not be served is not tried again, unless the server itself was lost.
  */
 export function exhaustiveSampler(plan: ExhaustivePlan): ExhaustiveSampler {
   const rounds = Array.from({ length: plan.repeats }, (_, round) =>
@@ -77,8 +84,8 @@ const hasServed = ({ throughput, tooManyErrors }: Measurement): boolean =>
   throughput.value > 0 && tooManyErrors !== true;
 
 /**
- * True if a trial failed because of its candidate. A trial that the load generator limited was served; a lost server proves nothing about the
- * candidate.
+ * True if a trial failed because of its candidate. A trial that the load generator limited was
+ * served; a lost server proves nothing about the candidate.
  */
 export const isNotServed = ({ failure }: Trial): boolean =>
   failure !== null && failure.kind !== 'client-bound' && failure.kind !== 'server-lost';

@@ -3,7 +3,10 @@ import { assess } from '../../goal/goal.ts';
 import { chosenOf } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
-/** A sweep is saturated when the best of the last four levels has at most 5 % more throughput than the first of them. */
+/**
+ * A sweep is saturated when the best of the last four levels has at most 5 % more throughput than
+ * the first of them.
+ */
 const TRIES = 4;
 const MIN_GAIN = 1.05;
 /** Bisections between the highest feasible level and the lowest infeasible one, at most. */
@@ -12,11 +15,12 @@ const MAX_BISECTIONS = 5;
 const BISECTED = 3;
 
 /**
- * Returns the next level of the running trial, or null for none. Model Analyzer's rules: doublings from the low end of the range, whatever
- * the constraints, until of the last four levels the best has at most 5 % more throughput than the first, or a level could not be measured;
- * then at most five bisections between the last feasible level and the first infeasible one, for the three best candidates and the
- * baseline. Two differences: the high end of the range is measured too, and since no candidate is tried twice, the three best are the best
- * so far.
+ * Returns the next level of the running trial, or null for none. Model Analyzer's rules: doublings
+ * from the low end of the range, whatever the constraints, until of the last four levels the best
+ * has at most 5 % more throughput than the first, or a level could not be measured; then at most
+ * five bisections between the last feasible level and the first infeasible one, for the three best
+ * candidates and the baseline. Two differences: the high end of the range is measured too, and
+ * since no candidate is tried twice, the three best are the best so far.
  */
 export function nextInSweep(
   running: RunningTrial,
@@ -70,7 +74,10 @@ function feasibleCosts(
   return assessments.filter(({ feasible }) => feasible).map(({ cost }) => cost);
 }
 
-/** Returns the middle between the highest feasible level and the lowest infeasible one above it; null when there is none between them. */
+/**
+ * Returns the middle between the highest feasible level and the lowest infeasible one above it;
+ * null when there is none between them.
+ */
 function middleOfBracket({ measurements, candidate }: RunningTrial, goal: Goal, range: LevelRange): number | null {
   const sound = measurements.filter(isSound);
   const levelsThat = (meet: boolean): number[] =>

@@ -20,10 +20,12 @@ const refused: readonly FailureKind[] = [
 ];
 
 /**
- * Tries every candidate once, in the space's order, each at doubling levels: Model Analyzer's brute search with its early exits. A walk
- * through rising batch sizes ends where the last one failed or did not raise the best throughput of the walk; a sweep through the levels as
- * `nextInSweep` says. The number of instances has no exit. Two differences: the order is the space's, in which instances vary fastest, so
- * walks advance in parallel; and candidates that are known to fail are left out.
+ * Tries every candidate once, in the space's order, each at doubling levels: Model Analyzer's brute
+ * search with its early exits. A walk through rising batch sizes ends where the last one failed or
+ * did not raise the best throughput of the walk; a sweep through the levels as `nextInSweep` says.
+ * The number of instances has no exit. Two differences: the order is the space's, in which
+ * instances vary fastest, so walks advance in parallel; and candidates that are known to fail are
+ * left out.
  */
 export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true }: GridOptions): Sampler {
   return {
@@ -44,7 +46,10 @@ export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true 
   };
 }
 
-/** True when a smaller batch size of the same walk failed, or had no more throughput than the best below it. */
+/**
+ * True when a smaller batch size of the same walk failed, or had no more throughput than the best
+ * below it.
+ */
 function walkHasEnded(shape: CandidateShape, { trials }: History): boolean {
   const walk = (byWalk(trials).get(walkOf(shape)) ?? [])
     .filter((trial) => isEarlierInWalk(trial.candidate.shape, shape))
@@ -68,8 +73,8 @@ function walkOf({ rest, groups }: CandidateShape): string {
 const byWalk = perHistory((trials) => Map.groupBy(trials, ({ candidate }) => walkOf(candidate.shape)));
 
 /**
- * True if both configs belong to one walk, which varies the batch size alone, and `earlier` has the smaller one. Without batching the
- * batcher's settings do not count.
+ * True if both configs belong to one walk, which varies the batch size alone, and `earlier` has the
+ * smaller one. Without batching the batcher's settings do not count.
  */
 function isEarlierInWalk(earlier: CandidateShape, shape: CandidateShape): boolean {
   if (batchOf(earlier) >= batchOf(shape)) return false;

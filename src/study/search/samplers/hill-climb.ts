@@ -5,15 +5,20 @@ import { pruneReason } from '../pruning.ts';
 import { distance, type Lattice, latticeOf, neighbours, type Spot } from './lattice.ts';
 import type { SpaceView } from './space-view.ts';
 
-/** The number of measured neighbours beyond the number of axes that is enough to estimate a direction. */
+/**
+ * The number of measured neighbours beyond the number of axes that is enough to estimate a
+ * direction.
+ */
 const MORE_NEIGHBOURS = 1;
 /** Thresholds of the mean gain: each one that is exceeded makes the step one longer. */
 const STEP_GAINS = [0.09, 0.3, 1];
 
 /**
- * Climbs over max batch size and number of instances, of each model if several are tuned together, from the smallest of all (Model Analyzer's quick
- * search). It measures neighbours within a radius of three, steps along the mean gain, and stops when a step returns to an earlier point. All other
- * parameters keep the first value that the space lists. Levels begin at twice the places in all batches.
+ * Climbs over max batch size and number of instances, of each model if several are tuned together,
+ * from the smallest of all (Model Analyzer's quick search). It measures neighbours within a radius
+ * of three, steps along the mean gain, and stops when a step returns to an earlier point. All other
+ * parameters keep the first value that the space lists. Levels begin at twice the places in all
+ * batches.
  */
 export function hillClimbSampler(
   space: SpaceView,
@@ -37,7 +42,10 @@ export function hillClimbSampler(
   };
 }
 
-/** Follows the steps from point to point while these are measured, and returns the first unmeasured point; null at the end of the climb. */
+/**
+ * Follows the steps from point to point while these are measured, and returns the first unmeasured
+ * point; null at the end of the climb.
+ */
 function nextSpot(lattice: Lattice, history: History, goal: Goal): Choice | null {
   const trials = new Map(history.trials.map((trial) => [trial.candidate.fingerprint, trial] as const));
   const trialAt = (spot: Spot): Trial | undefined => {
@@ -97,8 +105,8 @@ function stepFrom(
 }
 
 /**
- * Returns the gain from one trial to another: ±1 if only one of them is feasible; else the relative difference, from −2 to 2, of the
- * objective, or of the violation where neither is.
+ * Returns the gain from one trial to another: ±1 if only one of them is feasible; else the relative
+ * difference, from −2 to 2, of the objective, or of the violation where neither is.
  */
 function gainBetween(from: Trial | undefined, to: Trial | undefined, goal: Goal): number {
   const [a, b] = [from, to].map((trial) => {

@@ -7,8 +7,8 @@ import type { Candidate } from '../../../space/types.ts';
 import type { SpaceView } from './space-view.ts';
 
 /**
- * Returns the joint space without what the narrowing rules out; names are `MODEL/parameter` in assignments and in the narrowing. Errors of its
- * `sample`: SPACE_INVALID when nothing is left.
+ * Returns the joint space without what the narrowing rules out; names are `MODEL/parameter` in
+ * assignments and in the narrowing. Errors of its `sample`: SPACE_INVALID when nothing is left.
  */
 export function jointSpaceView(joint: JointSpace, narrowing: Narrowing = {}): SpaceView {
   const hasExpectations = joint.members.some(({ space }) => space.parameters.some(({ expects }) => expects.size > 0));

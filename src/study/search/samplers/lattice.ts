@@ -16,7 +16,10 @@ const RADIUS = 3;
 /** … and the axes along which a neighbour differs, at most. */
 const MAX_AXES = 2;
 
-/** Returns the lattice of a space. All other parameters keep the first value that the space lists, and queue delays are the shortest. */
+/**
+ * Returns the lattice of a space. All other parameters keep the first value that the space lists,
+ * and queue delays are the shortest.
+ */
 export function latticeOf(space: SpaceView): Lattice {
   const choices = choicesOf(space, 0);
   const members = partsOf(choices[0] as Choice).map((_, index) =>

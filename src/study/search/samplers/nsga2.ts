@@ -7,11 +7,17 @@ import { anyUntried } from './random.ts';
 import { seedAt } from './seeds.ts';
 import { type SpaceView, untried } from './space-view.ts';
 
-/** The population size; the first trials of this number are random. Small, because a study has some tens of trials. */
+/**
+ * The population size; the first trials of this number are random. Small, because a study has some
+ * tens of trials.
+ */
 const POPULATION = 6;
 /** The probability of a crossover. */
 const CROSSOVER = 0.9;
-/** Children that may be illegal or tried already before an assignment is drawn from the whole space instead. */
+/**
+ * Children that may be illegal or tried already before an assignment is drawn from the whole space
+ * instead.
+ */
 const MAX_CHILDREN = 100;
 
 interface Individual extends CrowdedRank {
@@ -19,10 +25,12 @@ interface Individual extends CrowdedRank {
 }
 
 /**
- * NSGA-II (Deb and others, 2002) over the values of the parameters. The population are the trials on the best fronts of throughput, the
- * budgeted latency and the goal's other objectives, by crowding distance on the last front; feasible trials dominate infeasible ones. Two
- * tournament winners have a child by uniform crossover; mutation draws a value of the parameter's list anew. A generation is one child
- * (steady state: Durillo and others, 2009), so that each trial counts for the very next.
+ * NSGA-II (Deb and others, 2002) over the values of the parameters. The population are the trials
+ * on the best fronts of throughput, the budgeted latency and the goal's other objectives, by
+ * crowding distance on the last front; feasible trials dominate infeasible ones. Two tournament
+ * winners have a child by uniform crossover; mutation draws a value of the parameter's list anew. A
+ * generation is one child (steady state: Durillo and others, 2009), so that each trial counts for
+ * the very next.
  */
 export function nsga2Sampler(space: SpaceView, seed: number, goal: Goal): Sampler {
   return {
@@ -37,7 +45,10 @@ export function nsga2Sampler(space: SpaceView, seed: number, goal: Goal): Sample
   };
 }
 
-/** Returns the population: the first trials, with the least fit replaced by each later trial, unless that is the least fit itself. */
+/**
+ * Returns the population: the first trials, with the least fit replaced by each later trial, unless
+ * that is the least fit itself.
+ */
 function populationAfter(trials: readonly Trial[], goal: Goal): readonly Individual[] {
   let population = trials.slice(0, POPULATION);
   for (const child of trials.slice(POPULATION)) {
@@ -76,7 +87,10 @@ function winner(population: readonly Individual[], random: Random): Assignment {
   return (fitter as Individual).trial.candidate.assignment;
 }
 
-/** Uniform crossover. A parameter that applies to one parent only keeps its value, in case it applies to the child. */
+/**
+ * Uniform crossover. A parameter that applies to one parent only keeps its value, in case it
+ * applies to the child.
+ */
 function crossed(mother: Assignment, father: Assignment, random: Random): Assignment {
   const child: Record<string, ParameterValue> = { ...mother, ...father };
   for (const name of Object.keys(mother)) if (random.float() < 0.5) child[name] = mother[name] as ParameterValue;

@@ -10,7 +10,8 @@ const MAX_DRAWS = 200;
 const MAX_LISTED = 20_000;
 
 /**
- * Draws uniformly without repetition. Each draw depends on the seed and the number of trials so far, so a resumed study continues alike.
+ * Draws uniformly without repetition. Each draw depends on the seed and the number of trials so
+ * far, so a resumed study continues alike.
  */
 export function randomSampler(space: SpaceView, seed: number): Sampler {
   return {

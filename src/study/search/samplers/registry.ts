@@ -27,13 +27,19 @@ export interface SamplerOptions extends QueueingOptions {
 export interface SamplerKind {
   /** Its name in `--sampler`, journals and reports. */
   readonly name: string;
-  /** Typical number of trials until it stops by itself; null for a sampler that runs to the end of the space or to a limit. */
+  /**
+   * Typical number of trials until it stops by itself; null for a sampler that runs to the end of
+   * the space or to a limit.
+   */
   readonly usualTrials: number | null;
   /** True if it never stops by itself, so that a run needs a limit. */
   readonly isEndless: boolean;
   /** True if it adapts its length to the expected duration (`Remaining.pace`). */
   readonly keepsTime: boolean;
-  /** True if it reads pending trials (`History.pending`); otherwise they appear to it as trials without a measurement. */
+  /**
+   * True if it reads pending trials (`History.pending`); otherwise they appear to it as trials
+   * without a measurement.
+   */
   readonly seesPending: boolean;
   readonly length: SearchLength;
   create(space: SpaceView, options: SamplerOptions): Sampler;
@@ -74,22 +80,33 @@ export const samplerNames = Object.keys(kinds) as [SamplerName, ...SamplerName[]
 /** Returns the kind of that name. */
 export const samplerKind = (name: SamplerName): SamplerKind => ({ name, ...kinds[name] });
 
-/** Returns the trials of a usual search by that sampler; null as in the kind, and for an unknown name. */
+/**
+ * Returns the trials of a usual search by that sampler; null as in the kind, and for an unknown
+ * name.
+ */
 export const usualTrials = (name: string): number | null =>
   Object.hasOwn(kinds, name) ? kinds[name as SamplerName].usualTrials : null;
 
-/** Creates a built-in sampler over the space, restricted to `options.values` where they are given. */
+/**
+ * Creates a built-in sampler over the space, restricted to `options.values` where they are given.
+ */
 export const makeSampler = (name: SamplerName, space: SpaceView, options: SamplerOptions): Sampler =>
   createSampler(samplerKind(name), space, options);
 
-/** Creates a sampler of the kind over the space, restricted to `options.values` where they are given. */
+/**
+ * Creates a sampler of the kind over the space, restricted to `options.values` where they are
+ * given.
+ */
 export function createSampler(kind: SamplerKind, space: SpaceView, options: SamplerOptions): Sampler {
   const made = kind.create(space, options);
   const sampler = kind.seesPending ? made : countingPending(made);
   return options.values ? atLevels(sampler, options.values) : sampler;
 }
 
-/** A sampler from outside the package: its name, how it is created, and properties that differ from the defaults. */
+/**
+ * A sampler from outside the package: its name, how it is created, and properties that differ from
+ * the defaults.
+ */
 export type SamplerDefinition = Pick<SamplerKind, 'name' | 'create'> & Partial<SamplerKind>;
 
 /** Returns the kind of a sampler from outside, with defaults filled in. */

@@ -1,4 +1,6 @@
-/** The expected length of a search, fitted to studies of the emulator's profiles in virtual time. */
+/**
+ * The expected length of a search, fitted to studies of the emulator's profiles in virtual time.
+ */
 export interface SearchLength {
   /** Measurements of the noise floor with a few requests in flight, before the search. */
   readonly atRest: number;
@@ -6,15 +8,30 @@ export interface SearchLength {
   readonly first: number;
   /** Measurements per trial. */
   readonly perTrial: number;
-  /** Mean latency at the measured levels, as a share of the budget, where the budget ends the search for levels. */
+  /**
+   * Mean latency at the measured levels, as a share of the budget, where the budget ends the search
+   * for levels.
+   */
   readonly budgetShare: number;
-  /** Mean latency at the measured levels, in multiples of a lone request's, where the highest level ends it. */
+  /**
+   * Mean latency at the measured levels, in multiples of a lone request's, where the highest level
+   * ends it.
+   */
   readonly requestTimes: number;
-  /** The mean window, in milliseconds, where windows are as long as they may be at the higher levels. */
+  /**
+   * The mean window, in milliseconds, where windows are as long as they may be at the higher
+   * levels.
+   */
   readonly longestWindowMs: number;
-  /** Sides in a round of the final on average, the baseline among them. Losers drop out, and some studies have no final. */
+  /**
+   * Sides in a round of the final on average, the baseline among them. Losers drop out, and some
+   * studies have no final.
+   */
   readonly finalists: number;
-  /** Rounds of a final on a real server over the planned rounds; real servers are noisier than simulated ones. */
+  /**
+   * Rounds of a final on a real server over the planned rounds; real servers are noisier than
+   * simulated ones.
+   */
   readonly roundsTimes: number;
 }
 
@@ -30,7 +47,10 @@ export const LEVEL_BY_LEVEL: SearchLength = {
   roundsTimes: 1,
 };
 
-/** The same for candidates from all over the space: those with large batches have their best level far up. */
+/**
+ * The same for candidates from all over the space: those with large batches have their best level
+ * far up.
+ */
 export const ANYWHERE: SearchLength = { ...LEVEL_BY_LEVEL, perTrial: 4.1, budgetShare: 1.4 };
 
 /** A sampler that measures every candidate at every doubling. */

@@ -16,24 +16,27 @@ export interface SpaceView {
   /** Draws one assignment. */
   sample(random: Random): Assignment;
   /**
-   * Returns an assignment with the wanted values where they apply, and random values for all other parameters; null if a parameter has no
-   * value left.
+   * Returns an assignment with the wanted values where they apply, and random values for all other
+   * parameters; null if a parameter has no value left.
    */
   complete(wanted: Assignment, random: Random): Assignment | null;
   /** Returns the candidate of an assignment, or why it is not legal. */
   build(assignment: Assignment): CandidateOutcome;
   /**
-   * Returns the expected execution time relative to other candidates, before any measurement; 1 without an expectation. `model` selects one of
-   * several models that are tuned together.
+   * Returns the expected execution time relative to other candidates, before any measurement; 1
+   * without an expectation. `model` selects one of several models that are tuned together.
    */
   expectedTime?(candidate: Candidate, model?: string): number;
-  /** Returns the legal assignments that differ in one parameter of one model; only for models that are tuned together. */
+  /**
+   * Returns the legal assignments that differ in one parameter of one model; only for models that
+   * are tuned together.
+   */
   neighbours?(assignment: Assignment): Iterable<Assignment>;
 }
 
 /**
- * Returns the search space over the base config without what the narrowing rules out. Errors of its `sample`: SPACE_INVALID when nothing is
- * left.
+ * Returns the search space over the base config without what the narrowing rules out. Errors of its
+ * `sample`: SPACE_INVALID when nothing is left.
  */
 export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrowing = {}): SpaceView {
   return {
@@ -62,7 +65,10 @@ function oncePerCandidate(of: (candidate: Candidate) => number): (candidate: Can
 
 const triedIn = perHistory((trials) => new Set(trials.map(({ candidate }) => candidate.fingerprint)));
 
-/** Returns the assignment's candidate when it is worth a trial: legal, untried, and not known to fail; else null. */
+/**
+ * Returns the assignment's candidate when it is worth a trial: legal, untried, and not known to
+ * fail; else null.
+ */
 export function untried(space: SpaceView, assignment: Assignment, history: History): Candidate | null {
   const outcome = space.build(assignment);
   if (!outcome.legal) return null;

@@ -18,9 +18,9 @@ const DRAWN = 128;
 const COMPARED = 24;
 
 /**
- * A tree-structured Parzen estimator (Bergstra and others, 2011) over the values of the parameters: smoothed frequencies of each value
- * among the good trials and among the others. It proposes, of draws by the density of the good trials, the one with the highest ratio of
- * densities.
+ * A tree-structured Parzen estimator (Bergstra and others, 2011) over the values of the parameters:
+ * smoothed frequencies of each value among the good trials and among the others. It proposes, of
+ * draws by the density of the good trials, the one with the highest ratio of densities.
  */
 export function tpeSampler(space: SpaceView, seed: number, goal: Goal): Sampler {
   return {
@@ -68,7 +68,8 @@ function standing(trial: Trial, goal: Goal) {
 }
 
 /**
- * Returns the density of an assignment among the trials: the product of the smoothed frequencies of its values, with half a pseudo-count.
+ * Returns the density of an assignment among the trials: the product of the smoothed frequencies of
+ * its values, with half a pseudo-count.
  */
 function densityOf(trials: readonly Trial[]): (assignment: Assignment) => number {
   const PRIOR = 0.5;

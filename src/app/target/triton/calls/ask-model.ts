@@ -8,7 +8,10 @@ import { sendOne } from '../../../traffic/tensors/first-requests.ts';
 import { openLocalTraffic, type TrafficAsked } from '../../../traffic/tensors/open-traffic.ts';
 import type { Rates } from './direct-calls.ts';
 
-/** Requests in the two rounds. Steady traffic from elsewhere does not follow this proportion, because nothing is sent between the rounds. */
+/**
+ * Requests in the two rounds. Steady traffic from elsewhere does not follow this proportion,
+ * because nothing is sent between the rounds.
+ */
 const ROUNDS = [2, 3] as const;
 /** The number of requests sent for an answer. */
 export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
@@ -18,7 +21,10 @@ const ATTEMPTS = 2;
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const MIN_QUIET_MS = 100;
 const MAX_QUIET_MS = 1_000;
-/** Counts follow an answer almost at once. If another client keeps them changing, they are used as they are. */
+/**
+ * Counts follow an answer almost at once. If another client keeps them changing, they are used as
+ * they are.
+ */
 const POLL_MS = 20;
 const OTHER_TIMEOUT_MS = 1_000;
 const MAX_POLLS = 25;
@@ -27,15 +33,19 @@ const MAX_POLLS = 25;
 export interface Answer {
   /** Requests that each other model got per request, directly or through models in between. */
   readonly rates: Rates;
-  /** Models that got requests in another proportion, for example because another client sent some too. */
+  /**
+   * Models that got requests in another proportion, for example because another client sent some
+   * too.
+   */
   readonly unclear: readonly string[];
 }
 
 type Counts = ReadonlyMap<string, number>;
 
 /**
- * Sends a model a few requests, and reads from the statistics of `others` which of them got requests as a result. Returns that, or why the model did
- * not answer. Errors: as `openLocalTraffic`.
+ * Sends a model a few requests, and reads from the statistics of `others` which of them got
+ * requests as a result. Returns that, or why the model did not answer. Errors: as
+ * `openLocalTraffic`.
  */
 export async function askModel(
   opened: OpenServer,
@@ -106,8 +116,9 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
 }
 
 /**
- * Returns the number of requests that each model has answered; 0 for a model that is gone, or if the server reports nothing. Another model whose
- * figures do not come leaves the set, so that nobody waits for it again.
+ * Returns the number of requests that each model has answered; 0 for a model that is gone, or if
+ * the server reports nothing. Another model whose figures do not come leaves the set, so that
+ * nobody waits for it again.
  */
 async function countsOf(client: TritonClient, names: Set<string>): Promise<Counts> {
   const [own] = names;
@@ -125,7 +136,10 @@ async function countsOf(client: TritonClient, names: Set<string>): Promise<Count
   return new Map(await Promise.all(counts));
 }
 
-/** Returns the counts once the first model's is at least `wanted` and nothing has changed since the last look. */
+/**
+ * Returns the counts once the first model's is at least `wanted` and nothing has changed since the
+ * last look.
+ */
 async function settledCounts(client: TritonClient, names: Set<string>, wanted: number): Promise<Counts> {
   const [own = ''] = names;
   let last = await countsOf(client, names);

@@ -25,8 +25,9 @@ export interface FoundCalls {
 const SURE = 0.5;
 
 /**
- * Returns which model calls which behind a front. Traces show it. For calls without traces, asks each model that may call others (`ask`, which
- * returns null for one that does not answer), and subtracts from its requests the effects of the models that it calls.
+ * Returns which model calls which behind a front. Traces show it. For calls without traces, asks
+ * each model that may call others (`ask`, which returns null for one that does not answer), and
+ * subtracts from its requests the effects of the models that it calls.
  */
 export async function callersOf(
   { front, rates, traced, configs }: FoundAtFront,

@@ -5,8 +5,9 @@ export type Rates = ReadonlyMap<string, number>;
 const NOTHING = 0.01;
 
 /**
- * Returns the requests that a model sends itself: all effects of its request (`through`) except those caused by other models among them. `behind`
- * returns the effects of a request to such a model.
+ * Returns the requests that a model sends itself: all effects of its request (`through`) except
+ * those caused by other models among them. `behind` returns the effects of a request to such a
+ * model.
  */
 export function directCalls(through: Rates, behind: (model: string) => Rates): Rates {
   const left = new Map(through);

@@ -23,13 +23,19 @@ import { callersOf, type FoundAtFront } from './callers-of.ts';
 import type { Rates } from './direct-calls.ts';
 import { whileTraced } from './traced-calls.ts';
 
-/** Backends that execute a model's own files. Any other backend may call models: Python's, and unknown ones. */
+/**
+ * Backends that execute a model's own files. Any other backend may call models: Python's, and
+ * unknown ones.
+ */
 const EXECUTES_ALONE = /^(onnxruntime|tensorrt|tensorflow|pytorch|openvino|dali|fil|tensorrtllm|vllm|identity)(_|$)/;
 /** The server's refusal if a called model is not loaded (seen on Triton 2.51). */
 const NOT_LOADED = /Model '([^']+)' is not ready/;
 const OR = '--bls-composing names those that it calls, or none';
 
-/** True if a model may call others from its code. Skips sequences, because each one begun would have to end. */
+/**
+ * True if a model may call others from its code. Skips sequences, because each one begun would have
+ * to end.
+ */
 const mayCall = (config: ModelConfig): boolean =>
   !isEnsemble(config) && !config.sequence_batching && !EXECUTES_ALONE.test(config.backend || config.platform || '');
 
@@ -40,10 +46,11 @@ interface Search {
 }
 
 /**
- * Returns a function that finds the models called by BLS models, for a new study whose spec does not name them. It sends a few requests to each
- * front. The statistics of all models show which of them got requests, and so do traces if the server writes them to this machine. `tell` gets a
- * line for each finding, and for what cannot be known. Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that is
- * called but not loaded.
+ * Returns a function that finds the models called by BLS models, for a new study whose spec does
+ * not name them. It sends a few requests to each front. The statistics of all models show which of
+ * them got requests, and so do traces if the server writes them to this machine. `tell` gets a line
+ * for each finding, and for what cannot be known. Errors: as `readParts`, `requestsOf` and
+ * `whileTraced`; USAGE for a protected model that is called but not loaded.
  */
 export function callsFinder(
   { spec, started }: Pick<OpenStudy, 'spec' | 'started'>,
@@ -79,7 +86,10 @@ export function callsFinder(
 
 const BY_HAND = '--bls-composing names them by hand';
 
-/** Returns the models called by a few requests to a front; null if it cannot call others or does not reply. */
+/**
+ * Returns the models called by a few requests to a front; null if it cannot call others or does not
+ * reply.
+ */
 async function askFront(
   { spec, opened, read }: Search,
   front: string,
@@ -113,7 +123,10 @@ async function askFront(
   }
 }
 
-/** Returns the effects of made-up requests to another model; null if they cannot be made or are refused. */
+/**
+ * Returns the effects of made-up requests to another model; null if they cannot be made or are
+ * refused.
+ */
 async function askOther({ spec, opened }: Search, model: string, configs: ModelConfigs): Promise<Rates | null> {
   const { inputData: _, shape: __, requestParameter: ___, ...rest } = trafficTo(spec, model);
   const traffic: SeededTraffic = { ...rest, batch: 1 };
@@ -132,7 +145,10 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   }
 }
 
-/** Leaves out models that another run is studying: that run may have sent their requests, in the same proportion. */
+/**
+ * Leaves out models that another run is studying: that run may have sent their requests, in the
+ * same proportion.
+ */
 async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): Promise<Answer> {
   const held = await heldByOthers([...rates.keys()], server);
   return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };

@@ -18,8 +18,9 @@ const PUT_BACK_ATTEMPTS = 3;
 const PUT_BACK_WAIT_MS = 500;
 
 /**
- * Does the work while the server traces `count` requests, then reads from the trace file which models called which. Changes nothing and finds
- * nothing if the server is tracing already, or if its file is not on this machine. Always restores the settings. Errors: the work's own;
+ * Does the work while the server traces `count` requests, then reads from the trace file which
+ * models called which. Changes nothing and finds nothing if the server is tracing already, or if
+ * its file is not on this machine. Always restores the settings. Errors: the work's own;
  * RESTORE_FAILED.
  */
 export async function whileTraced<T>(
@@ -43,7 +44,9 @@ export async function whileTraced<T>(
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }
 
-/** Returns the settings and the file of a server that could trace but does not; null for any other. */
+/**
+ * Returns the settings and the file of a server that could trace but does not; null for any other.
+ */
 async function traceable(tracing: Tracing) {
   try {
     const found = await tracing.look();
@@ -61,7 +64,10 @@ const isDirectory = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Returns the sizes of the trace file and of the numbered files next to it, which Triton writes for a limited number of requests. */
+/**
+ * Returns the sizes of the trace file and of the numbered files next to it, which Triton writes for
+ * a limited number of requests.
+ */
 async function filesOf(file: string): Promise<ReadonlyMap<string, number>> {
   const directory = dirname(file);
   const rest = (name: string): string => name.slice(basename(file).length);

@@ -4,7 +4,10 @@ import { lookUp } from '../../../../base/look-up.ts';
 import type { AskedTopology } from '../../../../space/joint/topology-of.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
 
-/** Returns the topology that a spec asks for. Errors: USAGE for settings of a model that gets no requests. */
+/**
+ * Returns the topology that a spec asks for. Errors: USAGE for settings of a model that gets no
+ * requests.
+ */
 export function askedTopology({
   model,
   together = {},

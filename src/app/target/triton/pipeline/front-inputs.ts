@@ -21,8 +21,8 @@ export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
 });
 
 /**
- * Returns the inputs for the study's own model and for each further front, in order. `prepared`: inputs that exist already, if any. Errors: those of
- * `requestsOf`.
+ * Returns the inputs for the study's own model and for each further front, in order. `prepared`:
+ * inputs that exist already, if any. Errors: those of `requestsOf`.
  */
 export async function inputsOfFronts(
   spec: StudySpec,

@@ -15,8 +15,9 @@ import { splitConfigs, type Together } from './read-together.ts';
 import type { ServedClients } from './served-clients.ts';
 
 /**
- * Returns the joint space of a new study. Each model with instances gets the space given for it, or the one given for all, or the preset of its
- * backend. Errors: SPACE_INVALID for a space with variants or of a model that is not tuned, and for an unreadable rule.
+ * Returns the joint space of a new study. Each model with instances gets the space given for it, or
+ * the one given for all, or the preset of its backend. Errors: SPACE_INVALID for a space with
+ * variants or of a model that is not tuned, and for an unreadable rule.
  */
 export function jointTarget(
   { topology, bystanders }: Together,

@@ -19,8 +19,9 @@ export interface Together {
 }
 
 /**
- * Reads the given models and all of their parts, at any depth, into `read`, and loads those that are not loaded. The recorded state is the one
- * before the first load, because loading an ensemble loads its models. Errors: those of `readOriginal`.
+ * Reads the given models and all of their parts, at any depth, into `read`, and loads those that
+ * are not loaded. The recorded state is the one before the first load, because loading an ensemble
+ * loads its models. Errors: those of `readOriginal`.
  */
 export async function readParts(
   client: TritonClient,
@@ -37,7 +38,10 @@ export async function readParts(
   }
 }
 
-/** Returns how these models depend on each other; null for a single model. Errors: those of `topologyOf`. */
+/**
+ * Returns how these models depend on each other; null for a single model. Errors: those of
+ * `topologyOf`.
+ */
 export async function togetherOf(
   client: TritonClient,
   asked: AskedTopology,
@@ -57,7 +61,10 @@ export async function togetherOf(
 
 const MAX_WARNINGS = 5;
 
-/** Returns a warning for models that may be ensembles over the tuned ones: one each for the first few. */
+/**
+ * Returns a warning for models that may be ensembles over the tuned ones: one each for the first
+ * few.
+ */
 export function unreadableLines(together: Together | null): readonly string[] {
   if (together === null) return [];
   const { unreadable, unread } = together;

@@ -12,7 +12,10 @@ import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import type { OpenStudy } from '../../../study/study.ts';
 import { configsOf, type TritonModels } from '../models.ts';
 
-/** The clients of the models of a study, which each candidate must serve as the original config does. */
+/**
+ * The clients of the models of a study, which each candidate must serve as the original config
+ * does.
+ */
 export interface ServedClients {
   /** Returns the space of a model without candidates that take from its clients what they have. */
   serving(space: SearchSpace, model: string, original: ModelConfig): SearchSpace;
@@ -21,8 +24,9 @@ export interface ServedClients {
 }
 
 /**
- * Returns the clients of the models. null where every candidate is chosen by the user: a list of candidates, or a recording; and for a
- * resumed study, whose space is fixed. Errors: USAGE for more samples than the original configs take.
+ * Returns the clients of the models. null where every candidate is chosen by the user: a list of
+ * candidates, or a recording; and for a resumed study, whose space is fixed. Errors: USAGE for more
+ * samples than the original configs take.
  */
 export function clientsOf(
   { spec, sampler, started }: Pick<OpenStudy, 'spec' | 'sampler' | 'started'>,

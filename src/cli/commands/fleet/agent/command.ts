@@ -5,7 +5,9 @@ import { addOptions } from '../../../options/option-table.ts';
 import type { Terminal } from '../../../terminal.ts';
 import { agentOptionTable } from './options.ts';
 
-/** `tritune fleet agent`: sends load for a controller on another machine until it is interrupted. */
+/**
+ * `tritune fleet agent`: sends load for a controller on another machine until it is interrupted.
+ */
 export function agentCommand(terminal: Terminal): Command {
   const command = new Command('agent').description(
     'Send load from this machine for profile, tune or doctor with --agents on another machine',

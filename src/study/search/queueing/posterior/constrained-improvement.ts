@@ -2,7 +2,10 @@ import type { Figure } from '../../../../perfmodel/correction.ts';
 import type { Normal } from '../../../../stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../../../stats/normal.ts';
 
-/** The effect of a function with steps on a figure; both are logarithms. An example is a cost with whole replicas, as a function of throughput. */
+/**
+ * The effect of a function with steps on a figure; both are logarithms. An example is a cost with
+ * whole replicas, as a function of throughput.
+ */
 export interface Stepped {
   readonly figure: Figure;
   readonly of: (logarithm: number) => number;
@@ -26,11 +29,17 @@ export interface Limit {
 /** The standard deviation of an exactly known figure, so that it can be a divisor. */
 const MIN_SD = 1e-9;
 
-/** The quadrature over the shared part: a standard normal distribution from −3 to 3 deviations in 14 steps. */
+/**
+ * The quadrature over the shared part: a standard normal distribution from −3 to 3 deviations in 14
+ * steps.
+ */
 const MAX_DEVIATIONS = 3;
 const STEPS = 14;
 const SHARED = normalSteps(STEPS);
-/** The same over a figure's own part, if steps leave no formula: eight steps give a chance to a few per cent. */
+/**
+ * The same over a figure's own part, if steps leave no formula: eight steps give a chance to a few
+ * per cent.
+ */
 const OWN = normalSteps(8);
 
 function normalSteps(steps: number): readonly { readonly deviations: number; readonly chance: number }[] {
@@ -40,7 +49,10 @@ function normalSteps(steps: number): readonly { readonly deviations: number; rea
   return places.map((deviations, index) => ({ deviations, chance: (densities[index] as number) / total }));
 }
 
-/** Returns the weighted sum of figures. Their shared parts add up linearly, their own parts in quadrature. */
+/**
+ * Returns the weighted sum of figures. Their shared parts add up linearly, their own parts in
+ * quadrature.
+ */
 export function weighted(parts: readonly { readonly figure: Figure; readonly weight: number }[]): Figure {
   const sum = (of: (figure: Figure) => number): number =>
     parts.reduce((total, { figure, weight }) => total + weight * of(figure), 0);
@@ -51,15 +63,19 @@ export function weighted(parts: readonly { readonly figure: Figure; readonly wei
 
 const ownPart = ({ sd, shared }: Figure): number => Math.sqrt(Math.max(0, sd ** 2 - shared ** 2));
 
-/** Returns the probability that all limits are met, with every standard deviation multiplied by `inflation`. */
+/**
+ * Returns the probability that all limits are met, with every standard deviation multiplied by
+ * `inflation`.
+ */
 export const feasibleChance = (limits: readonly Limit[], inflation: number): number =>
   chanceOfAll(limits, (figure) => widened(figure, inflation));
 
 /**
- * Returns the expected improvement of a cost over `best` where all limits are met (constrained expected improvement: Schonlau, Welch and
- * Jones, 1998), with every standard deviation multiplied by `inflation`. Cost and limits are correlated through their shared part, and the
- * product is integrated over it: where executions are faster than predicted, throughput is higher and latency is lower at once. The product
- * of the two marginals would be far lower.
+ * Returns the expected improvement of a cost over `best` where all limits are met (constrained
+ * expected improvement: Schonlau, Welch and Jones, 1998), with every standard deviation multiplied
+ * by `inflation`. Cost and limits are correlated through their shared part, and the product is
+ * integrated over it: where executions are faster than predicted, throughput is higher and latency
+ * is lower at once. The product of the two marginals would be far lower.
  */
 export function constrainedImprovement(cost: Cost, limits: readonly Limit[], best: number, inflation: number): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
@@ -68,7 +84,10 @@ export function constrainedImprovement(cost: Cost, limits: readonly Limit[], bes
   }, 0);
 }
 
-/** Returns the mean and standard deviation of a cost. The part with steps is assumed to be off in the same direction. */
+/**
+ * Returns the mean and standard deviation of a cost. The part with steps is assumed to be off in
+ * the same direction.
+ */
 export function momentsOf(cost: Cost): Normal {
   if (cost.stepped.length === 0) return cost.linear;
   const known = (figure: Figure): Normal => widened(figure, 1);

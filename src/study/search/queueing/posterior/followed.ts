@@ -7,20 +7,26 @@ import type { Derivation } from '../../../goal/metrics/metric.ts';
 import type { Metrics } from '../../../goal/metrics/registry.ts';
 import type { Stepped } from './constrained-improvement.ts';
 
-/** A metric of the goal at a point: its figure, or the result of a function with steps. `smooth`: its mean without steps. All are logarithms. */
+/**
+ * A metric of the goal at a point: its figure, or the result of a function with steps. `smooth`:
+ * its mean without steps. All are logarithms.
+ */
 export interface Predicted {
   readonly figure: Figure;
   readonly of?: Stepped['of'];
   readonly smooth?: number;
 }
 
-/** Returns the measured state of the server's devices; its GPUs are the same in all measurements. */
+/**
+ * Returns the measured state of the server's devices; its GPUs are the same in all measurements.
+ */
 export const deviceIn = (measured: readonly Measured[]): DeviceMetrics =>
   measured.flatMap(({ measurements }) => measurements).find(({ device }) => device.gpus)?.device ?? {};
 
 /**
- * Returns the difference between the counted part of each metric and the metric, as a logarithm: the mean over the measurements. The throughput that
- * a replica counts for, for example, is less by the headroom and its interval.
+ * Returns the difference between the counted part of each metric and the metric, as a logarithm:
+ * the mean over the measurements. The throughput that a replica counts for, for example, is less by
+ * the headroom and its interval.
  */
 export function countedShifts(follows: Derivation, measured: readonly Measured[], metrics: Metrics): readonly number[] {
   return follows.from.map((name, index) => {
@@ -39,8 +45,9 @@ export function countedShifts(follows: Derivation, measured: readonly Measured[]
 const SMALL = 0.01;
 
 /**
- * Returns a metric that follows from others, by their predictions; null if one of them cannot be predicted, or the candidate has no value. A metric
- * without steps is a power of them, and as normal as they are. Several metrics are assumed to be off by as much as the first.
+ * Returns a metric that follows from others, by their predictions; null if one of them cannot be
+ * predicted, or the candidate has no value. A metric without steps is a power of them, and as
+ * normal as they are. Several metrics are assumed to be off by as much as the first.
  */
 export function followed(
   follows: Derivation,

@@ -32,11 +32,19 @@ import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts
 export interface PosteriorPrediction {
   /** As `Assessment.cost`: a weighted mean of logarithms, lower is better. */
   readonly cost: Normal;
-  /** The mean of the cost without the steps of a whole number of replicas: it distinguishes levels of one choice. */
+  /**
+   * The mean of the cost without the steps of a whole number of replicas: it distinguishes levels
+   * of one choice.
+   */
   readonly smoothCost: number;
-  /** The probability that every constraint is met, with every standard deviation multiplied by `inflation`. */
+  /**
+   * The probability that every constraint is met, with every standard deviation multiplied by
+   * `inflation`.
+   */
   feasibleChance(inflation: number): number;
-  /** The expected improvement over the cost `best` where every constraint is met, inflated likewise. */
+  /**
+   * The expected improvement over the cost `best` where every constraint is met, inflated likewise.
+   */
   expectedImprovement(best: number, inflation: number): number;
 }
 
@@ -44,15 +52,20 @@ export interface PosteriorPrediction {
 export interface PosteriorModel {
   /** null if the choice cannot serve such requests. */
   predict(choice: Choice, level: number): PosteriorPrediction | null;
-  /** The posterior medians of throughput and latency, whatever the goal; null if the choice cannot serve such requests. */
+  /**
+   * The posterior medians of throughput and latency, whatever the goal; null if the choice cannot
+   * serve such requests.
+   */
   predictedPoint(choice: Choice, level: number): PredictedPoint | null;
   placeOf(choice: Choice, level: number): Place;
 }
 
 /**
- * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian process on their residuals (`correctedFigure`);
- * GPU memory has a linear model; any other metric is regressed on its readings alone. `longestDelayUs`: the longest queue delay of the space, by
- * which delays are scaled. `pending`: points that are being measured meanwhile; predictions are surer where these will be informative.
+ * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian
+ * process on their residuals (`correctedFigure`); GPU memory has a linear model; any other metric
+ * is regressed on its readings alone. `longestDelayUs`: the longest queue delay of the space, by
+ * which delays are scaled. `pending`: points that are being measured meanwhile; predictions are
+ * surer where these will be informative.
  */
 export function posteriorModelOf(
   simulator: Simulator,
@@ -169,7 +182,10 @@ function metricModelOf(
     : learnedModel(name, measured, place, metrics);
 }
 
-/** True if the simulator gives the figure: figures of tokens need an engine's simulator, goodput one with limits. */
+/**
+ * True if the simulator gives the figure: figures of tokens need an engine's simulator, goodput one
+ * with limits.
+ */
 function isSimulated(name: string, simulator: Simulator): name is FigureName {
   const named = figureNamed(name);
   if (named === null) return false;
@@ -180,7 +196,9 @@ function isSimulated(name: string, simulator: Simulator): name is FigureName {
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */
 const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
 
-/** A predicted need is at least this multiple of its standard deviation, so that it has a logarithm. */
+/**
+ * A predicted need is at least this multiple of its standard deviation, so that it has a logarithm.
+ */
 const MIN_NEED = 0.5;
 
 function gpuMemoryModel(measured: readonly Measured[]): MetricModel {
@@ -201,7 +219,10 @@ const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, loca
 const PER_GPU = 'output-tokens-per-gpu';
 const OF_ALL_GPUS = 'output-token-throughput';
 
-/** Predicts the output tokens per GPU: the simulated total, over the number of GPUs of similar candidates. */
+/**
+ * Predicts the output tokens per GPU: the simulated total, over the number of GPUs of similar
+ * candidates.
+ */
 function perGpuModel(simulator: Simulator, measured: readonly Measured[], correction: Correction): MetricModel {
   const { longestDelayUs, without, metrics, place, pending } = correction;
   const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
@@ -215,7 +236,10 @@ function perGpuModel(simulator: Simulator, measured: readonly Measured[], correc
   };
 }
 
-/** Regresses a metric that the simulator does not predict on its readings: a Gaussian process around their mean. */
+/**
+ * Regresses a metric that the simulator does not predict on its readings: a Gaussian process around
+ * their mean.
+ */
 const learnedModel = (name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel =>
   regressed(measured, place, (measurement, candidate) => metrics.read(name, measurement, candidate));
 

@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = resolve(import.meta.dirname, '..');
+const sources = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '');
+
+/** Returns the places of lines that match, as FILE:LINE. */
+const linesLike = (isLike: (line: string) => boolean): readonly string[] =>
+  sources.flatMap((path) =>
+    readFileSync(join(root, path), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (isLike(line) ? [`${path}:${index + 1}`] : [])),
+  );
+
+it('ends comments at column 100', () => {
+  const comment = /^\s*(\/\/ (?!biome-ignore)|\/\*\*|\* )/;
+  expect(linesLike((line) => line.length > 100 && comment.test(line))).toEqual([]);
+});
+
+it('writes properties instead of spreading a literal object', () => {
+  expect(linesLike((line) => /\.\.\.\{( |$)/.test(line))).toEqual([]);
+});
+
+it('says MAX_ and MIN_ for limits', () => {
+  const other = new RegExp(`\\b(${['MO', 'LEA'].map((start) => `${start}ST`).join('|')})(_[A-Z]|\\b)`);
+  expect(linesLike((line) => other.test(line))).toEqual([]);
+});
