@@ -1,3 +1,4 @@
+import type { SpecChange } from './spec-change.ts';
 import type { TuneOptions } from './tune-options.ts';
 
 /** A budget of one model, or of all models without one of their own. */
@@ -20,6 +21,8 @@ export interface SeriesOptions
   readonly candidates?: readonly string[];
   readonly latencyBudget?: readonly Budget[];
   readonly blsComposing?: readonly BlsCalls[];
+  /** Changes of the specs of all models. */
+  readonly set?: readonly SpecChange[];
   /**
    * The settings of each model in a Model Analyzer file, which apply if the command line has none.
    */

@@ -1,13 +1,15 @@
 import type { Json, JsonObject } from '../base/json.ts';
+import { type SpecChange, withChange } from './spec-change.ts';
 import { checkStudySpec, type StudySpec, specToJson } from './study-spec.ts';
 import type { RecordingOptions, TuneOptions } from './tune-options.ts';
 
-type Options = Partial<TuneOptions & RecordingOptions>;
+/** Options of a study. `set`: changes of its spec, which take precedence over the other options. */
+type Options = Partial<TuneOptions & RecordingOptions> & { readonly set?: readonly SpecChange[] };
 /** A section of a spec, and a field of it. */
 type Place = readonly [section: keyof StudySpec, field?: string];
 
 /** The place of each option in a spec. Names of fields include their units. */
-const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceKind'>, Place>> = {
+const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceKind' | 'set'>, Place>> = {
   model: ['model'],
   together: ['together', 'models'],
   mix: ['together', 'mix'],
@@ -188,7 +190,8 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
       return place ? [place, options[key as keyof Options] as Json | undefined] : null;
     }),
   ];
-  return fields.reduce<JsonObject>((json, field) => (field ? withField(json, field) : json), base);
+  const filled = fields.reduce<JsonObject>((json, field) => (field ? withField(json, field) : json), base);
+  return keys.includes('set') ? (options.set ?? []).reduce(withChange, filled) : filled;
 }
 
 type Field = readonly [place: Place, value: Json | undefined];

@@ -92,6 +92,7 @@ describe.each([
     expect(samplers).toEqual(expect.arrayContaining([...samplerNames]));
     expect(samplers, 'or a module').toEqual(expect.arrayContaining(['my space.yaml']));
     expect(await complete(['tritune', 'tune', '--sampler', 'q'])).toEqual(['queueing']);
+    expect(await complete(['tritune', 'tune', '--set', 'limits.maxT'])).toEqual(['limits.maxTrials=']);
     expect(await complete(['tritune', 'completion', 'z'])).toEqual(['zsh']);
   });
 

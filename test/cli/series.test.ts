@@ -144,7 +144,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     expect(series).toContain('x-key');
     expect(series).not.toContain('hush');
     const changed = await callCli(['tune', '--resume', output, '--seed', '2']);
-    expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*cannot change its seed/) });
+    expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*cannot change its --seed/) });
     const bare = await callCli(['tune', '--resume', output]);
     expect(bare).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*x-key/) });
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { optionFlag } from '../../base/option-flag.ts';
 import { combinationOf } from '../../spec/combination-of.ts';
 import { checkCombination } from '../../spec/combinations.ts';
 import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
@@ -47,7 +48,7 @@ export function checkFleetSpec(spec: StudySpec): void {
       'start the servers yourself, or tune one without --temporal',
     ],
     [trace === true, '--trace', 'leave it out, and trace the best on one server afterwards'],
-    ...ownOfServers.map((key) => [server[key] !== undefined, flagOf(key), ofWorkers] as const),
+    ...ownOfServers.map((key) => [server[key] !== undefined, optionFlag(key), ofWorkers] as const),
     [
       agentKeys.some((key) => traffic[key] !== undefined),
       '--agents',
@@ -87,8 +88,6 @@ const ownOfServers = [
   ...(Object.keys(tlsSpec.shape) as (keyof TlsSpec)[]),
   ...(Object.keys(headerSpec.shape) as (keyof HeaderSpec)[]),
 ];
-
-const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** The part of a spec about agents. */
 export const agentsIn = (traffic: TrafficSpec): AgentsSpec =>

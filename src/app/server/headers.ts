@@ -1,4 +1,5 @@
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { optionFlag } from '../../base/option-flag.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { HIDDEN, shownArgument, shownCommand, shownUrl } from '../../base/secrets.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
@@ -166,7 +167,7 @@ export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
     const texts = stored === undefined ? [] : [stored].flat();
     const isHidden = texts.some((text) => text.includes(HIDDEN));
     if (!isHidden && (now === undefined || isAddressName(name))) return [];
-    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = optionFlag(name);
     if (now === undefined)
       throw usage(`the journal does not store the secret in ${flag} ${texts.join(' ')}`, `give ${flag} again`);
     const shown = typeof now === 'string' ? shownCommand(now) : now.map(shownArgument).join('\n');

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { optionFlag } from '../../base/option-flag.ts';
 import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
@@ -81,7 +82,7 @@ export function checkResumable(named: Iterable<string>): void {
   if (fixed.length === 0) return;
   throw new TrituneError(
     'USAGE',
-    `a resumed study cannot change its ${fixed.join(', ')}`,
-    `leave that out, or start a new study; --resume accepts ${resumable.slice(1).join(', ')}`,
+    `a resumed study cannot change its ${fixed.map(optionFlag).join(', ')}`,
+    `leave that out, or start a new study; --resume accepts ${resumable.slice(1).map(optionFlag).join(', ')}`,
   );
 }

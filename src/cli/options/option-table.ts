@@ -11,7 +11,7 @@ export interface OptionRow<T> {
   /**
    * Words that a shell completes although other values are allowed too, such as the path of a file.
    */
-  readonly offers?: readonly string[];
+  readonly offers?: readonly string[] | (() => readonly string[]);
   readonly default?: T;
   readonly required?: boolean;
   /** The heading of the option in the help. */
@@ -22,7 +22,7 @@ export interface OptionRow<T> {
 
 /** An option with completions for its value. */
 export class OfferingOption extends Option {
-  offers: readonly string[] = [];
+  offers: NonNullable<OptionRow<unknown>['offers']> = [];
 }
 
 /** One row for every field of the command's options; the compiler reports a missing one. */

@@ -1,4 +1,5 @@
 import { lookUp } from '../../base/look-up.ts';
+import { optionFlag } from '../../base/option-flag.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 function optionWords(fields: object, names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const value: unknown = (fields as Readonly<Record<string, unknown>>)[name];
-    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = optionFlag(name);
     if (value === undefined || value === false || value === usual[name]) return [];
     if (value === true) return [flag];
     return textsOf(name, value).flatMap((text) => [flag, text]);

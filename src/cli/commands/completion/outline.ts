@@ -60,7 +60,8 @@ function outlinedOption(option: Option): OutlinedOption {
 function expectedOf(of: Option | Argument): Value {
   const placeholder = 'flags' in of ? (/[<[](.*)[>\]]/.exec(of.flags)?.[1] ?? '') : `${of.name()} ${of.description}`;
   if (of.argChoices) return { words: of.argChoices, paths: null };
-  const words = of instanceof OfferingOption ? of.offers : [];
+  const offers = of instanceof OfferingOption ? of.offers : [];
+  const words = typeof offers === 'function' ? offers() : offers;
   if (/file|path|summary\.json/.test(placeholder)) return { words, paths: 'files' };
   return { words, paths: /director/.test(placeholder) ? 'directories' : null };
 }

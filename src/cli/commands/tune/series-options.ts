@@ -1,4 +1,5 @@
 import type { BlsCalls, Budget, SeriesOptions } from '../../../spec/series-fields.ts';
+import { readSpecChange, specPaths } from '../../../spec/spec-change.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { collect, latencyMs, positiveNumber } from '../../options/option-values.ts';
 import { type TuneFleetFlags, tuneFleetOptionTable } from './fleet-options.ts';
@@ -18,6 +19,13 @@ export const seriesOptionTable: OptionTable<
     flags: '--model-analyzer-config <file>',
     help: "Model Analyzer's YAML file to run; options on the command line override it (docs/model-analyzer.md)",
     heading: 'Output',
+  },
+  set: {
+    flags: '--set <path=value>',
+    help: 'Set a field of the study by its path in --spec files, such as limits.maxTrials=20; null removes it; repeatable (docs/reference/study-spec.md)',
+    heading: 'Output',
+    parse: (text, previous) => [...(previous ?? []), readSpecChange(text)],
+    offers: () => specPaths().map((path) => `${path}=`),
   },
   model: {
     flags: '-m, --model <names>',
