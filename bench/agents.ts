@@ -4,7 +4,7 @@ import { encodeMessage } from '../src/loadgen/agents/codec.ts';
 import { readToController } from '../src/loadgen/agents/protocol.ts';
 import { Recorder } from '../src/loadgen/recorder.ts';
 import { BatchMerge } from '../src/loadgen/workers/batch-merge.ts';
-import { packBatch, type Report } from '../src/loadgen/workers/messages.ts';
+import { packBatch, type ThreadReport } from '../src/loadgen/workers/messages.ts';
 
 /**
  * What the controller pays for the batches of many agents, by simulation: to read the message of
@@ -34,7 +34,7 @@ function messagesOf(seed: number): readonly Uint8Array[] {
         batch: packBatch(batch),
         state,
         sentSoFar: REQUESTS,
-      } satisfies Report;
+      } satisfies ThreadReport;
       rows.push(encodeMessage({ type: 'thread', thread: 0, report }));
     },
     0,

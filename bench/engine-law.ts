@@ -5,7 +5,7 @@ import { readTokenFigure } from '../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../src/perfmodel/correction.ts';
 import { choiceOf } from '../src/perfmodel/modelled-config.ts';
 import { simulatedFigure } from '../src/perfmodel/simulated.ts';
-import { type Measured, measuredChoices } from '../src/perfmodel/simulator.ts';
+import { type MeasuredChoice, measuredChoices } from '../src/perfmodel/simulator.ts';
 import type { Candidate } from '../src/space/types.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 
@@ -30,8 +30,8 @@ interface Miss {
 }
 
 /** Returns the measurements in journals, one entry per candidate. */
-function measuredIn(files: readonly string[]): readonly Measured[] {
-  const found = new Map<string, Measured>();
+function measuredIn(files: readonly string[]): readonly MeasuredChoice[] {
+  const found = new Map<string, MeasuredChoice>();
   for (const file of files) {
     const candidates = new Map<number, Candidate>();
     for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
@@ -49,7 +49,7 @@ function measuredIn(files: readonly string[]): readonly Measured[] {
   return [...found.values()].filter(({ choice }) => choice.continuous);
 }
 
-function missesOf(left: Measured, others: readonly Measured[]): readonly Miss[] {
+function missesOf(left: MeasuredChoice, others: readonly MeasuredChoice[]): readonly Miss[] {
   const [first] = left.measurements;
   if (!first) return [];
   const { mode } = first.level;
@@ -78,7 +78,7 @@ function missesOf(left: Measured, others: readonly Measured[]): readonly Miss[] 
  * of a predictor that knows each candidate's true figure. A mean of *n* readings is nearer to them
  * than the truth is; √(n / (n − 1)) makes up for it.
  */
-function scatterOf(measured: readonly Measured[], figure: FigureName): readonly number[] {
+function scatterOf(measured: readonly MeasuredChoice[], figure: FigureName): readonly number[] {
   return measured.flatMap(({ measurements }) =>
     [...Map.groupBy(measurements, ({ level }) => level.value).values()].flatMap((alike) => {
       const logs = alike.flatMap((measurement) => {

@@ -29,3 +29,13 @@ it('says MAX_ and MIN_ for limits', () => {
   const other = new RegExp(`\\b(${['MO', 'LEA'].map((start) => `${start}ST`).join('|')})(_[A-Z]|\\b)`);
   expect(linesLike((line) => other.test(line))).toEqual([]);
 });
+
+it('exports each name of a type from one file', () => {
+  const files = new Map<string, string[]>();
+  for (const path of sources.filter((each) => each.startsWith('src/')))
+    for (const [, name = ''] of readFileSync(join(root, path), 'utf8').matchAll(
+      /^export (?:interface|type|class) (\w+)/gm,
+    ))
+      files.set(name, [...(files.get(name) ?? []), path]);
+  expect([...files].filter(([, paths]) => paths.length > 1)).toEqual([]);
+});

@@ -26,7 +26,7 @@ export type MakeSampler = (
 ) => Sampler;
 
 /** The state of a search after a number of measurements, the baseline's included. */
-export interface Standing {
+export interface SearchStanding {
   readonly measurements: number;
   /** The true throughput of the search's pick as a share of the optimum, 0 to 1. */
   readonly share: number;
@@ -36,10 +36,10 @@ export interface Standing {
 }
 
 /** The result of one search. */
-export interface Outcome {
+export interface ContestOutcome {
   readonly problem: BudgetedProblem;
   /** One standing after each measurement; a search that stopped keeps its last. */
-  readonly standings: readonly Standing[];
+  readonly standings: readonly SearchStanding[];
   /** Measurements after which the sampler stopped by itself; null if the search was cut off. */
   readonly stoppedAfter: number | null;
   readonly trials: number;
@@ -69,7 +69,7 @@ export async function contest(
   make: MakeSampler,
   measurements: number,
   options: WorldOptions,
-): Promise<Outcome> {
+): Promise<ContestOutcome> {
   const { seed } = options;
   const { testProblem } = problem;
   const { space, levels, topology } = testProblem;
@@ -160,7 +160,12 @@ export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: numbe
  * Returns the standing after these measurements. Computes its share on demand, because the
  * sampler's doubts need a fit.
  */
-function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): Standing {
+function standingAfter(
+  made: readonly Measured[],
+  problem: BudgetedProblem,
+  goal: Goal,
+  sampler: Sampler,
+): SearchStanding {
   const last = made.at(-1);
   let share: number | undefined;
   return {

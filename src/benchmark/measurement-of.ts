@@ -7,7 +7,7 @@ import type { TokenTruth, Truth } from './truth.ts';
 export const WINDOWS_MS = 1500;
 
 /** The errors of one measurement: factors, and half widths of the intervals as shares. */
-export interface Disturbance {
+export interface MeasurementNoise {
   readonly rate: number;
   readonly latency: number;
   readonly rateWidth: number;
@@ -15,7 +15,7 @@ export interface Disturbance {
 }
 
 /** Returns the measurement of a truth with this disturbance. */
-export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance): Measurement {
+export function measurementOf(truth: Truth, level: LoadLevel, disturbance: MeasurementNoise): Measurement {
   const throughput = truth.throughput * disturbance.rate;
   const { p99 } = truth.latencyMs;
   const tail = disturbance.latency;
@@ -59,7 +59,10 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Distu
 const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
 
 /** A slowdown shifts the whole distribution; the tail has additional noise of its own. */
-function summaryOf({ avg, p50, p90, p95, p99 }: Truth['latencyMs'], { rate, latency }: Disturbance): LatencySummary {
+function summaryOf(
+  { avg, p50, p90, p95, p99 }: Truth['latencyMs'],
+  { rate, latency }: MeasurementNoise,
+): LatencySummary {
   return {
     avg: avg / rate,
     p50: p50 / rate,
@@ -72,7 +75,7 @@ function summaryOf({ avg, p50, p90, p95, p99 }: Truth['latencyMs'], { rate, late
   };
 }
 
-function tokensOf(truth: TokenTruth, disturbance: Disturbance): TokenFigures {
+function tokensOf(truth: TokenTruth, disturbance: MeasurementNoise): TokenFigures {
   const { rate, rateWidth, latencyWidth } = disturbance;
   const perSecond = (value: number) => spread(value * rate, rateWidth);
   const [ttftMs, itlMs, tpotMs] = [truth.ttftMs, truth.itlMs, truth.tpotMs].map((times) =>

@@ -2,7 +2,7 @@ import { mean, quantileSorted } from 'simple-statistics';
 import type { MakeSampler } from './contest.ts';
 import { machineSpeed, type SpeedKind, slowestSpeed } from './machine-speed.ts';
 import { budgetedProblemsOf, type TestProblem } from './problem.ts';
-import { playStudy, type StudyOptions, type StudyOutcome } from './whole-study.ts';
+import { playStudy, type StudyOptions, type WholeStudyOutcome } from './whole-study.ts';
 
 /** Samplers, problems and machines of a suite of whole studies. */
 export interface StudyPlan extends Omit<StudyOptions, 'speed'> {
@@ -17,7 +17,7 @@ export interface StudyPlan extends Omit<StudyOptions, 'speed'> {
 /** One whole study of one sampler. */
 export interface StudyResult {
   readonly sampler: string;
-  readonly outcome: StudyOutcome;
+  readonly outcome: WholeStudyOutcome;
 }
 
 /** The distance of the seeds of machines between studies. */

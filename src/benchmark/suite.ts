@@ -1,5 +1,5 @@
 import { quantileSorted } from 'simple-statistics';
-import { contest, type MakeSampler, type Outcome, type Standing } from './contest.ts';
+import { type ContestOutcome, contest, type MakeSampler, type SearchStanding } from './contest.ts';
 import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
 import type { WorldOptions } from './world.ts';
 
@@ -14,11 +14,11 @@ export interface SuitePlan extends WorldOptions {
 /** The result of one sampler on one problem. */
 export interface Result {
   readonly sampler: string;
-  readonly outcome: Outcome;
+  readonly outcome: ContestOutcome;
 }
 
 /** Shares of the optimum over some problems, and their mean cost. */
-export interface Summary {
+export interface SuiteSummary {
   readonly problems: number;
   readonly median: number;
   /** The tenth percentile. */
@@ -58,7 +58,7 @@ async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<R
 export function sharesByStarts(
   results: readonly Result[],
   starts: number,
-): Pick<Summary, 'median' | 'worstTenth' | 'worst'> {
+): Pick<SuiteSummary, 'median' | 'worstTenth' | 'worst'> {
   const shares = results
     .map(({ outcome }) => outcome.standings.findLast(({ reloads }) => reloads < starts)?.share ?? 0)
     .sort((a, b) => a - b);
@@ -68,10 +68,10 @@ export function sharesByStarts(
 /**
  * Summarises the results of one sampler after this many measurements. Needs at least one result.
  */
-export function summaryOf(results: readonly Result[], measurements: number): Summary {
-  const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);
+export function summaryOf(results: readonly Result[], measurements: number): SuiteSummary {
+  const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as SearchStanding);
   const shares = standings.map(({ share }) => share).sort((a, b) => a - b);
-  const mean = (of: (standing: Standing) => number): number =>
+  const mean = (of: (standing: SearchStanding) => number): number =>
     standings.reduce((sum, standing) => sum + of(standing), 0) / standings.length;
   return {
     problems: results.length,
@@ -84,7 +84,7 @@ export function summaryOf(results: readonly Result[], measurements: number): Sum
   };
 }
 
-const levelsPerTrial = ({ stoppedAfter, standings, trials }: Outcome): number =>
+const levelsPerTrial = ({ stoppedAfter, standings, trials }: ContestOutcome): number =>
   (stoppedAfter ?? standings.length) / Math.max(1, trials);
 
 /** Bands of chances, for the calibration of the sampler's feasibility. */

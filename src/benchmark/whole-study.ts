@@ -8,7 +8,7 @@ import { type BudgetedProblem, problemAtSpeed, worthOf } from './problem.ts';
 import { OfflineWorld, type WorldOptions } from './world.ts';
 
 /** The result of a whole study, including the final. */
-export interface StudyOutcome {
+export interface WholeStudyOutcome {
   readonly problem: BudgetedProblem;
   /**
    * The true throughput of the recommended config at its level as a share of the optimum, on a
@@ -32,7 +32,7 @@ export async function playStudy(
   problem: BudgetedProblem,
   make: MakeSampler,
   options: StudyOptions,
-): Promise<StudyOutcome> {
+): Promise<WholeStudyOutcome> {
   const { seed, estimateSpeeds } = options;
   const { space, levels, topology } = problem.testProblem;
   const goal = goalOf(problem);

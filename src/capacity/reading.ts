@@ -14,7 +14,7 @@ export type CapacityLimit =
   | { readonly kind: 'goodput'; readonly percentile: number; readonly limits: string };
 
 /** A mean with its standard error. */
-export interface Estimate {
+export interface MeanEstimate {
   readonly mean: number;
   readonly sd: number;
 }
@@ -36,9 +36,9 @@ export interface RateReading {
    * percentile. Unlike the percentile of a short time, it is right on average: late requests come
    * in rare clusters.
    */
-  readonly bad: Estimate;
+  readonly bad: MeanEstimate;
   /** The share of due requests that were served in the same time. */
-  readonly served: Estimate;
+  readonly served: MeanEstimate;
   /**
    * True if the backlog grew, or more requests failed than the percentile allows. The rate is then
    * not kept, whatever the latency was so far.
@@ -106,7 +106,7 @@ export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit
 export const isEstimate = (readings: readonly RateReading[], limit: CapacityLimit): boolean =>
   readings.length > 1 && readings.some((reading) => isKept(reading, limit));
 
-const estimateOf = ({ value, low, high }: Interval, unit: number): Estimate => ({
+const estimateOf = ({ value, low, high }: Interval, unit: number): MeanEstimate => ({
   mean: value / unit,
   sd: (high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit),
 });

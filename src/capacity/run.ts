@@ -10,7 +10,7 @@ import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
 import { isEstimate, isKept, readingOf } from './reading.ts';
 import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
-import { FIRST_PACE, type Pace, type TimePlan, timePlan } from './time-plan.ts';
+import { FIRST_PACE, type LoadPace, type TimePlan, timePlan } from './time-plan.ts';
 
 /**
  * The maximum number of attempts at a measurement that the load generator distorted because other
@@ -73,7 +73,7 @@ interface Run extends CapacityMeans {
   /** Seconds of a measurement of a workload; null for rates. */
   readonly passSeconds: number | null;
   /** The pace of the last load. */
-  pace: Pace;
+  pace: LoadPace;
 }
 
 /**
@@ -166,7 +166,7 @@ async function unbent(
   }
 }
 
-function paceOf({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: number): Pace {
+function paceOf({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: number): LoadPace {
   const windowsSeconds = (durationMs / MS_PER_S) * (1 + voidWindows / Math.max(windows, 1));
   return { windowsSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - windowsSeconds) };
 }

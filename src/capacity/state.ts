@@ -23,7 +23,7 @@ export interface BurstPlay extends PlayedRate {
 }
 
 /** Why there is only a lower bound: the load generator was the limit. */
-export interface ClientLimit {
+export interface ClientBound {
   readonly perSecond: number;
   readonly reason: string;
 }
@@ -39,7 +39,7 @@ export interface CapacityState {
   /** Probes in chronological order; the last ones are at the answer's rate. */
   readonly probes: RateMeasurement[];
   ending: BisectEnding | 'client' | null;
-  clientLimit: ClientLimit | null;
+  clientLimit: ClientBound | null;
   /**
    * The highest rate that met the limit although the load generator delayed requests; null for
    * none.

@@ -3,7 +3,7 @@ import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { CapacityLimit } from './reading.ts';
 
 /** How long the last load took, in seconds. */
-export interface Pace {
+export interface LoadPace {
   /** Its windows, those included that a pause of the load generator spoiled. */
   readonly windowsSeconds: number;
   /** Its warm-up and its last replies. */
@@ -23,24 +23,24 @@ export interface TimePlan {
   /** True if the time for closed loops is over. */
   isScoutingOver(): boolean;
   /** Returns when the readings of the search end. */
-  searchEndNs(pace: Pace): number;
+  searchEndNs(pace: LoadPace): number;
   /** Returns when the measurement at the capacity ends. */
-  answerEndNs(pace: Pace): number;
+  answerEndNs(pace: LoadPace): number;
   /** The seconds of a load beyond the capacity if there is time enough. */
   readonly wantedBeyond: number;
   /**
    * Returns the seconds of each load beyond the capacity, `loads` in number; null if the time left
    * is too short for them.
    */
-  beyondSeconds(loads: number, pace: Pace): number | null;
+  beyondSeconds(loads: number, pace: LoadPace): number | null;
   /** All loads but bursts end then. */
   readonly endNs: number;
   /** True if a load that ends then is worth its time. */
-  hasTimeUntil(endNs: number, pace: Pace): boolean;
+  hasTimeUntil(endNs: number, pace: LoadPace): boolean;
 }
 
 /** The pace before any load. */
-export const FIRST_PACE: Pace = { windowsSeconds: 0, besideSeconds: 1 };
+export const FIRST_PACE: LoadPace = { windowsSeconds: 0, besideSeconds: 1 };
 
 /** The part of the time for closed loops, and the part for a single reply. */
 const SCOUTING_SHARE = 0.25;
@@ -83,13 +83,13 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
   const [endNs, scoutingEndNs] = [after(mostSeconds), after(SCOUTING_SHARE * mostSeconds)];
   const wanted = passSeconds ?? secondsBeyond(limit);
   const most = KEPT_SHARE * mostSeconds;
-  const kept = ({ besideSeconds }: Pace): number => {
+  const kept = ({ besideSeconds }: LoadPace): number => {
     const all = Math.min(most, loadsBeyond * (wanted + besideSeconds));
     return isWorth(all / loadsBeyond - besideSeconds) ? all : 0;
   };
   // A workload is played whole or not at all.
   const isWorth = (seconds: number): boolean => seconds >= (passSeconds ?? BEYOND_SHORTEST);
-  const answerEndNs = (pace: Pace): number => endNs - kept(pace) * NS_PER_S;
+  const answerEndNs = (pace: LoadPace): number => endNs - kept(pace) * NS_PER_S;
   return {
     closedLoopEndNs: (attempt) => {
       if (attempt === 'first-again') return after(FIRST_REPLY_SHARE * mostSeconds);

@@ -2,8 +2,8 @@ import { cpus, freemem, totalmem } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
 import type { ModelEntry } from './models/model-entry.ts';
-import type { Profile } from './profile/schema.ts';
-import type { Device } from './scheduling/device.ts';
+import type { EmulatorProfile } from './profile/schema.ts';
+import type { DeviceMemory } from './scheduling/device.ts';
 import type { Processor } from './scheduling/processor.ts';
 
 /**
@@ -18,9 +18,9 @@ const REFRESH_MS = 250;
  * those of this machine.
  */
 export function metricsOf(
-  profile: Profile,
+  profile: EmulatorProfile,
   models: readonly ModelEntry[],
-  { device, processors }: { readonly device: Device; readonly processors: readonly Processor[] },
+  { device, processors }: { readonly device: DeviceMemory; readonly processors: readonly Processor[] },
   clock: Clock,
 ): () => string {
   const gpuUse = processors.map((each) => sampled(clock, () => ({ part: each.busyNs(), whole: clock.nowNs() })));
@@ -159,7 +159,7 @@ interface GpuUse {
   readonly seconds: number;
 }
 
-function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, uses: readonly GpuUse[]): string[] {
+function gpuFamilies(gpu: Extract<EmulatorProfile['device'], { kind: 'gpu' }>, uses: readonly GpuUse[]): string[] {
   const each = (value: (use: GpuUse) => number): Sample[] =>
     uses.map((use, index) => [`{gpu_uuid="EMULATED-GPU-${index}"}`, value(use)]);
   const { idle, busy } = gpu.power_w;

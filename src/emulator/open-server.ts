@@ -6,25 +6,25 @@ import { metricsOf } from './metrics.ts';
 import { type EntryOptions, ModelEntry } from './models/model-entry.ts';
 import { type ControlMode, ModelRepository, servingVersion } from './models/model-repository.ts';
 import type { Servable } from './models/servable.ts';
-import type { Surroundings } from './models/surroundings.ts';
+import type { SharedParts } from './models/surroundings.ts';
 import { profileFaults } from './profile/faults.ts';
 import { withComposingModels } from './profile/parts.ts';
 import { readStoredConfig } from './profile/posted-config.ts';
-import type { Profile } from './profile/schema.ts';
+import type { EmulatorProfile } from './profile/schema.ts';
 import { ensembleSimulator, languageSimulatorOf, modelSimulatorOf } from './profile/simulators.ts';
-import { Device } from './scheduling/device.ts';
+import { DeviceMemory } from './scheduling/device.ts';
 import { Processor } from './scheduling/processor.ts';
 import type { WakeUps } from './scheduling/wake-ups.ts';
 import type { ServerContext } from './server-context.ts';
 import { LogSettings } from './settings/log.ts';
-import { TraceSettings } from './settings/trace.ts';
+import { EmulatedTraceSettings } from './settings/trace.ts';
 import { ProtocolFailure } from './wire/protocol-failure.ts';
 import { serverIdentity } from './wire/server-identity.ts';
 import { SharedMemoryRegistry } from './wire/shared-memory.ts';
 
 /** Options of an emulated server, without its ports. */
 export interface EmulatedServerOptions {
-  readonly profile: Profile;
+  readonly profile: EmulatorProfile;
   /** Seed of the noise; 1 by default. */
   readonly seed?: number;
   /** `explicit` by default. */
@@ -67,7 +67,7 @@ export function openEmulatedServer(
   const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
   const gpus = profile.device.kind === 'gpu' ? profile.device.count : 0;
   const devices = Math.max(1, gpus);
-  const device = new Device(profile.device.memory_mib, devices);
+  const device = new DeviceMemory(profile.device.memory_mib, devices);
   const processors = Array.from({ length: devices }, () => new Processor(clock, wakeUps));
   const host = new Processor(clock, wakeUps);
   const closing = new AbortController();
@@ -83,7 +83,7 @@ export function openEmulatedServer(
       faults,
       sharedMemory,
       crash,
-      traceSettings: new TraceSettings(options.traceFile),
+      traceSettings: new EmulatedTraceSettings(options.traceFile),
       logSettings: new LogSettings(),
     },
     metrics: metricsOf(profile, models, around, clock),
@@ -95,12 +95,18 @@ export function openEmulatedServer(
 }
 
 /** Returns the entries of models and ensembles in the order of the profile. */
-function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: number, around: Surroundings): ModelEntry[] {
+function entriesOf(
+  profile: EmulatorProfile,
+  random: Random,
+  faults: Faults,
+  gpus: number,
+  around: SharedParts,
+): ModelEntry[] {
   const startNs = around.clock.nowNs();
   const elapsedNs = (): number => around.clock.nowNs() - startNs;
   const servingOf = (model: string, version: string): Servable => servingVersion(entries, model, version);
   const entryOf = (
-    config: Profile['ensembles' | 'models'][number]['config'],
+    config: EmulatorProfile['ensembles' | 'models'][number]['config'],
     simulator: EntryOptions['modelSimulatorOf'],
     isLanguageModel = false,
   ): ModelEntry => {
@@ -126,7 +132,11 @@ function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: numbe
   return [...entries.values()];
 }
 
-function loadAtStart(profile: Profile, models: readonly ModelEntry[], names: readonly string[] | undefined): void {
+function loadAtStart(
+  profile: EmulatorProfile,
+  models: readonly ModelEntry[],
+  names: readonly string[] | undefined,
+): void {
   const wanted = names && withComposingModels(profile, names);
   for (const model of models) {
     if (wanted && !wanted.has(model.name)) continue;

@@ -3,7 +3,7 @@ import type { ServerMetadata } from '../triton/types.ts';
 import type { Faults } from './faults.ts';
 import type { ModelRepository } from './models/model-repository.ts';
 import type { LogSettings } from './settings/log.ts';
-import type { TraceSettings } from './settings/trace.ts';
+import type { EmulatedTraceSettings } from './settings/trace.ts';
 import type { SharedMemoryRegistry } from './wire/shared-memory.ts';
 
 /** The state that the gRPC and the HTTP front end share. */
@@ -12,14 +12,14 @@ export interface ServerContext {
   readonly repository: ModelRepository;
   readonly faults: Faults;
   readonly sharedMemory: SharedMemoryRegistry;
-  readonly traceSettings: TraceSettings;
+  readonly traceSettings: EmulatedTraceSettings;
   readonly logSettings: LogSettings;
   /** Ends the server at once, as if its process were killed. */
   crash(): void;
 }
 
 /** A listening front end. */
-export interface Front {
+export interface ListeningFront {
   readonly port: number;
   /** Closes all connections and frees the port. */
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import { startGrpcFront } from './grpc/front.ts';
 import { startHttpFront, startListening } from './http/front.ts';
 import { type EmulatedServerOptions, openEmulatedServer } from './open-server.ts';
 import { startWakeUps } from './scheduling/wake-ups.ts';
-import type { Front } from './server-context.ts';
+import type { ListeningFront } from './server-context.ts';
 
 export interface EmulatorOptions extends EmulatedServerOptions {
   /** Default 127.0.0.1. */
@@ -86,7 +86,7 @@ class Crash {
 const MALFORMED_PAGE =
   '<html>\u0000{"metrics": [</html>\nnv_gpu_utilization{gpu_uuid="x} NaN eleven\nnv_gpu_power_usage';
 
-function startMetricsFront(metrics: () => string, faults: Faults, host: string, port: number): Promise<Front> {
+function startMetricsFront(metrics: () => string, faults: Faults, host: string, port: number): Promise<ListeningFront> {
   return startListening(
     (request, response) => {
       const fault = faults.disturbMetrics?.() ?? null;
@@ -105,8 +105,8 @@ function startMetricsFront(metrics: () => string, faults: Faults, host: string, 
 }
 
 /** Starts all or none: if one cannot listen, the others are closed again. */
-async function startAll(starts: readonly (() => Promise<Front>)[]): Promise<Front[]> {
-  const fronts: Front[] = [];
+async function startAll(starts: readonly (() => Promise<ListeningFront>)[]): Promise<ListeningFront[]> {
+  const fronts: ListeningFront[] = [];
   try {
     for (const start of starts) fronts.push(await start());
     return fronts;

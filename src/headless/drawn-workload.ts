@@ -1,12 +1,12 @@
 import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
 import { NS_PER_MS } from '../base/units.ts';
 import type { PlanFigures } from '../workload/figures.ts';
-import type { ClassLimits, RequestClass } from '../workload/workload.ts';
+import type { ClassLimits, WorkloadClass } from '../workload/workload.ts';
 
 /** The input of a workload's drawing. */
 export interface DrawnWorkload {
   readonly name: string;
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   readonly figures: PlanFigures;
   /** Requests per second of each class, in `CHART_COLUMNS` equal parts of the plan. */
   readonly rates: readonly Float64Array[];
@@ -101,7 +101,7 @@ function axisLine(durationS: number): string {
   return ' '.repeat(AXIS_WIDTH) + line.padEnd(CHART_COLUMNS - end.length) + end;
 }
 
-function classLines(classes: readonly RequestClass[], figures: PlanFigures, rates: readonly Float64Array[]): string[] {
+function classLines(classes: readonly WorkloadClass[], figures: PlanFigures, rates: readonly Float64Array[]): string[] {
   const order = figures.classes.map((_, index) => index);
   if (order.length > MAX_CLASSES) order.sort((a, b) => requestsOf(figures, b) - requestsOf(figures, a));
   const shown = order.slice(0, MAX_CLASSES);
@@ -114,7 +114,7 @@ function classLines(classes: readonly RequestClass[], figures: PlanFigures, rate
     const peak = peakOver10s === null ? '–' : formatFigure(peakOver10s);
     const row = [...cells, peak].map((cell) => cell.padStart(10)).join('');
     const chart = `${' '.repeat(AXIS_WIDTH)}${barsOf(own, Math.max(...own, Number.MIN_VALUE), 0, 1)}`.trimEnd();
-    const { limits, model } = classes[index] as RequestClass;
+    const { limits, model } = classes[index] as WorkloadClass;
     return [
       `  ${nameOf(figures, index).padEnd(width)}${row}  ${[modelText(model), limitText(limits)].filter(Boolean).join(', ')}`.trimEnd(),
       chart,

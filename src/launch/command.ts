@@ -8,7 +8,7 @@ import { inheritedBy, secretsOf } from './environment.ts';
 import { redactedLines } from './redacted-lines.ts';
 
 /** A user's program that ends on its own. */
-export interface Command {
+export interface UserProgram {
   /** A program and its arguments, or a line for the shell. */
   readonly words: readonly string[] | string;
   readonly directory: string;
@@ -30,7 +30,10 @@ const REST_MS = 1_000;
  * Runs a command to its end; the signal ends it and everything that it started. Returns how it
  * ended, in words; null on success.
  */
-export async function runCommand({ words, directory, env, log }: Command, signal: AbortSignal): Promise<string | null> {
+export async function runCommand(
+  { words, directory, env, log }: UserProgram,
+  signal: AbortSignal,
+): Promise<string | null> {
   mkdirSync(dirname(log), { recursive: true });
   const variables = { ...inheritedBy(), ...env };
   const secrets = secretsOf(typeof words === 'string' ? words.split(/\s+/) : words, variables);

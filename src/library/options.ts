@@ -2,7 +2,7 @@ import type { AdapterDefinition } from '../adapter/definition.ts';
 import { TrituneError } from '../base/errors.ts';
 import { changedSpec, specOf, studyOptionNames } from '../spec/spec-of-options.ts';
 import { checkStudySpec, type StudySpec, type StudySpecInput } from '../spec/study-spec.ts';
-import type { TuneOptions as StudyOptions } from '../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../spec/tune-options.ts';
 import type { Metric } from '../study/goal/metrics/metric.ts';
 import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
 
@@ -12,7 +12,7 @@ import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
  * `{ low, high }`. Defaults are those of the command line. Every study needs a `model`, a `spec`,
  * or a directory to `resume`.
  */
-export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'adapter' | 'modelAnalyzer'>> {
+export interface TuneOptions extends Partial<Omit<FlatStudyOptions, 'sampler' | 'adapter' | 'modelAnalyzer'>> {
   /** The name of a built-in sampler, the path of a module that exports one, or a sampler. */
   readonly sampler?: string | SamplerDefinition;
   /** The study as one value, as in a file for `--spec`; other options take precedence. */
@@ -34,7 +34,7 @@ export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'ada
 
 /** The given options by name, and the sampler if the caller passed one. */
 export interface Asked {
-  readonly options: Partial<StudyOptions>;
+  readonly options: Partial<FlatStudyOptions>;
   readonly named: readonly string[];
   readonly sampler: SamplerDefinition | undefined;
   readonly adapter: AdapterDefinition | undefined;

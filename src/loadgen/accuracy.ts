@@ -23,7 +23,7 @@ export interface Tolerance {
 }
 
 /** Compares replies with the expected outputs of their requests, and adds up the differences. */
-export interface Comparison {
+export interface OutputComparison {
   /**
    * For a transport: a reply without all outputs in the expected form is a failed request; one with
    * merely inaccurate values is not.
@@ -36,7 +36,7 @@ export interface Comparison {
  * Begins a comparison. Elements that are not numbers must be equal byte for byte, and count as one
  * per output.
  */
-export function compareOutputs(tolerance: Tolerance): Comparison {
+export function compareOutputs(tolerance: Tolerance): OutputComparison {
   const tally = { elements: 0, outside: 0, absolute: 0, relative: 0 };
   return {
     check: checkInOrder((expected, actual) => {

@@ -45,7 +45,7 @@ export interface SendMeans {
 }
 
 /** Sends at a load level, in either mode. */
-export interface Sender {
+export interface LevelSender {
   /** `startNs`: start of the schedule, for senders that share one; now if absent. */
   start(startNs?: number): void;
   /** Requests sent since the start. */
@@ -63,7 +63,7 @@ export interface Sender {
  * conversations wrap the requests of either. With a part it sends only that part's share: all parts
  * together send exactly the order.
  */
-export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
+export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): LevelSender {
   checkClasses(order);
   if (order.requests.holdsConversations) {
     const conversations = new Conversations(means.transport, order.requests, means.clock, part);
@@ -104,13 +104,13 @@ function checkClasses({ sequences, requests: { model, classes = [], holdsConvers
   );
 }
 
-function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): Sender {
+function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): LevelSender {
   return order.level.mode === 'concurrency'
     ? closedLoop(order, means, recorder, part)
     : openLoop(order, means, recorder, part);
 }
 
-function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder: Recorder, part: Part): Sender {
+function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder: Recorder, part: Part): LevelSender {
   const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
   const most = Number.isFinite(mostRequests) ? shareOf(mostRequests, part) : mostRequests;
   const loop = new ClosedLoop(transport, requestTurns(transport, requests, part), recorder, clock, most);
@@ -127,7 +127,7 @@ function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder:
   };
 }
 
-function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): Sender {
+function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): LevelSender {
   const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
   const { transport, clock, alarm = sleepingAlarm(clock) } = means;
   const { maxInFlight, lateNs } = { ...defaultOpenLoopRule, ...order.openLoop };

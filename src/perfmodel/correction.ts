@@ -1,6 +1,6 @@
 import { latenciesOf } from '../profiler/latency-summary.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { believingPosterior, type Hypothesis, type Normal, type Reading } from '../stats/gaussian-process.ts';
+import { believingPosterior, type Hypothesis, type NoisyReading, type Normal } from '../stats/gaussian-process.ts';
 import { type Interval, timesInterval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
@@ -9,7 +9,7 @@ import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
-import type { Measured, Simulator } from './simulator.ts';
+import type { MeasuredChoice, Simulator } from './simulator.ts';
 import { readGoodput } from './workloads/goodput.ts';
 
 /**
@@ -17,7 +17,7 @@ import { readGoodput } from './workloads/goodput.ts';
  * deviation that is due to uncertain execution times: where they are shorter than predicted,
  * throughput is higher and latency is lower at once.
  */
-export interface Figure extends Normal {
+export interface LogFigure extends Normal {
   readonly shared: number;
 }
 
@@ -25,7 +25,7 @@ export interface Figure extends Normal {
  * Predicts one of the simulator's figures, corrected; null if the choice cannot serve such
  * requests.
  */
-export type PredictFigure = (choice: Choice, level: number) => Figure | null;
+export type PredictFigure = (choice: Choice, level: number) => LogFigure | null;
 
 /** Options of the residual correction. */
 export interface CorrectionOptions {
@@ -64,7 +64,7 @@ type WithoutParts = NonNullable<CorrectionOptions['without']>;
 export function correctedFigure(
   name: FigureName,
   simulator: Simulator,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   { longestDelayUs, without = WHOLE, pending = [] }: CorrectionOptions,
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
@@ -76,7 +76,7 @@ export function correctedFigure(
     batchDoublings: Math.log2(simulator.meanBatch(choice, level)),
   });
   const readings = measured.flatMap(({ choice, measurements }) =>
-    measurements.flatMap((measurement): Reading<Place>[] => {
+    measurements.flatMap((measurement): NoisyReading<Place>[] => {
       const simulated = simulator.predict(choice, measurement.level.value);
       const predicted = simulated && simulatedFigure(simulated, name);
       const own = front === null ? measurement : frontIn(measurement, front);

@@ -1,14 +1,14 @@
 import { busyBeside, instancesPerDevice } from '../queueing/batcher-policy.ts';
 import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
-import type { Normal, Reading } from '../stats/gaussian-process.ts';
+import type { NoisyReading, Normal } from '../stats/gaussian-process.ts';
 import { executionTimeFactors, levelled } from './execution-time-factors.ts';
-import type { Point } from './interference.ts';
+import type { ExecutionPoint } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
 import { type Observation, seenExecutions, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
-import { type Settings, settingFactors } from './setting-effects.ts';
+import { type CategoricalSettings, settingFactors } from './setting-effects.ts';
 import { uncertaintyOf } from './uncertainty.ts';
 
 /** A choice with its observations. */
@@ -20,7 +20,7 @@ export interface Observed {
 /** A choice with its mean execution times. */
 export interface Timed {
   readonly choice: Choice;
-  readonly points: readonly Point[];
+  readonly points: readonly ExecutionPoint[];
 }
 
 /** Laws of execution times by choice, without the front end and the spread. */
@@ -113,11 +113,11 @@ export function executionLawsOf(
  * Returns the mean execution times of a choice by batch size, with the instances on one device and
  * the executions around them.
  */
-export function pointsOf({ choice, observations }: Observed): Point[] {
+export function pointsOf({ choice, observations }: Observed): ExecutionPoint[] {
   const instances = instancesPerDevice(choice.policy);
   return observations.flatMap((observation) => {
     const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
-    return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
+    return servicePoints(observation).map((point): ExecutionPoint => ({ ...point, instances, company }));
   });
 }
 
@@ -127,7 +127,7 @@ function readingsOf(
   seen: ReadonlyMap<string, Choice>,
   reference: Choice,
   expected: ReadonlyMap<string, number>,
-): Reading<Settings>[] {
+): NoisyReading<CategoricalSettings>[] {
   return [...factors].flatMap(([settingsKey, factor]) => {
     const place = settingsKey === reference.settingsKey ? undefined : seen.get(settingsKey)?.settings;
     const value = factor - (expected.get(settingsKey) ?? 0);

@@ -1,5 +1,5 @@
 import { affineNs } from './affine-line.ts';
-import type { Point } from './interference.ts';
+import type { ExecutionPoint } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
 
@@ -19,7 +19,7 @@ const SHRINKAGE = 0.5;
  * a combination's points, less that of the reference's.
  */
 export function executionTimeFactors(
-  points: readonly Point[],
+  points: readonly ExecutionPoint[],
   reference: string,
   expected: ReadonlyMap<string, number> = new Map(),
   without: WithoutParts = WHOLE,
@@ -57,12 +57,15 @@ export function executionTimeFactors(
 }
 
 /** Returns all points divided by the factor of their settings, as if they were the reference's. */
-export const levelled = (points: readonly Point[], factors: ReadonlyMap<string, number>): readonly Point[] =>
+export const levelled = (
+  points: readonly ExecutionPoint[],
+  factors: ReadonlyMap<string, number>,
+): readonly ExecutionPoint[] =>
   points.map((point) => ({ ...point, executionNs: point.executionNs / Math.exp(factors.get(point.settingsKey) ?? 0) }));
 
 /** Returns the weighted mean residual of points, as a logarithm. */
 function leftOf(
-  points: readonly Point[],
+  points: readonly ExecutionPoint[],
   correctedLineAt: (instances: number) => CorrectedLine,
 ): { readonly mean: number; readonly weight: number } {
   let [sum, weight] = [0, 0];

@@ -20,7 +20,7 @@ export const USUAL_SPREAD = 0.1;
 const PRIOR_WEIGHT = 2;
 
 /** An observation with its service law, without the spread. */
-export interface Explained {
+export interface LawObservation {
   readonly law: ServiceLaw;
   readonly observation: Observation;
 }
@@ -29,7 +29,7 @@ export interface Explained {
  * Returns the coefficient of variation of execution times whose simulated p99s are nearest to the
  * observed ones. Statistics hold only means, so it has the tails of client and network in it too.
  */
-export function fitSpread(explained: readonly Explained[]): number {
+export function fitSpread(explained: readonly LawObservation[]): number {
   const chosen = spreadOver(explained, MAX_SIMULATED);
   let best = 0;
   let least = Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import { WHOLE, type WithoutParts } from './parts.ts';
 import { playedAgain, summedMisses } from './played-again.ts';
 
 /** An observation with the service law of its choice. */
-export interface Explained {
+export interface ChoiceObservation {
   readonly observation: Observation;
   readonly law: ServiceLaw;
 }
@@ -45,7 +45,7 @@ const ROUNDING = 0.15;
  * fill while instances wait for their turn, and do not while instances wait for requests.
  */
 export function fitFrontEnd(
-  explained: readonly Explained[],
+  explained: readonly ChoiceObservation[],
   roundTripNs: number,
   without: WithoutParts = WHOLE,
 ): FrontEnd {
@@ -61,7 +61,7 @@ export function fitFrontEnd(
  * Returns the largest mean number of busy instances of one device while others were idle although
  * requests for another batch were waiting; undefined if there was none.
  */
-function turnsAmong(explained: readonly Explained[]): number | undefined {
+function turnsAmong(explained: readonly ChoiceObservation[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {
     const executions = seenExecutions(observation);
     const { policy } = observation;
@@ -88,7 +88,7 @@ interface Tried {
 }
 
 function fitWith(
-  explained: readonly Explained[],
+  explained: readonly ChoiceObservation[],
   roundTripNs: number,
   atOnce: number | undefined,
 ): { readonly frontEnd: FrontEnd; readonly loss: number } {
@@ -125,7 +125,7 @@ function fitWith(
   return { frontEnd: frontEndOf(us), loss };
 }
 
-function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
+function miss({ observation, law }: ChoiceObservation, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
   const { policy, requestsPerSecond, latencyNs } = observation;
   const again = playedAgain(observation, roundTripNs, { mostWarmUp: MAX_WARM_UP, requests: REQUESTS, seed: 1 });
   const found = simulate(

@@ -7,10 +7,10 @@ import { WHOLE, type WithoutParts } from './parts.ts';
  * A mean execution time with the number of instances of its config, busy or not, and `company`: the
  * mean number of requests in the executions around it.
  */
-export type Point = ServicePoint & { readonly instances: number; readonly company: number };
+export type ExecutionPoint = ServicePoint & { readonly instances: number; readonly company: number };
 
 /** True if the executions around a point are of single requests, or hardly of more. */
-export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
+export const isAmongSingles = ({ company }: ExecutionPoint): boolean => company <= 1.2;
 
 /**
  * How instances slow each other down: a posterior over interference hypotheses (Bayesian model
@@ -102,7 +102,10 @@ const presenceFactor = (cores: number, instances: number): number => Math.max(1,
  * they exist, and the cause decides the speed of two. So every hypothesis that explains the points
  * is kept, weighted by Bayes' rule over a grid of hypotheses. Needs at least one point.
  */
-export function averagedInterference(points: readonly Point[], without: WithoutParts = WHOLE): InterferenceModel {
+export function averagedInterference(
+  points: readonly ExecutionPoint[],
+  without: WithoutParts = WHOLE,
+): InterferenceModel {
   const fits = fittedHypotheses(points, without);
   const geometric = (of: (fit: FittedHypothesis) => number): number =>
     Math.exp(fits.reduce((sum, fit) => sum + fit.chance * Math.log(of(fit)), 0));
@@ -142,7 +145,7 @@ export interface OwnInterference {
  * the slowdown by the others, in times of a lone execution. A fine grid, because a coarse one
  * leaves residuals that would be blamed on the others.
  */
-export function ownInterference(points: readonly Point[], added: readonly number[]): OwnInterference {
+export function ownInterference(points: readonly ExecutionPoint[], added: readonly number[]): OwnInterference {
   const explain = (perInstance: number, batchExponent: number): OwnInterference => {
     const interference = { perInstance, batchExponent };
     const factors = points.map((point, index) => interferenceFactor(interference, point) + (added[index] as number));
@@ -169,7 +172,7 @@ function hypothesesWith(without: WithoutParts): readonly InterferenceHypothesis[
   return without.has('interference') ? some.filter(({ interference }) => isUsual(interference)) : some;
 }
 
-function fittedHypotheses(points: readonly Point[], without: WithoutParts): readonly FittedHypothesis[] {
+function fittedHypotheses(points: readonly ExecutionPoint[], without: WithoutParts): readonly FittedHypothesis[] {
   const present = new Map(
     CORES.map((cores) => [cores, points.map(({ instances }) => presenceFactor(cores, instances))]),
   );

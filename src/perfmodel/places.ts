@@ -1,7 +1,7 @@
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import { matern52 } from '../stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
-import { differingCount, type Settings } from './setting-effects.ts';
+import { type CategoricalSettings, differingCount } from './setting-effects.ts';
 import type { StageLoad } from './simulated.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { StageLoad } from './simulated.ts';
  */
 export interface Place {
   readonly coordinates: readonly number[];
-  readonly settings: Settings;
+  readonly settings: CategoricalSettings;
   /** log2 of the mean size of the batches that form; absent: 0. */
   readonly batchDoublings?: number;
 }

@@ -7,7 +7,7 @@ import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
 import { executionMisses } from './service-times.ts';
 import type { PlainFigureName } from './simulated.ts';
-import { type Measured, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
+import { type MeasuredChoice, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
 
 /**
  * A predicted figure, and the standard deviation of a measurement's logarithm around it, according
@@ -104,7 +104,7 @@ const latencies: Readonly<Record<number, PlainFigureName>> = {
 /** Returns figures corrected by their residuals; each correction is fitted on first use. */
 export function correctedFigures(
   simulator: Simulator,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   longestDelayUs: number,
 ): EstimateFigure {
   const known = new Map<PlainFigureName, PredictFigure>();
@@ -134,7 +134,7 @@ export function figuresAt(
   };
 }
 
-function qualityOf(simulator: ModelSimulator, measured: readonly Measured[]): FitQuality {
+function qualityOf(simulator: ModelSimulator, measured: readonly MeasuredChoice[]): FitQuality {
   const misses = measured.flatMap(({ choice, measurements }) =>
     executionMisses(simulator.lawOf(choice), observationsOf({ candidate: choice.candidate, measurements })),
   );
@@ -149,7 +149,7 @@ interface Seen {
   readonly settingsKeys: ReadonlySet<string>;
 }
 
-function seenIn(measured: readonly Measured[]): Seen {
+function seenIn(measured: readonly MeasuredChoice[]): Seen {
   const observations = measured
     .flatMap(({ choice, measurements }) => observationsOf({ candidate: choice.candidate, measurements }))
     .filter(hasServicePoints);

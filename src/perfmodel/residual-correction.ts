@@ -1,5 +1,5 @@
 import { type AffineFit, affineNs } from './affine-line.ts';
-import { averagedInterference, type InterferenceModel, isAmongSingles, type Point } from './interference.ts';
+import { averagedInterference, type ExecutionPoint, type InterferenceModel, isAmongSingles } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
@@ -67,7 +67,11 @@ interface Residual {
  * instances, so that interference is not attributed to batch size. Without batching, the fit relies
  * on executions with no batches around them.
  */
-export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
+export function correctedLineOf(
+  points: readonly ExecutionPoint[],
+  like: Like,
+  without: WithoutParts = WHOLE,
+): CorrectedLine {
   const { instances } = like;
   const interference = interferenceFor(points, like, without);
   const corrections = without.has('shape')
@@ -82,16 +86,16 @@ export function correctedLineOf(points: readonly Point[], like: Like, without: W
   };
 }
 
-function weightFor({ settingsKey, isSingle }: Like, point: Point, without: WithoutParts): number {
+function weightFor({ settingsKey, isSingle }: Like, point: ExecutionPoint, without: WithoutParts): number {
   const ofSettings = point.settingsKey === settingsKey ? 1 : OTHER_SETTINGS_WEIGHT;
   const ofCompany = isSingle && !isAmongSingles(point) && !without.has('company') ? OTHER_COMPANY_WEIGHT : 1;
   return point.weight * ofSettings * ofCompany;
 }
 
-const known = new WeakMap<readonly Point[], Map<string, InterferenceModel>>();
+const known = new WeakMap<readonly ExecutionPoint[], Map<string, InterferenceModel>>();
 
 /** Memoizes the interference model by the identity of the points. */
-function interferenceFor(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
+function interferenceFor(points: readonly ExecutionPoint[], like: Like, without: WithoutParts): InterferenceModel {
   const ofKinds = known.get(points) ?? new Map<string, InterferenceModel>();
   known.set(points, ofKinds);
   const kind = `${like.isSingle} ${like.settingsKey}`;
@@ -104,7 +108,7 @@ function interferenceFor(points: readonly Point[], like: Like, without: WithoutP
  * Fits the interference to points without the steps between batch sizes that all numbers of
  * instances share, which would be attributed to interference.
  */
-function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
+function withoutSteps(points: readonly ExecutionPoint[], like: Like, without: WithoutParts): InterferenceModel {
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
   const rough = averagedInterference(weighed, without);
   if (without.has('shape')) return rough;
@@ -119,7 +123,7 @@ function withoutSteps(points: readonly Point[], like: Like, without: WithoutPart
 }
 
 function residualsOf(
-  points: readonly Point[],
+  points: readonly ExecutionPoint[],
   like: Like,
   interference: InterferenceModel,
   instances: number,

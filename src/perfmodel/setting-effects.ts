@@ -1,7 +1,13 @@
-import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
+import {
+  type Hypothesis,
+  type NoisyReading,
+  type Normal,
+  type Posterior,
+  posteriorOf,
+} from '../stats/gaussian-process.ts';
 
 /** The categorical settings of a model, which the simulator does not model, by path. */
-export type Settings = ReadonlyMap<string, string>;
+export type CategoricalSettings = ReadonlyMap<string, string>;
 
 /**
  * The prior standard deviation of the log factor between combinations of settings: half or twice as
@@ -19,9 +25,12 @@ const OWN_SHARE = 0.2;
  * each combination a small one besides, so that one measurement of a setting informs all its
  * combinations.
  */
-export function settingFactors(reference: Settings, known: readonly Reading<Settings>[]): Posterior<Settings> {
-  const kernel = (a: Settings, b: Settings): number => covariance(reference, a, b);
-  const hypothesis: Hypothesis<Settings> = { kernel, logPrior: 0 };
+export function settingFactors(
+  reference: CategoricalSettings,
+  known: readonly NoisyReading<CategoricalSettings>[],
+): Posterior<CategoricalSettings> {
+  const kernel = (a: CategoricalSettings, b: CategoricalSettings): number => covariance(reference, a, b);
+  const hypothesis: Hypothesis<CategoricalSettings> = { kernel, logPrior: 0 };
   const posterior = posteriorOf(known, [hypothesis]);
   return (settings): Normal =>
     differing(reference, settings).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(settings);
@@ -31,7 +40,7 @@ export function settingFactors(reference: Settings, known: readonly Reading<Sett
  * Returns the prior covariance of the effects of two combinations, by the settings in which both
  * differ from the reference in the same way.
  */
-function covariance(reference: Settings, a: Settings, b: Settings): number {
+function covariance(reference: CategoricalSettings, a: CategoricalSettings, b: CategoricalSettings): number {
   const [ofA, ofB] = [differing(reference, a), differing(reference, b)];
   if (ofA.length === 0 || ofB.length === 0) return 0;
   const shared = ofA.filter((name) => ofB.includes(name) && a.get(name) === b.get(name)).length;
@@ -40,11 +49,11 @@ function covariance(reference: Settings, a: Settings, b: Settings): number {
   return USUAL_FACTOR ** 2 * ((1 - OWN_SHARE) * alike + same);
 }
 
-const counted = new WeakMap<Settings, WeakMap<Settings, number>>();
+const counted = new WeakMap<CategoricalSettings, WeakMap<CategoricalSettings, number>>();
 
 /** Returns the number of settings in which the two differ; memoized by identity. */
-export function differingCount(a: Settings, b: Settings): number {
-  const ofA = counted.get(a) ?? new WeakMap<Settings, number>();
+export function differingCount(a: CategoricalSettings, b: CategoricalSettings): number {
+  const ofA = counted.get(a) ?? new WeakMap<CategoricalSettings, number>();
   counted.set(a, ofA);
   const count = ofA.get(b) ?? differing(a, b).length;
   ofA.set(b, count);
@@ -52,7 +61,7 @@ export function differingCount(a: Settings, b: Settings): number {
 }
 
 /** Returns the settings in which the two differ, including those that only one has. */
-export function differing(a: Settings, b: Settings): string[] {
+export function differing(a: CategoricalSettings, b: CategoricalSettings): string[] {
   const names = new Set([...a.keys(), ...b.keys()]);
   return [...names].filter((name) => a.get(name) !== b.get(name));
 }

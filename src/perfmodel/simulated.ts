@@ -1,7 +1,7 @@
 import { nsToMs } from '../base/units.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
+import type { ModelFigures, SimulatedClients } from '../queueing/tally.ts';
 import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
 import type { Choice } from './modelled-config.ts';
 import { chanceWithin, leastGoodput } from './workloads/goodput.ts';
@@ -130,7 +130,7 @@ export interface FigureOptions {
  * requests.
  */
 export function figuresOf(
-  { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
+  { latencyNs, latenciesNs, requestsPerSecond }: SimulatedClients,
   samplesPerRequest: number,
   { percentile, limits }: FigureOptions,
 ): SimulatedFigures {

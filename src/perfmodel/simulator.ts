@@ -28,13 +28,13 @@ import { loadsAt, trafficUnder } from './workloads/offered-load.ts';
 import { figuresUnder, robustRun } from './workloads/robust-figures.ts';
 
 /** A choice with its measurements. */
-export interface Measured {
+export interface MeasuredChoice {
   readonly choice: Choice;
   readonly measurements: readonly Measurement[];
 }
 
 /** Returns the measurements of a candidate by its choices, one for each of their client batches. */
-export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): Measured[] =>
+export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): MeasuredChoice[] =>
   [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, own]) => ({
     choice: atClientBatch(choiceOf(candidate), batch),
     measurements: own,
@@ -147,7 +147,7 @@ const MAX_WARM_UP = 400;
  * Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a
  * usual law to the first measurement.
  */
-export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
+export function simulatorOf(measured: readonly MeasuredChoice[], options: SimulatorOptions): ModelSimulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
     observations: observe(choice, measurements, options.workloads),
@@ -166,7 +166,7 @@ function slowed(law: ServiceLaw, factor: number): ServiceLaw {
  * Builds the simulator without statistics: a usual law, scaled to the first measurement's mean
  * latency.
  */
-function guessed(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
+function guessed(measured: readonly MeasuredChoice[], options: SimulatorOptions): ModelSimulator {
   const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
   const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
   const first = measured.find(({ measurements }) => measurements.some(({ latencyMs }) => latencyMs.avg > 0));
@@ -181,7 +181,7 @@ function guessed(measured: readonly Measured[], options: SimulatorOptions): Mode
   );
 }
 
-function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, options: SimulatorOptions): number {
+function factorFor(usual: ServiceLaw, { choice, measurements }: MeasuredChoice, options: SimulatorOptions): number {
   const measurement = measurements.find(({ latencyMs }) => latencyMs.avg > 0) as Measurement;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
   for (let halving = 0; halving < 20; halving++) {

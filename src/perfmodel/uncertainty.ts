@@ -1,9 +1,9 @@
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import { isAmongSingles, type Point } from './interference.ts';
+import { type ExecutionPoint, isAmongSingles } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /** An execution whose time is to be predicted. */
-export interface Work {
+export interface PredictedExecution {
   /** The largest batch that can form; 1 without batching. */
   readonly largestBatch: number;
   readonly batchSize: number;
@@ -49,8 +49,8 @@ const MIN_WEIGHT = 0.2;
  * separate (interference.ts). `points` have all settings.
  */
 export const uncertaintyOf = (
-  work: Work,
-  points: readonly Point[],
+  work: PredictedExecution,
+  points: readonly ExecutionPoint[],
   law: ServiceLaw,
   without: WithoutParts = WHOLE,
 ): number =>
@@ -67,8 +67,8 @@ export const uncertaintyOf = (
  * batching, 1,247 µs among batches of 4.
  */
 function companyUncertainty(
-  { largestBatch, batchSize, busyInstances }: Work,
-  points: readonly Point[],
+  { largestBatch, batchSize, busyInstances }: PredictedExecution,
+  points: readonly ExecutionPoint[],
   law: ServiceLaw,
 ): number {
   if (largestBatch > 1 || batchSize > 1 || busyInstances <= INTERFERING) return 0;
@@ -92,8 +92,8 @@ function companyUncertainty(
  * is a step (padding, a cliff), and there may be others.
  */
 function batchSizeUncertainty(
-  { batchSize }: Work,
-  points: readonly Point[],
+  { batchSize }: PredictedExecution,
+  points: readonly ExecutionPoint[],
   law: ServiceLaw,
   without: WithoutParts,
 ): number {
@@ -126,10 +126,10 @@ function chanceOfSteps(sizes: readonly number[], growth: (from: number, to: numb
   return Math.min(1, Math.max(0, tooSteep, flatter));
 }
 
-const known = new WeakMap<readonly Point[], readonly number[]>();
+const known = new WeakMap<readonly ExecutionPoint[], readonly number[]>();
 
 /** Returns the measured batch sizes, rising. */
-function sizesOf(points: readonly Point[]): readonly number[] {
+function sizesOf(points: readonly ExecutionPoint[]): readonly number[] {
   const seen = points.filter(({ weight }) => weight >= MIN_WEIGHT).map(({ batchSize }) => batchSize);
   const sizes = known.get(points) ?? [...new Set(seen)].sort((a, b) => a - b);
   known.set(points, sizes);

@@ -1,6 +1,6 @@
 import type { Measurement } from './measurement.ts';
 import { requestsServed } from './server-breakdown.ts';
-import type { Reading } from './server-side.ts';
+import type { StatisticsReading } from './server-side.ts';
 
 /**
  * A model between two readings, both taken while none of our requests were in flight, and our
@@ -10,8 +10,8 @@ export interface AtRest {
   readonly model: string;
   /** Model version of the requests; '' for any. */
   readonly version: string;
-  readonly before: Reading;
-  readonly after: Reading;
+  readonly before: StatisticsReading;
+  readonly after: StatisticsReading;
   /** Requests that we sent to it or caused there; null if unknown. */
   readonly ours: number | null;
   readonly mostInFlight: number;

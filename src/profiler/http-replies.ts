@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../base/units.ts';
-import type { ReplyTally, Spread } from '../loadgen/plain-http/tally.ts';
+import type { ReplyTally, TimeSpread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 
 /**
@@ -73,7 +73,7 @@ function histogramOf(latencies: LatencyHistogram): HttpReplies['histogram'] {
   });
 }
 
-const phaseOf = (name: string, { count, sumNs, minNs, maxNs }: Spread): HttpPhase => ({
+const phaseOf = (name: string, { count, sumNs, minNs, maxNs }: TimeSpread): HttpPhase => ({
   name,
   count,
   averageSeconds: count === 0 ? 0 : sumNs / count / NS_PER_S,

@@ -363,13 +363,13 @@ export interface WindowProgress {
   readonly throughput: number;
   /** The budgeted percentile; for several fronts the highest. */
   readonly latencyMs: number;
-  readonly own: OwnFigures;
+  readonly own: OwnWindowFigures;
   /** The same for each front, if there are several. */
   readonly fronts?: readonly { readonly model: string; readonly throughput: number; readonly latencyMs: number }[];
 }
 
 /** Figures of one window. */
-export interface OwnFigures {
+export interface OwnWindowFigures {
   /** infer/s. */
   readonly throughput: number;
   readonly latencyAvgMs: number;

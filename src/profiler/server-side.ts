@@ -14,7 +14,7 @@ const STATISTICS_TIMEOUT_MS = 2000;
 const MIN_COUNTED = 0.9;
 
 /** `unread`: why there is no reading; null if none was expected. */
-export type Reading = readonly ModelStatistics[] | { readonly unread: string | null };
+export type StatisticsReading = readonly ModelStatistics[] | { readonly unread: string | null };
 
 /** The scope of the readings. */
 interface Asked {
@@ -24,7 +24,10 @@ interface Asked {
   readonly countedShare?: number;
 }
 
-export async function readStatistics(options: LevelOptions, model = options.requests.model): Promise<Reading> {
+export async function readStatistics(
+  options: LevelOptions,
+  model = options.requests.model,
+): Promise<StatisticsReading> {
   if (options.stats === null) return { unread: null };
   try {
     const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
@@ -36,12 +39,12 @@ export async function readStatistics(options: LevelOptions, model = options.requ
 }
 
 /** As `readStatistics`, but never rejects; for readings that the caller may not await. */
-export const readAtBoundary = (options: LevelOptions, model?: string): Promise<Reading> =>
+export const readAtBoundary = (options: LevelOptions, model?: string): Promise<StatisticsReading> =>
   readStatistics(options, model).catch((error: unknown) => ({ unread: messageOf(error) }));
 
 export function serverSide(
-  before: Reading,
-  after: Reading,
+  before: StatisticsReading,
+  after: StatisticsReading,
   succeeded: number,
   { mostInFlight, requests, countedShare = 1 }: Asked,
 ): Pick<Measurement, 'server' | 'serverNote'> {
@@ -64,8 +67,8 @@ const withoutServer = (why: string | null): Pick<Measurement, 'server' | 'server
 
 /** Returns the breakdown of each model behind the measured one that served anything. */
 export function composingSide(
-  before: readonly Reading[],
-  after: readonly Reading[],
+  before: readonly StatisticsReading[],
+  after: readonly StatisticsReading[],
   countedShare: number,
 ): NonNullable<Measurement['composing']> {
   return after.flatMap((second, index) => {

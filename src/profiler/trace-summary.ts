@@ -19,11 +19,11 @@ export interface SpanFigures {
  * The origin of a request: a protocol, the server itself, or a parent request that the files do not
  * contain.
  */
-export type RequestKind = 'grpc' | 'http' | 'in-process' | 'part of another';
+export type RequestOrigin = 'grpc' | 'http' | 'in-process' | 'part of another';
 
 /** Requests of one kind to one model, or the work of one model for such requests to an ensemble. */
 export interface TraceGroup {
-  readonly kind: RequestKind;
+  readonly kind: RequestOrigin;
   /** Path from the requested model to this one: several names if this is a model of an ensemble. */
   readonly models: readonly string[];
   readonly version: number;
@@ -44,7 +44,7 @@ export interface TracedExecutions {
 export interface TracedRequest {
   readonly id: number;
   readonly parentId: number | null;
-  readonly kind: RequestKind;
+  readonly kind: RequestOrigin;
   readonly models: readonly string[];
   readonly version: number;
   readonly requestId: string;
@@ -90,7 +90,7 @@ const MAX_DEPTH = 64;
 
 interface Placed {
   readonly trace: Trace;
-  readonly kind: RequestKind;
+  readonly kind: RequestOrigin;
   readonly models: readonly string[];
 }
 
@@ -128,7 +128,7 @@ function startNs({ momentsNs }: Trace): number {
   return moments.length > 0 ? Math.min(...moments) : 0;
 }
 
-function kindOf({ momentsNs, parentId }: Trace): RequestKind {
+function kindOf({ momentsNs, parentId }: Trace): RequestOrigin {
   if (parentId !== null) return 'part of another';
   const names = [...momentsNs.keys()];
   if (names.some((name) => name.startsWith('GRPC_'))) return 'grpc';

@@ -27,7 +27,7 @@ const DEFAULT_UNREACHABLE_MS = 3000;
  * The requests of one measurement: sends them at its level, records them in batches, and notices a
  * server that is gone.
  */
-export class Traffic {
+export class MeasuredTraffic {
   readonly #flow: Flow;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { msToNs, NS_PER_S } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from './level-options.ts';
-import { Traffic } from './traffic.ts';
+import { MeasuredTraffic } from './traffic.ts';
 
 const ROUND_MS = 20;
 const MIN_REQUESTS_PER_ROUND = 4;
@@ -50,7 +50,7 @@ export async function warmApart(options: LevelOptions, rule: WindowRule): Promis
 
 /** Starts the traffic, and warms up with it unless that has already been done. */
 export async function startWarm(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   rule: WindowRule,
   apart: Apart,
@@ -66,7 +66,7 @@ export async function startWarm(
  * autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later, and by the
  * time of the measurement.
  */
-export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
+export async function warmUp(traffic: MeasuredTraffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
   const inFlight = options.level.mode === 'concurrency' ? options.level.value : 0;
   const perRound = Math.max(inFlight, MIN_REQUESTS_PER_ROUND);
@@ -87,7 +87,7 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
  */
 async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
   if (requests === 0) return { ...NO_WARMTH, sent: 0 };
-  const traffic = new Traffic(options, requests);
+  const traffic = new MeasuredTraffic(options, requests);
   let all: Batch | null = null;
   traffic.record({ lengthNs: 0, minRequests: requests }, (batch) => (all = batch), options.clock.nowNs());
   try {
@@ -112,7 +112,7 @@ async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<n
   if (sequences) return 0;
   const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MAX_TO_WAKE);
   const requests = 2 * inFlight;
-  const traffic = new Traffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
+  const traffic = new MeasuredTraffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
   let isDone = false;
   traffic.record({ lengthNs: 0, minRequests: requests }, () => (isDone = true), options.clock.nowNs());
   try {

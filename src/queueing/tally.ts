@@ -3,7 +3,7 @@ import { NS_PER_S } from '../base/units.ts';
 import { grown } from './ring.ts';
 
 /** Figures of clients after the warm-up. */
-export interface ClientFigures {
+export interface SimulatedClients {
   /** Requests answered. */
   readonly requests: number;
   readonly requestsPerSecond: number;
@@ -40,7 +40,7 @@ export interface ModelFigures {
 }
 
 /** Figures of a simulation after its warm-up. */
-export interface Simulation extends ClientFigures, ModelFigures {}
+export interface Simulation extends SimulatedClients, ModelFigures {}
 
 /**
  * Counts the requests of clients that are answered after a warm-up. The counted part begins and
@@ -109,7 +109,7 @@ export class ClientTally {
   }
 
   /** Returns the figures. Throws INPUT_INVALID when nothing came after the warm-up. */
-  summary(): ClientFigures {
+  summary(): SimulatedClients {
     if (this.#counted === 0) {
       throw new TrituneError(
         'INPUT_INVALID',

@@ -3,7 +3,7 @@ import { type Assessment, assess, compareAssessments, missingMetrics } from '../
 import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Trial } from '../study/types.ts';
 import { analyzerNames } from './analyzer-names.ts';
-import { type Cell, csvText } from './csv.ts';
+import { type CsvCell, csvText } from './csv.ts';
 
 interface Table {
   readonly name: string;
@@ -60,12 +60,12 @@ const figureColumns = ['Throughput (infer/sec)', 'p99 Latency (ms)'];
 const gpuConfigColumns = ['Model Config Path', 'Instance Group', 'Satisfies Constraints'];
 const gpuColumns = ['GPU Memory Usage (MB)', 'GPU Utilization (%)', 'GPU Power Usage (W)'];
 
-const table = (name: string, header: readonly string[], rows: readonly (readonly Cell[])[]): Table => ({
+const table = (name: string, header: readonly string[], rows: readonly (readonly CsvCell[])[]): Table => ({
   name,
   text: csvText([header, ...rows], '\n'),
 });
 
-function gpuFigures({ memoryBytes, utilizationPercent, powerW }: GpuMetrics): readonly Cell[] {
+function gpuFigures({ memoryBytes, utilizationPercent, powerW }: GpuMetrics): readonly CsvCell[] {
   const memoryMb = memoryBytes === undefined ? undefined : memoryBytes / BYTES_PER_MB;
   return [memoryMb, utilizationPercent, powerW].map(rounded);
 }
@@ -96,7 +96,7 @@ const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal):
  * Returns the total, followed in brackets by the figures of models that are sent requests side by
  * side: `421, [184.5,236.5]`.
  */
-function withFronts(measurement: Measurement, of: (figures: Figures) => number): Cell {
+function withFronts(measurement: Measurement, of: (figures: Figures) => number): CsvCell {
   const whole = rounded(of(measurement));
   if (!measurement.fronts) return whole;
   return `${whole ?? ''}, [${measurement.fronts.map((front) => rounded(of(front))).join(',')}]`;
@@ -106,4 +106,4 @@ type Figures = Pick<Measurement, 'throughput' | 'latencyMs'>;
 
 const yesOrNo = ({ satisfies }: Row): string => (satisfies ? 'Yes' : 'No');
 
-const rounded = (value: number | undefined): Cell => (value === undefined ? null : Number(value.toFixed(3)));
+const rounded = (value: number | undefined): CsvCell => (value === undefined ? null : Number(value.toFixed(3)));

@@ -6,12 +6,12 @@ import { columnsOf } from '../study/goal/metrics/columns.ts';
 import type { MetricColumn } from '../study/goal/metrics/metric.ts';
 import { nameOfModel, partOf } from '../study/goal/metrics/of-model.ts';
 import type { Metrics } from '../study/goal/metrics/registry.ts';
-import type { Cell } from './csv.ts';
+import type { CsvCell } from './csv.ts';
 
 /** A column about a measurement: one of a metric's, or one of those below. */
 export interface MeasurementColumn {
   readonly name: string;
-  read(measurement: Measurement, candidate: Candidate): Cell;
+  read(measurement: Measurement, candidate: Candidate): CsvCell;
 }
 
 /** A column that is no metric's. */
@@ -56,7 +56,7 @@ export const circumstances: readonly CircumstanceColumn[] = [
   },
 ];
 
-function meanBatch({ server }: Measurement): Cell {
+function meanBatch({ server }: Measurement): CsvCell {
   return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
 }
 

@@ -6,10 +6,10 @@ import type { Candidate } from '../space/types.ts';
 import { columnsOf } from '../study/goal/metrics/columns.ts';
 import { builtInMetrics, type Metrics } from '../study/goal/metrics/registry.ts';
 import { tableMetrics } from '../study/goal/metrics/shown.ts';
-import type { Point } from '../study/goal/ranking.ts';
+import type { TrialPoint } from '../study/goal/ranking.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
-import { type Cell, csvText } from './csv.ts';
+import { type CsvCell, csvText } from './csv.ts';
 import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from './results-columns.ts';
 
 /** The columns of a trial that come first, with the meaning of their cells. */
@@ -48,7 +48,7 @@ export function resultsCsv(
     ...namesOf(more),
   ];
   const rows = trials.flatMap((trial) => {
-    const row = (round: Cell, isChosen: boolean, measurement?: Measurement): Cell[] => [
+    const row = (round: CsvCell, isChosen: boolean, measurement?: Measurement): CsvCell[] => [
       ...[trial.number, trial.role, round, String(isChosen)],
       ...valuesOf(trial, parameters),
       ...cellsOf(fixed, measurement, trial.candidate),
@@ -69,7 +69,11 @@ export function resultsCsv(
 /**
  * Returns the points of the Pareto front, by rising throughput, with the columns of `resultsCsv`.
  */
-export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics, topology?: Topology): string {
+export function paretoCsv(
+  front: readonly TrialPoint[],
+  metrics: Metrics = builtInMetrics,
+  topology?: Topology,
+): string {
   const parameters = parametersOf(front.map(({ trial }) => trial));
   const all = front.map(({ measurement }) => measurement);
   const columns = columnsFor(metrics, all, topology).flat();
@@ -103,14 +107,14 @@ const cellsOf = (
   columns: readonly MeasurementColumn[],
   measurement: Measurement | undefined,
   candidate: Candidate,
-): readonly Cell[] => columns.map(({ read }) => (measurement === undefined ? '' : read(measurement, candidate)));
+): readonly CsvCell[] => columns.map(({ read }) => (measurement === undefined ? '' : read(measurement, candidate)));
 
 const parametersOf = (trials: readonly Trial[]): readonly string[] => [
   ...new Set(trials.flatMap((trial) => Object.keys(trial.candidate.assignment))),
 ];
 
-const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly Cell[] =>
+const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly CsvCell[] =>
   parameters.map((name) => asCell(lookUp(candidate.assignment, name)));
 
-const asCell = (value: Json | undefined): Cell =>
+const asCell = (value: Json | undefined): CsvCell =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -4,7 +4,7 @@ import { describeAssignment, describeLevel, describeShare, describeThroughput } 
 import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
-import { type Cell, table } from './page/table.ts';
+import { type TableCell, table } from './page/table.ts';
 
 /**
  * Returns the models of a series on one page, ranked by throughput, each with a link to its own
@@ -44,7 +44,7 @@ const row = (
   { rank, throughput, ofFirst }: RankedModel,
   entry: SeriesEntry,
   best: NonNullable<SeriesEntry['best']>,
-): readonly Cell[] => [
+): readonly TableCell[] => [
   String(rank),
   link(entry),
   describeThroughput(throughput),

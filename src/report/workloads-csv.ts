@@ -4,7 +4,7 @@ import { columnsOf } from '../study/goal/metrics/columns.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import { tableMetrics } from '../study/goal/metrics/shown.ts';
 import type { StudyState } from '../study/records/state.ts';
-import { type Cell, csvText } from './csv.ts';
+import { type CsvCell, csvText } from './csv.ts';
 
 /**
  * Returns a table with a row for every measurement under every workload, those of the final after
@@ -14,7 +14,7 @@ import { type Cell, csvText } from './csv.ts';
 export function workloadsCsv(state: StudyState): string | null {
   const { trials, finals, goal, started } = state;
   const all = trials.flatMap((trial) => [
-    ...trial.measurements.map((measurement) => ({ trial, round: '' as Cell, measurement })),
+    ...trial.measurements.map((measurement) => ({ trial, round: '' as CsvCell, measurement })),
     ...finals
       .filter((final) => final.trial === trial.number)
       .map(({ round, measurement }) => ({ trial, round, measurement })),
@@ -25,7 +25,7 @@ export function workloadsCsv(state: StudyState): string | null {
   const columns = tableMetrics(metrics, told).flatMap(columnsOf);
   const rows = all.flatMap(({ trial, round, measurement }) => {
     const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
-    return (measurement.workloads ?? []).map((each): readonly Cell[] => [
+    return (measurement.workloads ?? []).map((each): readonly CsvCell[] => [
       ...[trial.number, round, measurement.level.value, each.workload, each.weight],
       ...[String(each === deciding), each.level.value, String(each.stable), each.durationMs, each.requests],
       ...columns.map(({ read }) => read(each satisfies Measurement, trial.candidate)),

@@ -5,7 +5,7 @@ import { isMessage } from './edits/config-fields.ts';
 import { readField } from './engine/engine.ts';
 import { holds } from './expressions/condition.ts';
 import { knownKnob } from './source/known-knobs.ts';
-import { requirePath, type Scene } from './subject.ts';
+import { type EvaluationContext, requirePath } from './subject.ts';
 import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
 
 /**
@@ -19,7 +19,7 @@ export function optionsFor(bound: BoundSpace, name: string, assignment: Assignme
 }
 
 /** The same with the others as in the scene. */
-export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
+export function optionsIn(setting: Setting, scene: EvaluationContext): readonly ParameterOption[] {
   return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
 }
 
@@ -28,10 +28,10 @@ export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOpt
  * value of its own, or null, counts with the base config's value; so does a short name that is no
  * parameter of the space.
  */
-export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
+export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): EvaluationContext {
   const bound = boundTo(space, assignment);
   const known = new Map<string, Json | undefined>();
-  const scene: Scene = {
+  const scene: EvaluationContext = {
     base: bound.base,
     limits: bound.space.limits,
     ...(config === undefined ? {} : { config }),
@@ -43,7 +43,12 @@ export function sceneOf(space: BoundSpace, assignment: Assignment, config?: Mode
   return scene;
 }
 
-function parameterValue(bound: BoundSpace, assignment: Assignment, name: string, scene: Scene): Json | undefined {
+function parameterValue(
+  bound: BoundSpace,
+  assignment: Assignment,
+  name: string,
+  scene: EvaluationContext,
+): Json | undefined {
   const setting = bound.byName.get(name);
   if (setting === undefined) {
     const knob = knownKnob(name);

@@ -4,10 +4,10 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import { checkPath, FieldFault } from './edits/config-fields.ts';
 import { parseConfigPath } from './edits/config-path.ts';
 import { readField } from './engine/engine.ts';
-import type { ConfigPath, Limits, Subject } from './types.ts';
+import type { ConditionSubject, ConfigPath, Limits } from './types.ts';
 
 /** The context in which a condition or a rule is evaluated. */
-export interface Scene {
+export interface EvaluationContext {
   readonly base: ModelConfig;
   readonly limits: Limits;
   /** The finished candidate's config; undefined while its parameters are still being chosen. */
@@ -15,7 +15,7 @@ export interface Scene {
   /** The parameter's value; undefined if it does not apply. */
   parameter(name: string): Json | undefined;
   /** The scene of one of several models, for a rule over all of them. */
-  member?(model: string): Scene | undefined;
+  member?(model: string): EvaluationContext | undefined;
 }
 
 /** The names that a subject may refer to. */
@@ -35,7 +35,7 @@ export interface Names {
  * Reads a subject such as `max_batch_size`, `base.max_batch_size`, `limits.cores`. Throws a
  * FieldFault for an unknown one.
  */
-export function parseSubject(text: string, names: Names): Subject {
+export function parseSubject(text: string, names: Names): ConditionSubject {
   if (names.members && !text.startsWith('limits.')) return memberSubject(text, names.members);
   if (names.parameters.has(text)) return { scope: 'parameter', name: text };
   if (text === 'device') return { scope: 'device' };
@@ -50,7 +50,7 @@ export function parseSubject(text: string, names: Names): Subject {
   throw new FieldFault(`there is no parameter '${text}'${didYouMean(text, known)}`);
 }
 
-function memberSubject(text: string, members: ReadonlyMap<string, Names>): Subject {
+function memberSubject(text: string, members: ReadonlyMap<string, Names>): ConditionSubject {
   for (const [model, names] of members) {
     const rest = [`${model}.`, `members["${model}"].`].find((start) => text.startsWith(start));
     if (rest !== undefined) return { scope: 'member', model, of: parseSubject(text.slice(rest.length), names) };
@@ -59,7 +59,7 @@ function memberSubject(text: string, members: ReadonlyMap<string, Names>): Subje
   throw new FieldFault(`'${text}' does not name a model of the study; ${hint}`);
 }
 
-function limitSubject(name: string, names: Names): Subject {
+function limitSubject(name: string, names: Names): ConditionSubject {
   if (names.limits.has(name)) return { scope: 'limits', name };
   throw new FieldFault(`there is no limit '${name}'${didYouMean(name, names.limits)}; name it under limits`);
 }
@@ -76,7 +76,7 @@ export function requirePath(text: string): ConfigPath {
 }
 
 /** Returns the subject's value in the scene; undefined if there is none. */
-export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
+export function subjectValue(subject: ConditionSubject, scene: EvaluationContext): Json | undefined {
   switch (subject.scope) {
     case 'parameter':
       return scene.parameter(subject.name);

@@ -115,7 +115,7 @@ export interface SearchSpace {
   /** The engine of a language model whose settings the space has; null for other spaces. */
   readonly engine: EngineTraits | null;
   /** How settings determine the engine's steps; null if the space does not state it. */
-  readonly law: EngineLaw | null;
+  readonly law: EngineSettingNames | null;
   /**
    * The whole space in the vocabulary of the file, with inherited parts resolved: for the journal.
    */
@@ -189,17 +189,17 @@ export type ConfigPath = readonly PathSegment[];
  * The value that a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the
  * base config's first instance group.
  */
-export type Subject =
+export type ConditionSubject =
   | { readonly scope: 'parameter' | 'limits'; readonly name: string }
   | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
   | { readonly scope: 'device' }
   /** The value of one model that a rule over several models refers to. */
-  | { readonly scope: 'member'; readonly model: string; readonly of: Subject };
+  | { readonly scope: 'member'; readonly model: string; readonly of: ConditionSubject };
 
 export type Condition =
   | { readonly kind: 'all' | 'any'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition }
-  | { readonly kind: 'test'; readonly subject: Subject; readonly label: string; readonly test: Test };
+  | { readonly kind: 'test'; readonly subject: ConditionSubject; readonly label: string; readonly test: Test };
 
 export type Test =
   | { readonly operator: 'in' | 'not-in'; readonly operand: readonly Json[] }
@@ -216,7 +216,7 @@ export interface Rule {
 
 export type Expression =
   | { readonly kind: 'value'; readonly value: number | string | boolean }
-  | { readonly kind: 'subject'; readonly subject: Subject }
+  | { readonly kind: 'subject'; readonly subject: ConditionSubject }
   | { readonly kind: 'call'; readonly function: string; readonly of: readonly Expression[] }
   | { readonly kind: 'operation'; readonly operator: string; readonly of: readonly Expression[] };
 
@@ -242,7 +242,7 @@ export interface EngineTraits {
  * The settings behind each field of a ContinuousPolicy, and the number of GPUs; null if the engine
  * has no such setting.
  */
-export type EngineLaw = {
+export type EngineSettingNames = {
   readonly [field in
     | 'maxSequences'
     | 'maxStepTokens'

@@ -1,5 +1,5 @@
 import type { SpecChange } from './spec-change.ts';
-import type { TuneOptions } from './tune-options.ts';
+import type { FlatStudyOptions } from './tune-options.ts';
 
 /** A budget of one model, or of all models without one of their own. */
 export interface Budget {
@@ -15,7 +15,7 @@ export interface BlsCalls {
 
 /** The options of a study, or of several that are tuned one after another. */
 export interface SeriesOptions
-  extends Partial<Omit<TuneOptions, 'model' | 'space' | 'candidates' | 'latencyBudget' | 'blsComposing'>> {
+  extends Partial<Omit<FlatStudyOptions, 'model' | 'space' | 'candidates' | 'latencyBudget' | 'blsComposing'>> {
   readonly model?: readonly string[];
   readonly space?: readonly string[];
   readonly candidates?: readonly string[];
@@ -26,7 +26,7 @@ export interface SeriesOptions
   /**
    * The settings of each model in a Model Analyzer file, which apply if the command line has none.
    */
-  readonly own?: { readonly [model: string]: Partial<TuneOptions> };
+  readonly own?: { readonly [model: string]: Partial<FlatStudyOptions> };
 }
 
 /** Returns the models that the options name, each once, in their order. */

@@ -6,7 +6,7 @@ import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
 import { specOf } from './spec-of-options.ts';
 import type { StudySpec } from './study-spec.ts';
 import { callsOf, togetherOptions } from './together-options.ts';
-import type { TuneOptions } from './tune-options.ts';
+import type { FlatStudyOptions } from './tune-options.ts';
 
 /** Returns the series that the options describe. Errors: USAGE. */
 export function seriesOf(options: SeriesOptions): SeriesSpec {
@@ -35,7 +35,7 @@ export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
  * Returns the options of one model's study: its own values, or else those for all. Errors: USAGE
  * for a budget of no model of the series.
  */
-export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<TuneOptions> {
+export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<FlatStudyOptions> {
   const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...rest } = series;
   const { blsComposing, ...common } = rest;
   const models = modelsIn(series);
@@ -61,8 +61,8 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
 }
 
 /** Returns a file's options of the model; without the percentile if the budget is another. */
-function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<TuneOptions> {
-  const own = (lookUp(all, model) ?? {}) as Partial<TuneOptions>;
+function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<FlatStudyOptions> {
+  const own = (lookUp(all, model) ?? {}) as Partial<FlatStudyOptions>;
   if (keepsBudget) return own;
   const { latencyBudget: _, percentile: __, ...rest } = own;
   return rest;
@@ -84,10 +84,10 @@ function textsFor(
 
 /** A model's own shapes, together with those for all. */
 function shapesFor(
-  shapes: TuneOptions['shape'],
+  shapes: FlatStudyOptions['shape'],
   model: string | undefined,
   models: readonly string[],
-): TuneOptions['shape'] {
+): FlatStudyOptions['shape'] {
   const told = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
   const common = told.filter(({ owner }) => owner === null);
   const own = told.filter(({ owner }) => owner !== null && owner === model);

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import { type SpecChange, withChange } from './spec-change.ts';
 import { checkStudySpec, type StudySpec, specToJson } from './study-spec.ts';
-import type { RecordingOptions, TuneOptions } from './tune-options.ts';
+import type { FlatStudyOptions, RecordingOptions } from './tune-options.ts';
 
 /** Options of a study. `set`: changes of its spec, which take precedence over the other options. */
-type Options = Partial<TuneOptions & RecordingOptions> & { readonly set?: readonly SpecChange[] };
+type Options = Partial<FlatStudyOptions & RecordingOptions> & { readonly set?: readonly SpecChange[] };
 /** A section of a spec, and a field of it. */
 type Place = readonly [section: keyof StudySpec, field?: string];
 

@@ -2,7 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { listed } from '../base/format.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
-import type { TuneOptions } from './tune-options.ts';
+import type { FlatStudyOptions } from './tune-options.ts';
 
 /** Returns the calls by their callers; nothing for callers without calls. */
 export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
@@ -18,7 +18,7 @@ export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [
  * by its name, together with those of all. Errors: USAGE for an option of a model that is not among
  * them.
  */
-export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
+export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions> {
   const { model: _, own: all, space, candidates, constraint, inputData, shape, latencyBudget = [], ...rest } = series;
   const { blsComposing, ...common } = rest;
   const models = [...new Set([...modelsIn(series), ...(series.together ?? [])])];
@@ -31,7 +31,7 @@ export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   const inputs = byOwner(inputData, models);
   const spaces = byOwner(space, models);
   const shapes = Map.groupBy(Object.entries(shape ?? {}), ([name]) => ownerOf(name, models).owner);
-  const shapesOf = (owner: string | null): TuneOptions['shape'] =>
+  const shapesOf = (owner: string | null): FlatStudyOptions['shape'] =>
     Object.fromEntries((shapes.get(owner) ?? []).map(([name, dims]) => [ownerOf(name, models).text, dims]));
   const requests = models.flatMap((name) => {
     const own = { ...given('inputData', inputs.get(name)), ...(shapes.has(name) && { shape: shapesOf(name) }) };

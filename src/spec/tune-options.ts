@@ -40,7 +40,7 @@ export interface IgnoredKey {
  * A study as one flat set of options, as the command line and the library's `tune()` take them. A
  * study works from a `StudySpec`; `specOf` makes one from these.
  */
-export interface TuneOptions
+export interface FlatStudyOptions
   extends Omit<AddressSpec, keyof TlsSpec | keyof HeaderSpec>,
     Partial<Omit<LaunchSpec, 'dockerImage'>>,
     Omit<RequestSpec, 'inputData' | 'shape' | 'requestParameter'>,

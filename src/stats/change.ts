@@ -4,7 +4,7 @@ import { type Spread, spreadOf, spreadOfMean, spreadOfRepeats } from './spread.t
 import { studentTProbability, studentTQuantile } from './student-t.ts';
 
 /** The factor by which a figure changed. */
-export interface Change {
+export interface ChangeFactor {
   readonly ratio: number;
   /** Bounds of the ratio: it exceeds each of them with the requested probability. */
   readonly low: number;
@@ -30,9 +30,9 @@ export interface Tails {
 
 /** The changes of a set of like figures, measured one after the other. */
 export interface Changes {
-  readonly each: readonly Change[];
+  readonly each: readonly ChangeFactor[];
   /** Their geometric mean; null for fewer than three figures, or if one has no ratio. */
-  readonly together: Change | null;
+  readonly together: ChangeFactor | null;
 }
 
 /**
@@ -137,7 +137,7 @@ function changeOf(
   seen: Spread | null,
   tail: number,
   drift = Number.POSITIVE_INFINITY,
-): Change {
+): ChangeFactor {
   const own: Spread = { variance, degrees: OWN_DEGREES };
   const observed = seen ? moderated(variance, seen) : own;
   const halfOf = (error: Spread): number => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance);
@@ -166,7 +166,7 @@ const moderated = (expected: number, { variance, degrees }: Spread): Spread => (
   degrees: 1 + degrees,
 });
 
-function withoutRatio({ before, after }: Readings): Change {
+function withoutRatio({ before, after }: Readings): ChangeFactor {
   const [from, to] = [mean(before.map(({ value }) => value)), mean(after.map(({ value }) => value))];
   if (from > 0 && to === 0 && before.every(({ low }) => low > 0)) {
     const high = Math.max(...after.map((one) => one.high)) / Math.min(...before.map(({ low }) => low));

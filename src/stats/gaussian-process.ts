@@ -7,7 +7,7 @@ export interface Normal {
 }
 
 /** A noisy reading at a place. */
-export interface Reading<Place> {
+export interface NoisyReading<Place> {
   readonly place: Place;
   readonly value: number;
   readonly noiseVariance: number;
@@ -31,14 +31,14 @@ export type Posterior<Place> = (place: Place) => Normal;
  * readings it is the first hypothesis's prior.
  */
 export function posteriorOf<Place>(
-  readings: readonly Reading<Place>[],
+  readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
 ): Posterior<Place> {
   return explanationOf(readings, hypotheses).posterior;
 }
 
 /** A reading that is still to come. */
-export type ReadingToCome<Place> = Omit<Reading<Place>, 'value'>;
+export type ReadingToCome<Place> = Omit<NoisyReading<Place>, 'value'>;
 
 /**
  * As `posteriorOf`, given also that there will be readings at more places, which are assumed to be
@@ -46,7 +46,7 @@ export type ReadingToCome<Place> = Omit<Reading<Place>, 'value'>;
  * stays the same everywhere; the standard deviation shrinks around the places.
  */
 export function believingPosterior<Place>(
-  readings: readonly Reading<Place>[],
+  readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
   toCome: readonly ReadingToCome<Place>[],
 ): Posterior<Place> {
@@ -57,7 +57,7 @@ export function believingPosterior<Place>(
 }
 
 /** The posterior under the hypothesis of the highest evidence. */
-export interface Explanation<Place, H extends Hypothesis<Place>> {
+export interface LikeliestPosterior<Place, H extends Hypothesis<Place>> {
   readonly posterior: Posterior<Place>;
   readonly hypothesis: H;
   /** Logarithm of marginal likelihood times prior, up to a constant of the readings. */
@@ -66,9 +66,9 @@ export interface Explanation<Place, H extends Hypothesis<Place>> {
 
 /** As `posteriorOf`, with the hypothesis and its evidence. */
 export function explanationOf<Place, H extends Hypothesis<Place>>(
-  readings: readonly Reading<Place>[],
+  readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [H, ...H[]],
-): Explanation<Place, H> {
+): LikeliestPosterior<Place, H> {
   const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
   const best = fits.reduce((most, each) => (each.evidence > most.evidence ? each : most));
   return {
@@ -90,7 +90,7 @@ interface Prior<Place> extends Hypothesis<Place> {
  * distinguish them. A fit costs the cube of the number of readings, this comparison the square.
  */
 function distinct<Place>(
-  readings: readonly Reading<Place>[],
+  readings: readonly NoisyReading<Place>[],
   hypotheses: readonly Hypothesis<Place>[],
 ): readonly Prior<Place>[] {
   const priors: Prior<Place>[] = [];
@@ -102,10 +102,10 @@ function distinct<Place>(
   return priors;
 }
 
-const covarianceOf = <Place>(readings: readonly Reading<Place>[], kernel: Kernel<Place>): Float64Array[] =>
+const covarianceOf = <Place>(readings: readonly NoisyReading<Place>[], kernel: Kernel<Place>): Float64Array[] =>
   readings.map(({ place }, i) => {
     const row = new Float64Array(i + 1);
-    for (let j = 0; j <= i; j++) row[j] = kernel(place, (readings[j] as Reading<Place>).place);
+    for (let j = 0; j <= i; j++) row[j] = kernel(place, (readings[j] as NoisyReading<Place>).place);
     return row;
   });
 
@@ -123,7 +123,7 @@ interface Fit<Place> {
 }
 
 function explain<Place>(
-  readings: readonly Reading<Place>[],
+  readings: readonly NoisyReading<Place>[],
   { hypothesis, kernel, logPrior, covariance }: Prior<Place>,
 ): Fit<Place> {
   const factor = cholesky(
@@ -140,7 +140,11 @@ function explain<Place>(
   return { hypothesis, kernel, factor, weights, evidence: logPrior - misfit / 2 - logDeterminant };
 }
 
-function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, weights }: Fit<Place>, place: Place) {
+function predict<Place>(
+  readings: readonly NoisyReading<Place>[],
+  { kernel, factor, weights }: Fit<Place>,
+  place: Place,
+) {
   const covariances = readings.map((reading) => kernel(reading.place, place));
   const mean = covariances.reduce((sum, value, index) => sum + value * (weights[index] as number), 0);
   const whitened = solveLower(factor, covariances);

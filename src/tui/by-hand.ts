@@ -70,12 +70,12 @@ export function assignmentOf(study: StudyState, chosen: Assignment): Assignment 
 }
 
 /** The search space's verdict on a candidate by hand. */
-export type Verdict =
+export type CandidateVerdict =
   | { readonly legal: true; readonly candidate: Candidate; readonly note: string | null }
   | { readonly legal: false; readonly reason: string };
 
 /** Returns whether the candidate is legal, and why not, or a note on a legal one. */
-export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
+export function verdictOn(study: StudyState, chosen: Assignment): CandidateVerdict {
   const assignment = assignmentOf(study, chosen);
   const built = buildIn(study, assignment);
   if (!built.legal) return built;

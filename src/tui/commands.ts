@@ -50,13 +50,13 @@ export type Command =
  * The screen's relation to the run: `live` while it can be steered, `stopping` after it was told to
  * end, else `over`.
  */
-export type Phase = 'live' | 'stopping' | 'over';
+export type ScreenPhase = 'live' | 'stopping' | 'over';
 
 export type Elsewhere = 'ends' | 'goes-on';
 
 /** What a person can do besides looking. */
 export interface Abilities {
-  readonly phase: Phase;
+  readonly phase: ScreenPhase;
   readonly canExport: boolean;
   /** If another process conducts the study, what happens to the study when this screen closes. */
   readonly elsewhere?: Elsewhere | undefined;

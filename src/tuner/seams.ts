@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment } from '../space/types.ts';
-import type { StudyRecord, TraceSettings } from '../study/records/records.ts';
+import type { RecordedTraceSettings, StudyRecord } from '../study/records/records.ts';
 import type { SpeedChange } from '../study/speed/changes.ts';
 import type { NoiseFloor } from '../study/summary/noise-floor.ts';
 import type { Bottleneck, PredictedPoint } from '../study/types.ts';
@@ -12,11 +12,11 @@ export interface Tracing {
    * Returns the current settings that tracing changes, and the file on the server's disk. Errors:
    * UNSUPPORTED without a file.
    */
-  look(): Promise<{ readonly earlier: TraceSettings; readonly file: string }>;
+  look(): Promise<{ readonly earlier: RecordedTraceSettings; readonly file: string }>;
   /** Starts tracing every `rate`-th request, at most `count` of them (default: no limit). */
   start(rate: number, count?: number): Promise<void>;
   /** Restores the settings. Returns true if the settings read back are equal. */
-  putBack(earlier: TraceSettings): Promise<boolean>;
+  putBack(earlier: RecordedTraceSettings): Promise<boolean>;
 }
 
 /** Events of the tuner for observers: every journal record, and progress between them. */

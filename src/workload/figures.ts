@@ -24,10 +24,10 @@ export interface PlanFigures {
    */
   readonly dispersion: number | null;
   readonly dispersionWindowS: number;
-  readonly classes: readonly ClassFigures[];
+  readonly classes: readonly WorkloadClassFigures[];
 }
 
-export interface ClassFigures {
+export interface WorkloadClassFigures {
   readonly name: string;
   readonly requests: number;
   readonly share: number;
@@ -57,7 +57,7 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
     gapCv: gapCv(arrivalsNs),
     dispersion: dispersion(arrivalsNs, dispersionWindowS, durationS),
     dispersionWindowS,
-    classes: classes.map((name, index): ClassFigures => {
+    classes: classes.map((name, index): WorkloadClassFigures => {
       const own = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
       return {
         name,

@@ -9,7 +9,7 @@ import type { TraceFileArrivals } from './file/schema.ts';
 import { inOrder } from './plan/events.ts';
 import { naturalCount } from './plan/rate-curve.ts';
 import { type ReadTrace, readTrace } from './trace/read-trace.ts';
-import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
+import type { Phase, TraceArrivals, Workload, WorkloadClass } from './workload.ts';
 
 /**
  * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are
@@ -61,7 +61,7 @@ function yamlOf(text: string, path: string): YamlText {
 }
 
 interface Surroundings {
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   readonly folder: string;
   readonly place: WorkloadPlace;
 }
@@ -151,7 +151,7 @@ function fileIn(folder: string, named: string, at: readonly PropertyKey[], place
   );
 }
 
-function withPaths({ requests, prompts, ...rest }: RequestClass, folder: string, place: WorkloadPlace): RequestClass {
+function withPaths({ requests, prompts, ...rest }: WorkloadClass, folder: string, place: WorkloadPlace): WorkloadClass {
   const pathOf = (given: string): string =>
     given === 'zero' || given === 'random' ? given : fileIn(folder, given, ['classes', rest.name], place);
   return {

@@ -15,7 +15,7 @@ export interface ClassLimits {
 type ClassFile = NonNullable<WorkloadFile['classes']>[string];
 
 /** A kind of request. */
-export interface RequestClass extends Pick<ClassFile, 'model' | 'endpoint' | 'requests' | 'prompts'> {
+export interface WorkloadClass extends Pick<ClassFile, 'model' | 'endpoint' | 'requests' | 'prompts'> {
   readonly name: string;
   /** Relative to the other weights; 0 or more. */
   readonly weight: number;
@@ -78,7 +78,7 @@ export interface Sessions {
 export interface Workload {
   readonly name: string;
   /** At least one. */
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   /** Phases in sequence; at least one. */
   readonly phases: readonly Phase[];
   readonly sessions: Sessions | null;

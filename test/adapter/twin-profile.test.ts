@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { twinOf } from '../../src/adapter/triton/twin/twin.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { profileSchema } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
@@ -59,9 +59,9 @@ const loaded = (config: ModelConfig, more: Partial<Tried> = {}): Tried => ({
 const refusedWith = (kind: TrialFailure['kind'], reason = 'CUDA out of memory'): Partial<Tried> => ({
   failure: { kind, reason },
 });
-const twin = (tried: readonly Tried[], started: Partial<StudyStarted> = {}): Profile =>
+const twin = (tried: readonly Tried[], started: Partial<StudyStarted> = {}): EmulatorProfile =>
   profileSchema.parse(twinOf(study(tried, started)));
-const modelOf = (profile: Profile) => profile.models[0] as Profile['models'][number];
+const modelOf = (profile: EmulatorProfile) => profile.models[0] as EmulatorProfile['models'][number];
 
 it('serves the original config with the law that was measured, and names where it is from', () => {
   const profile = twin([usual, loaded(withInstances(3))]);

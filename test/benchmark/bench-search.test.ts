@@ -1,6 +1,6 @@
 import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { contest, type Standing } from '../../src/benchmark/contest.ts';
+import { contest, type SearchStanding } from '../../src/benchmark/contest.ts';
 import { machineSpeed, slowestSpeed } from '../../src/benchmark/machine-speed.ts';
 import { type BudgetedProblem, budgetedProblemsOf, worthOf } from '../../src/benchmark/problem.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
@@ -21,7 +21,7 @@ const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper')) as R
 
 /** The shares that results reached, after so many measurements each. */
 const meanShare = (results: readonly Result[], measurements: number): number =>
-  mean(results.map(({ outcome }) => (outcome.standings[measurements - 1] as Standing).share));
+  mean(results.map(({ outcome }) => (outcome.standings[measurements - 1] as SearchStanding).share));
 
 describe('the figures of docs/search.md for recorded grids', () => {
   const AFTER = 12;

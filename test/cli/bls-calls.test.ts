@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callersOf } from '../../src/app/target/triton/calls/callers-of.ts';
 import { directCalls } from '../../src/app/target/triton/calls/direct-calls.ts';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { runHere } from '../faults/own-stage.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
@@ -12,7 +12,7 @@ import { othersSend } from '../support/other-sender.ts';
  * `outer` calls `inner` and `second`, `inner` calls `m` twice; `wrapped` is an ensemble of `first`
  * and `inner`.
  */
-function callingProfile(): Profile {
+function callingProfile(): EmulatorProfile {
   const { models, ensembles = [], ...profile } = everyKindProfile();
   const [m] = models;
   const [chain] = ensembles;

@@ -16,10 +16,10 @@ import {
   wholeRange,
 } from '../../src/cli/options/option-values.ts';
 import type { AddressSpec } from '../../src/spec/server-spec.ts';
-import type { TuneOptions } from '../../src/spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
 import { callCli } from '../support/call-cli.ts';
 
-const parseTune = (...args: string[]): TuneOptions => {
+const parseTune = (...args: string[]): FlatStudyOptions => {
   const command = addOptions(new Command(), tuneOptionTable)
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });

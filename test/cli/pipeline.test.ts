@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { isOnServer, lastLineOf, runHere } from '../faults/own-stage.ts';
@@ -13,7 +13,7 @@ import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
  * The ensemble `outer` of `first` and `chain`, an ensemble of `m` and `second`; and `caller`, which
  * calls `m` by BLS.
  */
-function nestedProfile(): Profile {
+function nestedProfile(): EmulatorProfile {
   const { models, ensembles = [], ...profile } = everyKindProfile();
   const [m] = models;
   const [chain] = ensembles;

@@ -9,7 +9,7 @@ import {
   withWorkloads,
 } from '../../src/app/study/workloads/read-workloads.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
-import type { TuneOptions } from '../../src/spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const steady = {
@@ -31,7 +31,7 @@ const recorded = {
   ],
 };
 
-async function read(options: Partial<TuneOptions> = {}) {
+async function read(options: Partial<FlatStudyOptions> = {}) {
   const directory = await freshDirectory();
   const files = ['steady', 'recorded'].map((name) => join(directory, `${name}.yaml`)) as [string, string];
   await writeFile(files[0], JSON.stringify(steady));
@@ -52,7 +52,7 @@ describe('the workloads of a study', () => {
   });
 
   it('have passes of 30 s at most, unless a time scale says otherwise', async () => {
-    const seconds = async (options?: Partial<TuneOptions>): Promise<number[]> =>
+    const seconds = async (options?: Partial<FlatStudyOptions>): Promise<number[]> =>
       (await read(options)).workloads.record.of.map(({ passSeconds }) => passSeconds);
     expect(await seconds()).toEqual([10, 30]);
     expect(await seconds({ timeScale: 0.5 })).toEqual([5, 50]);

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/app/server/headers.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
-import { type RequestOptions, requestOptionTable } from '../../src/cli/options/requests.ts';
+import { type RequestFlags, requestOptionTable } from '../../src/cli/options/requests.ts';
 
 const said: string[] = [];
-const parse = (...args: string[]): RequestOptions => {
+const parse = (...args: string[]): RequestFlags => {
   const command = addOptions(new Command(), requestOptionTable)
     .exitOverride()
     .configureOutput({ writeErr: (text) => said.push(text) });
@@ -107,7 +107,7 @@ describe('headers', () => {
     const line = commandLineWithoutValues(args, { header });
     expect(line).toEqual(['-H', 'Authorization:…', '--header=x-key:…', '-HAuthorization:…', '-m', 'm']);
     expect(withoutHeaderValues({ header, batch: 1 })).toEqual({ header: ['authorization', 'x-key'], batch: 1 });
-    const none: RequestOptions = { batch: 1 };
+    const none: RequestFlags = { batch: 1 };
     expect(withoutHeaderValues(none)).toEqual(none);
   });
 });

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 
 /** The server with four GPUs, with two models of its kind. */
-function twoOnFourGpus(): Profile {
+function twoOnFourGpus(): EmulatorProfile {
   const profile = loadProfile('four-gpus');
   const [detector] = profile.models;
   const named = (name: string) => ({ ...detector, config: { ...detector?.config, name } });

@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 /** Two models without a device in common: `a` takes 4 ms an execution, `b` 10 ms. */
-function twoModels(): Profile {
+function twoModels(): EmulatorProfile {
   const { models, ensembles: _, ...profile } = everyKindProfile();
   const [m] = models;
   const named = (name: string, ms: number) => ({

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { shellLine } from '../../src/base/shell-words.ts';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type RunningAgent, startAgent } from '../../src/loadgen/agents/serve-agent.ts';
 import {
@@ -38,7 +38,7 @@ function loadFor(subject: Subject, driver: Driver): LoadKind {
 }
 
 /** Returns models of every kind, and the BLS model `outer`. */
-function everyModel(): Profile {
+function everyModel(): EmulatorProfile {
   const { models, ...profile } = everyKindProfile();
   const [m] = models;
   const bls = { requests: 'in-turn', stages: [[{ model: 'm' }]] };

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import { NS_PER_MS } from '../../src/base/units.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { startWakeUps } from '../../src/emulator/scheduling/wake-ups.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import type { ModelStatistics } from '../../src/triton/types.ts';
@@ -17,7 +17,7 @@ interface Run {
 }
 
 /** A closed loop of so many requests at a time. */
-async function drive(profile: Profile, concurrency: number, requests: number): Promise<Run> {
+async function drive(profile: EmulatorProfile, concurrency: number, requests: number): Promise<Run> {
   const { grpcUrl, metricsUrl } = await emulatorForTest({ profile });
   const control = connectGrpc(grpcUrl);
   const traffic = grpcInferClient(grpcUrl);

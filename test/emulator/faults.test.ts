@@ -2,15 +2,15 @@ import { createConnection } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, httpInferClient } from '../support/infer-clients.ts';
 
-const withFaults = (faults: object): Profile => smallProfile({ model: { faults } });
+const withFaults = (faults: object): EmulatorProfile => smallProfile({ model: { faults } });
 
-async function start(profile: Profile, protocol: 'grpc' | 'http' = 'grpc', faults: Faults = {}) {
+async function start(profile: EmulatorProfile, protocol: 'grpc' | 'http' = 'grpc', faults: Faults = {}) {
   const emulator = await emulatorForTest({ profile, faults });
   const client = protocol === 'grpc' ? grpcInferClient(emulator.grpcUrl) : httpInferClient(emulator.httpUrl);
   const control = connectGrpc(emulator.grpcUrl);

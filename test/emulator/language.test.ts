@@ -4,7 +4,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { estimatedTokens } from '../../src/base/tokens.ts';
 import { type Generation, LanguageEngine } from '../../src/emulator/language/engine.ts';
 import { type LanguageModel, languageModelOf } from '../../src/emulator/language/language-model.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { ContinuousBatcher } from '../../src/queueing/continuous/continuous-batcher.ts';
 import { emulatorForTest, languageProfile } from '../support/emulator.ts';
 
@@ -14,7 +14,7 @@ interface Event {
 }
 
 /** A server of this profile, and ways to ask it. */
-async function start(profile: Profile = languageProfile()) {
+async function start(profile: EmulatorProfile = languageProfile()) {
   const { httpUrl, ...emulator } = await emulatorForTest({ profile });
   const url = `http://${httpUrl}`;
   const post = async (path: string, body: object | string) => {
@@ -217,13 +217,13 @@ const generation = (inputTokens: number, outputTokens: number): Generation => ({
   finish: 'length',
 });
 
-function modelOf({ models: [model], device }: Profile): LanguageModel {
+function modelOf({ models: [model], device }: EmulatorProfile): LanguageModel {
   if (!model?.language) throw new Error('no language model');
   return languageModelOf(model.language, device.memory_mib, new Map(), seededRandom(1));
 }
 
 /** When each of so many equal requests, sent at once, gets each token, in milliseconds. */
-function truthOf(profile: Profile, requests: number): readonly (readonly number[])[] {
+function truthOf(profile: EmulatorProfile, requests: number): readonly (readonly number[])[] {
   const { policy, law, spread } = modelOf(profile);
   const batcher = new ContinuousBatcher(policy, law, spread);
   const ms: number[][] = Array.from({ length: requests }, () => []);

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Faults } from '../../src/emulator/faults.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
@@ -14,7 +14,7 @@ interface Subject {
   inferenceCount(): Promise<number>;
 }
 
-async function start(profile: Profile = smallProfile(), faults: Faults = {}): Promise<Subject> {
+async function start(profile: EmulatorProfile = smallProfile(), faults: Faults = {}): Promise<Subject> {
   const { grpcUrl } = await emulatorForTest({ profile, faults });
   const client = connectGrpc(grpcUrl);
   const traffic = grpcInferClient(grpcUrl);

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 
@@ -28,7 +28,7 @@ const ensemble = (name: string, steps: readonly object[]) => ({
   config: { name, platform: 'ensemble', max_batch_size: 8, ...TENSORS, ensemble_scheduling: { step: steps } },
 });
 
-const profileOf = (models: readonly object[], ensembles: readonly object[] = []): Profile =>
+const profileOf = (models: readonly object[], ensembles: readonly object[] = []): EmulatorProfile =>
   parseProfile(
     JSON.stringify({
       name: 'pipelines',
@@ -273,7 +273,7 @@ describe('a load of a model in an ensemble', () => {
 });
 
 describe('a profile is refused', () => {
-  it.each<[string, () => Profile, RegExp]>([
+  it.each<[string, () => EmulatorProfile, RegExp]>([
     [
       'when a BLS model calls nobody that there is',
       () => profileOf([model('a', 1, { bls: { stages: [[{ model: 'b' }]] } })]),

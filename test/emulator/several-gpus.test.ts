@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { profileSchema } from '../../src/emulator/profile/schema.ts';
-import { Device } from '../../src/emulator/scheduling/device.ts';
+import { DeviceMemory } from '../../src/emulator/scheduling/device.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -71,7 +71,7 @@ describe('a server with several GPUs', () => {
   });
 
   it('has the memory of each GPU apart', () => {
-    const device = new Device(1000, 2);
+    const device = new DeviceMemory(1000, 2);
     const [a, b] = [{}, {}];
     expect(device.reserve(a, [900, 0], { isBeside: false }).missingMib).toBe(0);
     expect(device.reserve(b, [200, 0], { isBeside: false }).missingMib).toBe(100);

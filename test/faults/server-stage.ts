@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodeFor, exitCodes } from '../../src/app/exit-codes.ts';
 import { messageOf, TrituneError } from '../../src/base/errors.ts';
 import type { Disturbance } from '../../src/emulator/faults.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { FailureStatus } from '../../src/emulator/wire/protocol-failure.ts';
 import { closingLines } from '../../src/headless/closing.ts';
@@ -36,7 +36,7 @@ const RESTART_MS = 400;
  * The model `m`, whose config says in `parameters.way` which of these candidates it is; `slow` ones
  * take longer.
  */
-export function wayProfile(ways: readonly string[], faults: object = {}, server: object = {}): Profile {
+export function wayProfile(ways: readonly string[], faults: object = {}, server: object = {}): EmulatorProfile {
   const when = (way: string) => ({ 'parameters.way.string_value': way });
   return smallProfile({
     a: USUAL_MS,

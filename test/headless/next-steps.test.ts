@@ -4,7 +4,7 @@ import { profileCommand } from '../../src/headless/next/commands.ts';
 import { type EndedRun, nextSteps } from '../../src/headless/next/steps.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../src/spec/study-spec.ts';
-import type { TuneOptions } from '../../src/spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import { type Summary, summarize } from '../../src/study/summary/summary.ts';
@@ -20,7 +20,7 @@ const load = { mode: 'concurrency', value: 32 } as const;
 async function startedBy(line: string, more: Partial<StudyStarted> = {}): Promise<StudyStarted> {
   const { unknown, options } = await parseCommandLine(commandWords(line));
   expect(unknown).toEqual([]);
-  const spec: StudySpec = specOf({ ...options, model: options.model?.toString() } as unknown as TuneOptions);
+  const spec: StudySpec = specOf({ ...options, model: options.model?.toString() } as unknown as FlatStudyOptions);
   return { ...studyStarted(goalOf(8)), model: spec.model, spec, ...more };
 }
 

@@ -1,11 +1,11 @@
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { sharedMemorySuite } from '../support/shared-memory-suite.ts';
 import { loadStandInCuda, onGpu } from '../support/stand-in-cuda.ts';
 
-const started = async (profile: Profile) => {
+const started = async (profile: EmulatorProfile) => {
   const { grpcUrl, httpUrl, close } = await startEmulator({ profile });
   const urls = { grpc: grpcUrl, http: httpUrl };
   return { client: connectGrpc(grpcUrl), urls, model: 'sleeper', answer: () => 0, streams: false, stop: close };

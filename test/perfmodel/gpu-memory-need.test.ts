@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gpuMemoryNeed } from '../../src/perfmodel/memory/gpu-memory-need.ts';
 import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import type { Measured } from '../../src/perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../src/perfmodel/simulator.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
@@ -18,17 +18,17 @@ const onGpu = (count: number) => ({ instance_group: [{ kind: 'KIND_GPU', count, 
 const at = (instances: number, batch: number, more = {}) =>
   choiceOf(candidateOf(configOf(instances, batch, { ...onGpu(instances), ...more })));
 
-function using(instances: number, batch: number, gpuMemoryMiB: number, more = {}): Measured {
+function using(instances: number, batch: number, gpuMemoryMiB: number, more = {}): MeasuredChoice {
   const gpus = [{ uuid: 'GPU-1', memoryTotalBytes: TOTAL_MIB * 2 ** 20 }];
   return {
     choice: at(instances, batch, more),
     measurements: [measured(8, 100, 5, { device: { gpuMemoryMiB, gpus } })],
   };
 }
-const seen = (instances: number, batch: number, more = {}): Measured =>
+const seen = (instances: number, batch: number, more = {}): MeasuredChoice =>
   using(instances, batch, trueMib(instances, batch), more);
 
-const chance = (measuredSo: readonly Measured[], ...asked: Parameters<typeof at>): number =>
+const chance = (measuredSo: readonly MeasuredChoice[], ...asked: Parameters<typeof at>): number =>
   gpuMemoryNeed(measuredSo)?.chanceToFit?.(at(...asked)) ?? Number.NaN;
 
 describe('the GPU memory that candidates need', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { affineNs } from '../../src/perfmodel/affine-line.ts';
-import { averagedInterference, type Point } from '../../src/perfmodel/interference.ts';
+import { averagedInterference, type ExecutionPoint } from '../../src/perfmodel/interference.ts';
 
 const MS = 1e6;
 
@@ -16,7 +16,7 @@ interface Truth {
 const timeMs = ({ perInstance, cores }: Truth, batch: number, instances: number, busy: number): number =>
   (4 + 0.5 * batch) * (1 + perInstance * (busy - 1)) * Math.max(1, instances / cores);
 
-const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =>
+const seen = (truth: Truth, instances: number, busyInstances: number): ExecutionPoint[] =>
   [1, 4, 8].map((batchSize) => ({
     settingsKey: 'plain',
     batchSize,
@@ -27,7 +27,12 @@ const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =
     weight: 0.9,
   }));
 
-const predictedMs = (points: readonly Point[], batchSize: number, instances: number, busyInstances: number): number => {
+const predictedMs = (
+  points: readonly ExecutionPoint[],
+  batchSize: number,
+  instances: number,
+  busyInstances: number,
+): number => {
   const line = averagedInterference(points).lineFor(instances);
   return affineNs(line, { settingsKey: 'plain', batchSize, busyInstances, executionNs: 1, weight: 1 }) / MS;
 };

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { affineNs } from '../../src/perfmodel/affine-line.ts';
 import type { Observed } from '../../src/perfmodel/execution-laws.ts';
 import { executionTimeFactors } from '../../src/perfmodel/execution-time-factors.ts';
-import type { Point } from '../../src/perfmodel/interference.ts';
+import type { ExecutionPoint } from '../../src/perfmodel/interference.ts';
 import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import type { Observation } from '../../src/perfmodel/observation.ts';
 import { correctedLineOf } from '../../src/perfmodel/residual-correction.ts';
 import { serviceTimesOf } from '../../src/perfmodel/service-times.ts';
-import type { Measured } from '../../src/perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../src/perfmodel/simulator.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Candidate } from '../../src/space/types.ts';
@@ -20,7 +20,7 @@ const MS = 1e6;
  * costs two fifths.
  */
 const cliffMs = (batch: number): number => (batch <= 16 ? 5 + 0.3 * batch : 15 + 0.8 * batch);
-const point = (batchSize: number, instances: number, settingsKey = 'plain', factor = 1): Point => ({
+const point = (batchSize: number, instances: number, settingsKey = 'plain', factor = 1): ExecutionPoint => ({
   settingsKey,
   batchSize,
   instances,
@@ -29,7 +29,7 @@ const point = (batchSize: number, instances: number, settingsKey = 'plain', fact
   executionNs: MS * cliffMs(batchSize) * (1 + 0.4 * (instances - 1)) * factor,
   weight: 0.9,
 });
-const predictedMs = (points: readonly Point[], batch: number, instances: number): number => {
+const predictedMs = (points: readonly ExecutionPoint[], batch: number, instances: number): number => {
   const { line, correctionAt } = correctedLineOf(points, { settingsKey: 'plain', instances, isSingle: false });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
@@ -55,7 +55,7 @@ describe('the law without batching', () => {
    * Beside batches an execution of one takes three times as long as among its like, as where large
    * inputs are gathered.
    */
-  const single = (busyInstances: number, company: number, ms: number): Point => ({
+  const single = (busyInstances: number, company: number, ms: number): ExecutionPoint => ({
     ...point(1, 4),
     busyInstances,
     company,
@@ -108,7 +108,7 @@ describe('the law of more instances than were seen at rest', () => {
    */
   const ofOne = { 1: 2.1, 15: 6.51 };
   const ofFour = { 1: 2.58, 8: 6.24, 11: 6.68, 14: 7.07, 16: 7.41, 18: 7.65, 20: 7.99, 21: 8.08, 30: 9.45, 32: 9.7 };
-  const pointsOf = (times: Record<number, number>, instances: number, busyInstances: number): Point[] =>
+  const pointsOf = (times: Record<number, number>, instances: number, busyInstances: number): ExecutionPoint[] =>
     Object.entries(times).map(([batch, ms]) => ({
       ...point(Number(batch), instances),
       busyInstances,
@@ -125,7 +125,7 @@ describe('the law of more instances than were seen at rest', () => {
 });
 
 describe('the law of one instance beside four that are slow even at rest', () => {
-  const at = (batch: number, instances: number, busyInstances: number, ms: number): Point => ({
+  const at = (batch: number, instances: number, busyInstances: number, ms: number): ExecutionPoint => ({
     ...point(batch, instances),
     busyInstances,
     executionNs: MS * ms,
@@ -294,7 +294,7 @@ describe('instances that are idle while requests wait', () => {
 });
 
 describe('what the model is made of', () => {
-  const measuredAt = (number: number, throughput: number): Measured => ({
+  const measuredAt = (number: number, throughput: number): MeasuredChoice => ({
     choice: choiceOf(candidateOf(configOf(1, 4, {}), { number })),
     measurements: [measured(4, throughput, 5)],
   });

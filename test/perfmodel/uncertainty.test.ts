@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Point } from '../../src/perfmodel/interference.ts';
-import { uncertaintyOf, type Work } from '../../src/perfmodel/uncertainty.ts';
+import type { ExecutionPoint } from '../../src/perfmodel/interference.ts';
+import { type PredictedExecution, uncertaintyOf } from '../../src/perfmodel/uncertainty.ts';
 import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
 
 const MS = 1e6;
-const work: Work = { largestBatch: 16, batchSize: 1, busyInstances: 1 };
-const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
+const work: PredictedExecution = { largestBatch: 16, batchSize: 1, busyInstances: 1 };
+const seen = (batchSize: number, more: Partial<ExecutionPoint> = {}): ExecutionPoint => ({
   settingsKey: 'plain',
   batchSize,
   instances: 1,
@@ -66,10 +66,10 @@ describe('the uncertainty about executions of one without batching', () => {
    * batches six times as long.
    */
   const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
-  const beside = (batchSize: number, company: number): Point =>
+  const beside = (batchSize: number, company: number): ExecutionPoint =>
     seen(batchSize, { instances: 4, busyInstances: 4, company, executionNs: 1.2 * batchSize * MS });
   const points = [seen(1, { executionNs: 0.2 * MS }), beside(1, 3), beside(4, 3)];
-  const alone: Work = { ...work, largestBatch: 1, busyInstances: 4 };
+  const alone: PredictedExecution = { ...work, largestBatch: 1, busyInstances: 4 };
 
   it('is large where they were slow beside batches that save little: it may be the batches', () => {
     expect(uncertaintyOf(alone, points, costly)).toBeGreaterThan(1);

@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { reportOf } from '../../src/profiler/report-of.ts';
 import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
-import { type GateDocument, type Reading, readGateDocument } from '../../src/report/gate/readings.ts';
+import { type GateDocument, type MetricReading, readGateDocument } from '../../src/report/gate/readings.ts';
 import { type MetricVerdict, verdictOf } from '../../src/report/gate/verdict.ts';
 import { adviceLine, decisionLine } from '../../src/report/gate/words.ts';
 import { profileJson } from '../../src/report/profile-json.ts';
@@ -139,7 +139,7 @@ describe('the gate', () => {
   it('passes by one precise metric, unless another one looks much worse', () => {
     const mixed = (latencyMs: number): GateDocument => ({
       ...document(),
-      readings: [document().readings[0], widened(1.3, [1000, latencyMs]).readings[1]] as Reading[],
+      readings: [document().readings[0], widened(1.3, [1000, latencyMs]).readings[1]] as MetricReading[],
     });
     const fine = decide(mixed(8), mixed(8));
     expect(fine.verdict).toBe('passed');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
@@ -12,7 +12,7 @@ import { sourcesIn } from '../support/import-graph.ts';
 const NAMES = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'] as const;
 
 /** The profile with other names of models, and of their tensors. */
-function renamed(profile: Profile, names: Readonly<Record<string, string>>): Profile {
+function renamed(profile: EmulatorProfile, names: Readonly<Record<string, string>>): EmulatorProfile {
   const text = JSON.stringify(profile);
   const all = Object.entries(names).reduce(
     (left, [from, to]) => left.replaceAll(`"${from}"`, JSON.stringify(to)),
@@ -23,7 +23,7 @@ function renamed(profile: Profile, names: Readonly<Record<string, string>>): Pro
 
 const quick = ['--max-trials', '2', '--precision', '50', '--time-budget', '2s', '--concurrency', '1:2'];
 
-async function tune(profile: Profile, args: readonly string[]) {
+async function tune(profile: EmulatorProfile, args: readonly string[]) {
   const emulator = await emulatorForTest({ profile });
   const output = join(await freshDirectory(), 'run');
   const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
 import { evaluate } from '../../src/space/expressions/evaluate.ts';
 import { parseExpression } from '../../src/space/expressions/expression.ts';
-import type { Names, Scene } from '../../src/space/subject.ts';
+import type { EvaluationContext, Names } from '../../src/space/subject.ts';
 
 const values: Readonly<Record<string, Json>> = { a: 2, b: 3, on: true, word: 'x', text: '4', list: [1, 5, 3] };
 const names: Names = {
@@ -10,7 +10,7 @@ const names: Names = {
   limits: new Set(['cores', 'unknown']),
   config: true,
 };
-const scene: Scene = {
+const scene: EvaluationContext = {
   base: { max_batch_size: 8, instance_group: [{ kind: 'KIND_GPU' }] },
   config: { max_batch_size: 4, parameters: { threads: { string_value: '6' } } },
   limits: { cores: 16, unknown: null },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { type Change, type Changes, changesOf } from '../../src/stats/change.ts';
+import { type ChangeFactor, type Changes, changesOf } from '../../src/stats/change.ts';
 import type { Interval } from '../../src/stats/interval.ts';
 
 const around = (value: number, share: number): Interval => ({
@@ -17,8 +17,8 @@ const changes = (pairs: readonly (readonly [Interval, Interval])[], tail = 0.025
     { each: tail, together: tail },
   );
 
-const changeBetween = (before: Interval, after: Interval, tail = 0.025): Change =>
-  changes([[before, after]], tail).each[0] as Change;
+const changeBetween = (before: Interval, after: Interval, tail = 0.025): ChangeFactor =>
+  changes([[before, after]], tail).each[0] as ChangeFactor;
 
 describe('the change of one figure', () => {
   it('has the ratio, and an interval from both readings', () => {
@@ -64,18 +64,21 @@ describe('the change of one figure', () => {
 describe('the changes of several figures', () => {
   const factors = (...after: readonly number[]): Changes =>
     changes(after.map((factor) => [around(100, 0.005), around(100 * factor, 0.005)]));
-  const width = ({ low, high }: Change): number => Math.log(high / low);
+  const width = ({ low, high }: ChangeFactor): number => Math.log(high / low);
 
   it('are as unsure as they disagree, each by the others', () => {
     const { each: alike } = factors(1, 1.001, 0.999, 1, 1.001);
     const { each: apart } = factors(1, 1.1, 0.9, 1.05, 0.95);
-    expect(width(alike[0] as Change)).toBeCloseTo(width(changeBetween(around(100, 0.005), around(100, 0.005))), 9);
-    expect(width(apart[0] as Change)).toBeGreaterThan(0.3);
+    expect(width(alike[0] as ChangeFactor)).toBeCloseTo(
+      width(changeBetween(around(100, 0.005), around(100, 0.005))),
+      9,
+    );
+    expect(width(apart[0] as ChangeFactor)).toBeGreaterThan(0.3);
     // The one that changed alone is as sure as the others are alike; they are as unsure as it makes
     // them.
     const { each: single } = factors(1, 1.001, 0.9, 0.999, 1);
     expect(single[2]?.high).toBeLessThan(0.95);
-    expect(width(single[0] as Change)).toBeGreaterThan(0.1);
+    expect(width(single[0] as ChangeFactor)).toBeGreaterThan(0.1);
   });
 
   it('are sure beyond what a machine drifts by itself, however much they disagree', () => {
@@ -120,11 +123,11 @@ describe('the changes of several figures', () => {
       (...shared: readonly number[]) =>
       (base: number) =>
         shared.map((by) => around(base * by, 0.005));
-    const of = (before: (base: number) => Interval[], after: (base: number) => Interval[]): Change =>
+    const of = (before: (base: number) => Interval[], after: (base: number) => Interval[]): ChangeFactor =>
       changesOf(
         [100, 200, 300, 400].map((base) => ({ before: before(base), after: after(base) })),
         { each: 0.025, together: 0.025 },
-      ).together as Change;
+      ).together as ChangeFactor;
     // 10 % between two measurements is a change, until it is known that measurements differ by
     // that.
     expect(of(side(1), side(0.9)).high).toBeLessThan(0.95);
@@ -145,8 +148,8 @@ describe('the changes of several figures', () => {
       const wrong = { each: 0, together: 0 };
       for (let round = 0; round < rounds; round++) {
         const { each, together } = changes(Array.from({ length: 6 }, () => [measured(), measured()]));
-        if ((each[0] as Change).high < 1 || (each[0] as Change).low > 1) wrong.each++;
-        if ((together as Change).high < 1 || (together as Change).low > 1) wrong.together++;
+        if ((each[0] as ChangeFactor).high < 1 || (each[0] as ChangeFactor).low > 1) wrong.each++;
+        if ((together as ChangeFactor).high < 1 || (together as ChangeFactor).low > 1) wrong.together++;
       }
       // 5 %, and three standard errors of that.
       expect(wrong.each / rounds).toBeLessThan(0.097);

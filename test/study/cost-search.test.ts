@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseProfile } from '../../src/emulator/profile/profiles.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
@@ -14,7 +14,7 @@ import { VirtualServer } from '../support/virtual-server.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
 /** A made-up server of four GPUs; how its time depends on batches and instances differs. */
-const server = (law: string): Profile =>
+const server = (law: string): EmulatorProfile =>
   parseProfile(
     `
 name: made-up
@@ -94,7 +94,7 @@ const ABOVE = 3;
  * Returns what each candidate serves at the highest level within the budget, where it costs least;
  * found by halving.
  */
-function servedWithin(profile: Profile, levels: LevelRange): readonly Served[] {
+function servedWithin(profile: EmulatorProfile, levels: LevelRange): readonly Served[] {
   const own = new VirtualServer(profile, 77);
   const view = viewSpace(spaces[levels.mode], originalOf(own.original));
   const grid = gridOf(levels);
@@ -125,7 +125,7 @@ function servedWithin(profile: Profile, levels: LevelRange): readonly Served[] {
 const known = new Map<string, readonly Served[]>();
 
 /** Returns the least cost of an hour over every candidate. */
-function exhaustive(profile: Profile, cost: CostTerms, levels: LevelRange): number {
+function exhaustive(profile: EmulatorProfile, cost: CostTerms, levels: LevelRange): number {
   const key = JSON.stringify([profile, levels]);
   const all = known.get(key) ?? servedWithin(profile, levels);
   known.set(key, all);
@@ -136,7 +136,7 @@ function exhaustive(profile: Profile, cost: CostTerms, levels: LevelRange): numb
 }
 
 /** Returns what the search found to cost by the deciding measurement of its best. */
-async function foundBy(profile: Profile, cost: CostTerms, levels: LevelRange): Promise<number> {
+async function foundBy(profile: EmulatorProfile, cost: CostTerms, levels: LevelRange): Promise<number> {
   const { state } = await searchVirtually(profile, spaces[levels.mode], BUDGET_MS, { levels, more: goalFor(cost) });
   const { best, goal } = state;
   const stands = best && representative(state, best);

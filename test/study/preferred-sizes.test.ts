@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadProfile, parseProfile } from '../../src/emulator/profile/profiles.ts';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import { chosenOf } from '../../src/study/goal/ranking.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
@@ -36,7 +36,13 @@ models:
   'eights.yaml',
 );
 
-async function bestWith(preferred: string[], profile: Profile, batch: number, delayUs: number, budgetMs: number) {
+async function bestWith(
+  preferred: string[],
+  profile: EmulatorProfile,
+  batch: number,
+  delayUs: number,
+  budgetMs: number,
+) {
   const space = spaceFromJson({
     name: 'fixed',
     parameters: {

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Figure } from '../../src/perfmodel/correction.ts';
+import type { LogFigure } from '../../src/perfmodel/correction.ts';
 import { expectedImprovement } from '../../src/stats/normal.ts';
 import {
   type Cost,
   constrainedImprovement,
+  type FigureConstraint,
   feasibleChance,
-  type Limit,
   weighted,
 } from '../../src/study/search/queueing/posterior/constrained-improvement.ts';
 
-const figure = (mean: number, sd: number, shared = 0): Figure => ({ mean, sd, shared });
+const figure = (mean: number, sd: number, shared = 0): LogFigure => ({ mean, sd, shared });
 /** A cost without steps. */
 const plain = (mean: number, sd: number, shared = 0): Cost => ({ linear: figure(mean, sd, shared), stepped: [] });
-const atMost = (value: number, of: Figure): Limit => ({ figure: of, value, relation: '<=' });
+const atMost = (value: number, of: LogFigure): FigureConstraint => ({ figure: of, value, relation: '<=' });
 
 describe('the gain that is expected within limits', () => {
   const sd = fc.double({ min: 0.02, max: 1, noNaN: true });
@@ -49,7 +49,7 @@ describe('the gain that is expected within limits', () => {
   });
 
   it('takes limits from below too', () => {
-    const rate: Limit = { figure: figure(0.5, 0.5), value: 0, relation: '>=' };
+    const rate: FigureConstraint = { figure: figure(0.5, 0.5), value: 0, relation: '>=' };
     expect(feasibleChance([rate], 1)).toBeCloseTo(0.8413, 3);
     expect(feasibleChance([rate, atMost(0.5, figure(0.5, 0.5))], 1)).toBeCloseTo(0.8413 / 2, 3);
   });

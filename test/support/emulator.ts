@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function emulatorForTest(options: Partial<EmulatorOptions> = {}): P
  */
 export function smallProfile(
   change: { config?: object; model?: object; profile?: object; law?: object; a?: number; b?: number } = {},
-): Profile {
+): EmulatorProfile {
   const { a = 1, b = 0.1 } = change;
   return profileSchema.parse({
     name: 'small',
@@ -62,7 +62,7 @@ const TENSORS = {
  * of two slots, `stream` that is decoupled with three responses to a request, and the ensemble
  * `chain` of `m` and `second`.
  */
-export function everyKindProfile(change: { sequence_batching?: object; instances?: number } = {}): Profile {
+export function everyKindProfile(change: { sequence_batching?: object; instances?: number } = {}): EmulatorProfile {
   const { sequence_batching = { direct: {}, max_sequence_idle_microseconds: 60_000_000 }, instances = 1 } = change;
   const model = (name: string, config: object, more: object = {}) => ({
     config: {
@@ -126,7 +126,7 @@ interface LanguageChange {
  * A profile with the language model `talk` on a GPU of 1000 MiB; parts of its `language` can be
  * replaced.
  */
-export const languageProfile = (change: LanguageChange = {}): Profile =>
+export const languageProfile = (change: LanguageChange = {}): EmulatorProfile =>
   profileSchema.parse(languageProfileFile(change));
 
 /** That profile as a file has it. */
@@ -165,7 +165,7 @@ export function languageProfileFile(change: LanguageChange = {}) {
 }
 
 /** Models of these names, alike; the server fails the second load of `flaky`, and no other. */
-export function seriesProfile(...names: string[]): Profile {
+export function seriesProfile(...names: string[]): EmulatorProfile {
   const faults = { load: [{ what: 'refuse', after_loads: 1, times: 1, message: 'not today' }] };
   const [model] = smallProfile().models;
   const models = names.map((name) => ({

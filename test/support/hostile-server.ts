@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import * as grpc from '@grpc/grpc-js';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { serviceMethods } from '../../src/triton/wire/proto.ts';
 import { listen } from './misbehaving-server.ts';
@@ -25,7 +25,7 @@ export interface HostileServer {
   close(): Promise<void>;
 }
 
-export async function startHostileServer(profile: Profile): Promise<HostileServer> {
+export async function startHostileServer(profile: EmulatorProfile): Promise<HostileServer> {
   const emulator = await startEmulator({ profile, traceFile: '/tmp/trace' });
   const script = new Script();
   const front = await startGrpcFront(emulator.grpcUrl, script);

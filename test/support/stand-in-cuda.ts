@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import koffi, { type LibraryHandle } from 'koffi';
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 
 const source = resolve(import.meta.dirname, 'stand-in-cuda.c');
 const LIBRARY = 'libcuda.so.1';
@@ -34,7 +34,7 @@ export async function loadStandInCuda(): Promise<string> {
 const loaded: LibraryHandle[] = [];
 
 /** The profile on an emulated GPU, whatever it has. */
-export const onGpu = (profile: Profile): Profile => ({
+export const onGpu = (profile: EmulatorProfile): EmulatorProfile => ({
   ...profile,
   device: { name: 'GPU', kind: 'gpu', count: 1, memory_mib: 8192, power_w: { idle: 50, busy: 300 } },
 });

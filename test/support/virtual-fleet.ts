@@ -5,7 +5,7 @@ import { type BudgetedProblem, worthOf } from '../../src/benchmark/problem.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
 import { Conductor } from '../../src/fleet/study/conductor.ts';
-import type { Report, StudyEnd } from '../../src/fleet/study/report.ts';
+import type { StudyEnd, WorkReport } from '../../src/fleet/study/report.ts';
 import type { Work, WorkOutcome } from '../../src/fleet/study/work.ts';
 import { representative } from '../../src/study/final/final.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -27,7 +27,7 @@ export interface VirtualFleet {
    */
   readonly disturb?: (outcome: WorkOutcome) => WorkOutcome;
   /** What the conductor is told besides, or in place of that, by the trials that have finished. */
-  readonly report?: (finished: number) => Partial<Report>;
+  readonly report?: (finished: number) => Partial<WorkReport>;
 }
 
 export interface FleetOutcome {

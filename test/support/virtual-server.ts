@@ -2,7 +2,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_S, NS_PER_US, nsToMs } from '../../src/base/units.ts';
-import type { ModelProfile, Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile, ModelProfile } from '../../src/emulator/profile/schema.ts';
 import { armsOf, lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
@@ -24,12 +24,12 @@ const REQUESTS = 3000;
 /** An emulator's only model in virtual time: what its profile says, simulated, without sockets. */
 export class VirtualServer {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
-  readonly #profile: Profile;
+  readonly #profile: EmulatorProfile;
   readonly #model: ModelProfile;
   #served: ModelConfig;
   #seed: number;
 
-  constructor(profile: Profile, seed = 1) {
+  constructor(profile: EmulatorProfile, seed = 1) {
     this.#seed = seed;
     this.#profile = profile;
     this.#model = profile.models[0] as ModelProfile;

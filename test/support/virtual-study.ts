@@ -1,4 +1,4 @@
-import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
@@ -23,7 +23,11 @@ export interface VirtualStudy {
 /**
  * A whole study of a profile's only model in virtual time: every candidate of the space is tried.
  */
-export const tuneVirtually = (profile: Profile, parameters: Parameters, budgetMs: number): Promise<VirtualStudy> =>
+export const tuneVirtually = (
+  profile: EmulatorProfile,
+  parameters: Parameters,
+  budgetMs: number,
+): Promise<VirtualStudy> =>
   playVirtually(profile, spaceFromJson({ name: 'test', parameters }), goalOf(budgetMs), (view) => everyCandidate(view));
 
 /**
@@ -31,7 +35,7 @@ export const tuneVirtually = (profile: Profile, parameters: Parameters, budgetMs
  * what the goal has beside the budget.
  */
 export const searchVirtually = (
-  profile: Profile,
+  profile: EmulatorProfile,
   space: SearchSpace,
   budgetMs: number,
   {
@@ -51,7 +55,7 @@ export const searchVirtually = (
 };
 
 async function playVirtually(
-  profile: Profile,
+  profile: EmulatorProfile,
   space: SearchSpace,
   goal: Goal,
   samplerOf: (view: SpaceView, goal: Goal) => Sampler,

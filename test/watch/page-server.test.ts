@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
 import { Board } from '../../src/watch/board.ts';
-import type { Controls, Order } from '../../src/watch/serve/controls.ts';
+import type { Controls, PageOrder } from '../../src/watch/serve/controls.ts';
 import { servePage } from '../../src/watch/serve/page-server.ts';
 import { hostile } from '../report/studies.ts';
 import { fleetRecords, head } from '../support/watched-fleet.ts';
@@ -19,9 +19,9 @@ async function pageForTest(controls: Controls | null = null) {
 }
 
 /** Controls that write down what they were asked for. */
-function controlsFor(fault?: Error): Controls & { readonly asked: [string, Order][] } {
-  const asked: [string, Order][] = [];
-  const order = async (study: string, what: Order): Promise<void> => {
+function controlsFor(fault?: Error): Controls & { readonly asked: [string, PageOrder][] } {
+  const asked: [string, PageOrder][] = [];
+  const order = async (study: string, what: PageOrder): Promise<void> => {
     if (fault) throw fault;
     asked.push([study, what]);
   };
@@ -135,7 +135,7 @@ describe('the page of studies', () => {
     const controls = controlsFor();
     const { url } = await pageForTest(controls);
     const given = (order: unknown) => ask(url, 'the study/1', order, `Bearer ${TOKEN}`);
-    const orders: Order[] = [{ kind: 'pause' }, { kind: 'stop-now' }, { kind: 'budget', latencyMs: 12.5 }];
+    const orders: PageOrder[] = [{ kind: 'pause' }, { kind: 'stop-now' }, { kind: 'budget', latencyMs: 12.5 }];
     for (const order of orders) expect((await given(order)).status).toBe(204);
     expect(controls.asked).toEqual(orders.map((order) => ['the study/1', order]));
     const none = [

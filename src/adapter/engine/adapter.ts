@@ -17,7 +17,7 @@ import { emulatedProfileIn, readLaunchCommand } from './launch-command.ts';
 /** The name of this adapter in journals. */
 export const ENGINE = 'engine';
 
-export interface EngineOptions {
+export interface EngineAdapterOptions {
   /** In the form of `--launch-command`. */
   readonly command: string;
   /** Settings before the study that the command does not say. */
@@ -42,7 +42,7 @@ const READY_TIMEOUT_MS = 600_000;
  * Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
-  options: EngineOptions,
+  options: EngineAdapterOptions,
   profileOf: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
 ): AdapterDefinition {
   return {
@@ -52,7 +52,7 @@ export function engineAdapter(
 }
 
 async function openEngine(
-  { command: text, original: stated, space, cpus, readyTimeoutMs = READY_TIMEOUT_MS }: EngineOptions,
+  { command: text, original: stated, space, cpus, readyTimeoutMs = READY_TIMEOUT_MS }: EngineAdapterOptions,
   rule: MeasuringRule,
   first: Candidate | undefined,
   directory: string,

@@ -104,7 +104,7 @@ function readOptions(file: string): JsonObject {
 }
 
 /** One start: its words, and the options file that they name. */
-export interface Start {
+export interface EngineStart {
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** The text of the options file; null if the command names none. */
@@ -121,7 +121,7 @@ export function startOf(
   { engine = {}, config_file: options = {}, environment = {} }: EngineSettings,
   traits: EngineTraits,
   { port, configFile }: { readonly port: string; readonly configFile: string },
-): Start {
+): EngineStart {
   const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, lookUp(own.engine, name)));
   const placed = new Set(placesIn(words));
   const flags = changed.filter(([name]) => !placed.has(name));

@@ -9,15 +9,15 @@ import { LoadRefusedError } from '../../triton/control/load-refused.ts';
 import type { ModelFiles } from '../../triton/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
-import { misfitOf, type Target } from './model/change-order.ts';
-import type { ControlClient, LoadOptions, OriginalState } from './model/control-options.ts';
-import { type Change, ControlledModel } from './model/controlled-model.ts';
+import { type IntendedConfig, misfitOf } from './model/change-order.ts';
+import type { ControlClient, ModelLoadOptions, OriginalState } from './model/control-options.ts';
+import { type AppliedChange, ControlledModel } from './model/controlled-model.ts';
 import { SetLoads } from './model/set-loads.ts';
 import { restoreFailed } from './model/words.ts';
 import type { Artifacts, PreparedFiles } from './variants/artifacts.ts';
 import { checkUpload } from './variants/upload.ts';
 
-export interface ControlOptions extends LoadOptions {
+export interface ControlOptions extends ModelLoadOptions {
   /** How long a failed restore is retried; default 20 s. */
   readonly maxOutageMs?: number;
   /** The files of variants; absent if none is used. */
@@ -66,10 +66,10 @@ class SetControl implements Control {
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
     const configs = modelConfigsOf(candidate);
     const members = Object.entries(configs)
-      .map(([name, config]): Target => [this.#modelOf(name), config])
+      .map(([name, config]): IntendedConfig => [this.#modelOf(name), config])
       .filter(([model]) => !this.#ensembles.includes(model));
     const ensembles = this.#ensembles.map(
-      (model): Target => [model, lookUp(configs, model.name) ?? model.original.config],
+      (model): IntendedConfig => [model, lookUp(configs, model.name) ?? model.original.config],
     );
     this.#applied = [...members.map(([model]) => model), ...this.#ensembles];
     const misfit = misfitOf(members, ensembles);
@@ -180,7 +180,7 @@ class SetControl implements Control {
 const GREATEST_FIRST = ['full', 'in-place', 'none'] as const;
 
 /** The greatest of the changes, and the total time of all loads. */
-const inAll = (changes: readonly Change[]): Change => ({
+const inAll = (changes: readonly AppliedChange[]): AppliedChange => ({
   change: GREATEST_FIRST.find((kind) => changes.some(({ change }) => change === kind)) ?? 'none',
   loadMs: changes.reduce((sum, { loadMs }) => sum + loadMs, 0),
 });

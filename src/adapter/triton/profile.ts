@@ -43,7 +43,7 @@ export interface TensorWorkload extends ProfiledWorkload {
 type PlayedTensors = FrontTraffic & Required<Pick<PlayedFront, 'classes'>>;
 
 /** The options that all measurements share, and the requests to send to a candidate. */
-export interface ProfileOptions
+export interface TensorProfileOptions
   extends FrontTraffic,
     Pick<LevelOptions, 'stats'>,
     Omit<PlayOptions, keyof FrontTraffic | keyof ReturnType<typeof optionsFor> | PerMeasurement> {
@@ -77,7 +77,7 @@ export function createProfile({
   workloads,
   stats,
   ...fixed
-}: ProfileOptions): Profile {
+}: TensorProfileOptions): Profile {
   const traffics: readonly FrontTraffic[] = [{ ...fixed, requestsFor, scheduleAt }, ...otherFronts];
   const measure = (
     { candidate }: Applied,

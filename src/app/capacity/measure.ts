@@ -20,7 +20,7 @@ import type { OpenCapacity } from './open-capacity.ts';
 import { questionOf } from './question.ts';
 
 /** Callbacks of a search for a capacity. */
-export interface CapacityWatch {
+export interface CapacityListener {
   readonly onEvent: (event: CapacityEvent) => void;
   readonly onProgress: (progress: ProfileProgress) => void;
   /** Called with messages for people, such as assumptions about the requests. */
@@ -48,7 +48,7 @@ const MIN_PASSES = 10;
 export async function measureCapacity(
   spec: CapacitySpec,
   opened: OpenCapacity,
-  { commandLine, watch }: { readonly commandLine: readonly string[]; readonly watch: CapacityWatch },
+  { commandLine, watch }: { readonly commandLine: readonly string[]; readonly watch: CapacityListener },
   signal: AbortSignal,
 ): Promise<CapacityDocument> {
   const { target, service, requestTimeoutSeconds } = opened;

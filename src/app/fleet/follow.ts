@@ -4,7 +4,7 @@ import { isOfFinal } from '../../fleet/study/handed-out.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
 import { followStudy } from '../../fleet/temporal/follow-study.ts';
 import { startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
-import type { Command, StudyInput, StudyOrder } from '../../fleet/workflow/seams.ts';
+import type { StudyInput, StudyOrder, WorkflowCommand } from '../../fleet/workflow/seams.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import type { Journal } from '../../study/records/journal.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
@@ -74,7 +74,7 @@ function serverLine(record: StudyRecord): string | null {
 
 /** Sends a person's commands to the study where it runs. */
 function passOn(client: FleetClient, study: string, { steering, tell }: StudyWatch): void {
-  steering?.passOn((command: Command) => {
+  steering?.passOn((command: WorkflowCommand) => {
     steerStudy(client, study, command).catch((error: unknown) =>
       tell(`the study did not get the command: ${messageOf(error)}`),
     );

@@ -5,7 +5,7 @@ import type { FleetClient } from '../../fleet/temporal/connection.ts';
 import { followStudy } from '../../fleet/temporal/follow-study.ts';
 import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
 import type { Board } from '../../watch/board.ts';
-import type { Order } from '../../watch/serve/controls.ts';
+import type { PageOrder } from '../../watch/serve/controls.ts';
 import type { StudyHead } from '../../watch/view/watched.ts';
 
 const LOOK_MS = 2_000;
@@ -39,7 +39,7 @@ const LIST_LIMIT_MS = 30_000;
  */
 export const orderOnFleet =
   (client: FleetClient) =>
-  (study: string, order: Order): Promise<void> =>
+  (study: string, order: PageOrder): Promise<void> =>
     order.kind === 'stop-now' ? stopStudy(client, study) : steerStudy(client, study, order);
 
 /**

@@ -12,7 +12,7 @@ export interface RateRamp {
   readonly overS: number;
 }
 
-export interface BurstShape {
+export interface BurstSpec {
   readonly size: number;
   readonly periodMs: number;
 }
@@ -27,7 +27,7 @@ export interface LevelSpec {
   readonly traceSpeed: number;
   readonly fixedSchedule?: boolean;
   readonly ramp?: RateRamp;
-  readonly burst?: BurstShape;
+  readonly burst?: BurstSpec;
   readonly binarySearch?: boolean;
   readonly latencyThreshold: number;
   readonly scenario?: 'offline' | 'online';

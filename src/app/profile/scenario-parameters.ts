@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
-import type { Parameter } from '../../report/scenario/case.ts';
+import type { ScenarioParameter } from '../../report/scenario/case.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
@@ -25,7 +25,7 @@ export interface ScenarioSetting {
  * what precision a plan or a graph was built. Only the accelerators' conversions and the user's
  * labels are known.
  */
-export function scenarioParameters(setting: ScenarioSetting): readonly Parameter[] {
+export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioParameter[] {
   const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
   const accelerators = acceleratorsOf(config);
   const own: readonly (readonly [name: string, value: string | null])[] = [
@@ -47,7 +47,7 @@ export function scenarioParameters(setting: ScenarioSetting): readonly Parameter
   return [
     ...own.map(([name, value]) => [name, lookUp(labels, name) ?? value] as const),
     ...Object.entries(labels).filter(([name]) => !ownNames.has(name)),
-  ].filter((parameter): parameter is Parameter => parameter[1] !== null);
+  ].filter((parameter): parameter is ScenarioParameter => parameter[1] !== null);
 }
 
 const backendOf = (config: ModelConfig): string =>

@@ -19,7 +19,7 @@ import { safeName, studyFiles } from '../output/directory.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
 
 /** How a model's turn ended. */
-export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
+export type TurnEnding = Pick<SeriesEntry, 'exitCode' | 'error'>;
 
 /**
  * Writes `summary.json` of a series from the journals of its studies. The ending of a turn comes
@@ -29,7 +29,7 @@ export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
 export async function recordSeries(
   directory: string,
   places: SeriesFile['models'],
-  endings: ReadonlyMap<string, Ending> = new Map(),
+  endings: ReadonlyMap<string, TurnEnding> = new Map(),
 ): Promise<SeriesSummary> {
   const earlier = await endingsIn(directory);
   const entries = await Promise.all(
@@ -51,7 +51,7 @@ export async function recordSeries(
 const stateIn = async (directory: string): Promise<StudyState | null> =>
   (await hasBegun(directory)) ? foldStudy(await readJournal(studyFiles(directory).journal)) : null;
 
-function inferred(summary: Summary | null): Ending {
+function inferred(summary: Summary | null): TurnEnding {
   if (!summary) return { exitCode: null, error: null };
   if (summary.interrupted) return { exitCode: exitCodeOf('interrupted'), error: null };
   return { exitCode: summary.feasible ? exitCodeOf('done') : exitCodeOf('infeasible'), error: null };
@@ -70,7 +70,7 @@ const written = z.object({
 /**
  * Returns the endings of finished studies by model from the file; empty without a readable file.
  */
-export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
+export async function endingsIn(directory: string): Promise<ReadonlyMap<string, TurnEnding>> {
   const text = await readText(join(directory, SERIES_SUMMARY), fileLimits.results).catch(() => 'null');
   const { data } = written.safeParse(jsonOr(text, null));
   const ended = (data?.models ?? []).filter(({ exitCode }) => exitCode !== null);

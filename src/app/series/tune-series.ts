@@ -19,7 +19,7 @@ import { tritonOn } from '../target/triton/kind.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '../target/triton/models.ts';
 import { inputsOfFronts } from '../target/triton/pipeline/front-inputs.ts';
 import type { OpenSeries, Turn } from './open-series.ts';
-import { type Ending, recordSeries } from './record.ts';
+import { recordSeries, type TurnEnding } from './record.ts';
 import { timeShares } from './time-shares.ts';
 import { takeTurns } from './turns.ts';
 
@@ -133,9 +133,9 @@ async function tuneAll(
   const { directory, turns } = series;
   const places = turns.map(({ model, name }) => ({ model, directory: name }));
   const time = timeShares(series.spec.timeBudgetSeconds, turns, realClock);
-  const endings = new Map<string, Ending>();
+  const endings = new Map<string, TurnEnding>();
   let summary = await recordSeries(directory, places);
-  const take = async (turn: OpenTurn, left: number): Promise<Ending> => {
+  const take = async (turn: OpenTurn, left: number): Promise<TurnEnding> => {
     const limits = { ...turn.study.spec.limits, timeBudgetSeconds: time.shareOf(turn, left) };
     const study = { ...turn.study, spec: { ...turn.study.spec, limits }, target: tritonOn(opened) };
     try {
@@ -151,7 +151,7 @@ async function tuneAll(
   const taking = {
     take,
     answers: () => opened.client.live().catch(() => false),
-    onEnd: async ({ model }: OpenTurn, ending: Ending) => {
+    onEnd: async ({ model }: OpenTurn, ending: TurnEnding) => {
       summary = await recordSeries(directory, places, endings.set(model, ending));
     },
   };

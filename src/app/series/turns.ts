@@ -1,16 +1,16 @@
 import { exitCodeOf } from '../exit-codes.ts';
-import type { Ending } from './record.ts';
+import type { TurnEnding } from './record.ts';
 
 export interface TurnTaking<T> {
   /**
    * Takes one turn, however it ends. `left`: the number of turns left, including this one. Never
    * rejects.
    */
-  take(turn: T, left: number): Promise<Ending>;
+  take(turn: T, left: number): Promise<TurnEnding>;
   /** True if the server still answers. */
   answers(): Promise<boolean>;
   /** Resolves once the ending is recorded. */
-  onEnd(turn: T, ending: Ending): Promise<void>;
+  onEnd(turn: T, ending: TurnEnding): Promise<void>;
 }
 
 /**
@@ -34,12 +34,12 @@ export async function takeTurns<T>(
   }
 }
 
-const interrupted = (): Ending => ({
+const interrupted = (): TurnEnding => ({
   exitCode: exitCodeOf('interrupted'),
   error: { code: 'INTERRUPTED', message: 'the run was interrupted before this model' },
 });
 
-const serverLost = (): Ending => ({
+const serverLost = (): TurnEnding => ({
   exitCode: exitCodeOf('SERVER_UNREACHABLE'),
   error: { code: 'SERVER_UNREACHABLE', message: 'the server could not be reached any more before this model' },
 });

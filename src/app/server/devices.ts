@@ -16,7 +16,7 @@ export interface Devices {
 }
 
 /** A server whose devices are read; without a metrics address, only through nvidia-smi. */
-export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls' | 'headers'>> {
+export interface WatchedServer extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls' | 'headers'>> {
   readonly server: Pick<OpenServer['server'], 'url' | 'emulated'>;
 }
 
@@ -24,7 +24,7 @@ export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metric
  * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU
  * figures that the page lacks. An emulated server's GPU is not this machine's.
  */
-export function devicesOf({ server, metricsUrl, metricsTls, headers }: Watched, model: string | null): Devices {
+export function devicesOf({ server, metricsUrl, metricsTls, headers }: WatchedServer, model: string | null): Devices {
   const page: DeviceProbe =
     metricsUrl === undefined
       ? () => Promise.resolve(null)

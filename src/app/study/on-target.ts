@@ -6,7 +6,7 @@ import type { Left, OpenStudy, Target, TargetSetting } from './study.ts';
  * How a run leaves its models. Learned from the events for observers, because writing the journal
  * may have failed.
  */
-export class Ending {
+export class StudyEnding {
   #restored: ModelRestored | null = null;
 
   /** Takes an event of the run. */
@@ -28,10 +28,10 @@ export class Ending {
 export async function onTarget<T>(
   study: OpenStudy,
   setting: TargetSetting,
-  work: (target: Target, ending: Ending) => Promise<T>,
+  work: (target: Target, ending: StudyEnding) => Promise<T>,
 ): Promise<T> {
   const target = await study.target.open(study, setting);
-  const ending = new Ending();
+  const ending = new StudyEnding();
   try {
     return await work(target, ending);
   } catch (error) {
@@ -41,7 +41,7 @@ export async function onTarget<T>(
   }
 }
 
-function leftBy({ restored }: Ending): Left {
+function leftBy({ restored }: StudyEnding): Left {
   if (restored === null) return 'untouched';
   return restored.verified ? 'restored' : 'changed';
 }

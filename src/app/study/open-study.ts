@@ -27,7 +27,7 @@ import { checkWorkloads } from './workloads/check-workloads.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
 
 /** Values that a spec cannot hold. */
-export interface Given {
+export interface BesideSpec {
   /** The sampler, if a program passes one; else the spec names it. */
   readonly sampler?: SamplerDefinition | undefined;
   /** The adapter, if a program passes one; else the spec has its path. */
@@ -63,7 +63,7 @@ export const resumeTrust = (
 });
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
-export async function openStudy(asked: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
+export async function openStudy(asked: StudySpec, given: BesideSpec, wallMs: number): Promise<OpenStudy> {
   checkSpec(asked, metricsWith(given));
   const { spec, workloads } = await withWorkloads(asked);
   const parts = await partsOf(spec, given, null, workloads);
@@ -84,7 +84,7 @@ export async function resumeStudy(
   directory: string,
   change: (kept: StudySpec) => StudySpec,
   trust: ResumeTrust,
-  given: Given = {},
+  given: BesideSpec = {},
 ): Promise<OpenStudy> {
   const metrics = metricsWith(given);
   const { typed = {}, command = RESUME } = trust;
@@ -110,7 +110,7 @@ type Parts = Pick<OpenStudy, 'sampler' | 'target' | 'metrics'>;
 /** Returns the parts of a study that users may supply. Errors: USAGE, INPUT_INVALID. */
 async function partsOf(
   spec: StudySpec,
-  given: Given,
+  given: BesideSpec,
   started: StudyStarted | null,
   workloads: StudiedWorkloads | null,
 ): Promise<Parts> {
@@ -122,7 +122,7 @@ async function partsOf(
   };
 }
 
-const metricsWith = ({ metrics = [] }: Given): Metrics =>
+const metricsWith = ({ metrics = [] }: BesideSpec): Metrics =>
   metrics.length === 0 ? builtInMetrics : builtInMetrics.with(...metrics);
 
 /**

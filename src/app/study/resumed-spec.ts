@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { optionFlag } from '../../base/option-flag.ts';
 import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import { serverAddress, tlsInAddress } from '../server/address-text.ts';
 import {
   flagsAgain,
@@ -43,7 +43,7 @@ const resumable: readonly string[] = [
  * options, and with headers that can be sent again. Errors: USAGE for an option that a resumed
  * study cannot change, and for other headers than before.
  */
-export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, named: Iterable<string>): StudySpec {
+export function resumedSpec(kept: StudySpec, options: Partial<FlatStudyOptions>, named: Iterable<string>): StudySpec {
   const names = [...named];
   checkResumable(names);
   const isHeader = (name: string): boolean => (headerNames as readonly string[]).includes(name);
@@ -60,7 +60,7 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
  * The headers in a journal are for the server that it names. Errors: USAGE if they would go to
  * another one.
  */
-function checkSameServer({ server: kept }: StudySpec, given: Partial<TuneOptions>): void {
+function checkSameServer({ server: kept }: StudySpec, given: Partial<FlatStudyOptions>): void {
   const headers = flagsAgain(kept, {});
   if (isSilent(headers) || !isSilent(given)) return;
   const { url = kept.url, controlUrl = kept.controlUrl } = given;

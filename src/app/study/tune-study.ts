@@ -5,7 +5,7 @@ import type { WrittenRun } from '../../report/write-run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { tune } from '../../tuner/tune.ts';
 import { writeDocuments } from '../output/documents.ts';
-import { type Ending, onTarget } from './on-target.ts';
+import { onTarget, type StudyEnding } from './on-target.ts';
 import { planStudy } from './plan-study.ts';
 import type { OpenStudy, Target } from './study.ts';
 import { traceReport } from './trace-report.ts';
@@ -21,7 +21,7 @@ export const tuneStudy = (study: OpenStudy, signal: AbortSignal, watch: StudyWat
 async function tuneTarget(
   study: OpenStudy,
   target: Target,
-  ending: Ending,
+  ending: StudyEnding,
   signal: AbortSignal,
   watch: StudyWatch,
 ): Promise<StudyOutcome> {

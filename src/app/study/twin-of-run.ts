@@ -5,7 +5,7 @@ import { commandLineOf } from '../../base/command-name.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { parseProfile } from '../../emulator/profile/profiles.ts';
-import type { Profile } from '../../emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../emulator/profile/schema.ts';
 import { findJournal } from '../../study/records/journal.ts';
 import { studyFiles } from '../output/directory.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
@@ -13,7 +13,7 @@ import { effectsOfEmulating } from '../trust/run-effects.ts';
 
 /** A profile, and the text of its file. */
 export interface Twin {
-  readonly profile: Profile;
+  readonly profile: EmulatorProfile;
   readonly text: string;
 }
 

@@ -2,7 +2,7 @@ import { engineAdapter } from '../../adapter/engine/adapter.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { plainService } from '../../space/source/engine-form.ts';
-import { type LoadOptions, loadInlineSpace, loadSpace, spaceFromJson } from '../../space/source/load.ts';
+import { loadInlineSpace, loadSpace, type SpaceLoadOptions, spaceFromJson } from '../../space/source/load.ts';
 import { presetForCommand } from '../../space/source/presets.ts';
 import type { SearchSpace } from '../../space/types.ts';
 import { requestKindOf } from '../../spec/request-kind.ts';
@@ -38,7 +38,7 @@ export function byCommand(
 
 function spaceFor(spec: StudySpec, command: string): SearchSpace {
   const { space, http } = spec;
-  const options: LoadOptions = requestKindOf(spec) === 'http' ? { engine: plainService() } : {};
+  const options: SpaceLoadOptions = requestKindOf(spec) === 'http' ? { engine: plainService() } : {};
   if (typeof space === 'object') return loadInlineSpace(space, 'the search space of the study', options);
   const name = space ?? presetForCommand(command);
   if (name !== undefined) return loadSpace(name, options);

@@ -6,7 +6,7 @@ import type { RequestLimits } from '../../queueing/continuous/request-limits.ts'
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import { classCounts } from '../../workload/plan/part-of-plan.ts';
 import { meanRateOf, planOf } from '../../workload/plan/plan-of.ts';
-import { durationOf, type RequestClass, type Workload } from '../../workload/workload.ts';
+import { durationOf, type Workload, type WorkloadClass } from '../../workload/workload.ts';
 import type { OriginalModel } from '../server/open-server.ts';
 import { requestsOf, type SeededRequests } from './tensors/requests.ts';
 
@@ -24,7 +24,7 @@ export interface PlayedWorkload {
 /** Requests to one model. */
 export interface WorkloadFront {
   readonly model: string;
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   /** The indexes of its classes in the workload. */
   readonly indexes: readonly number[];
 }
@@ -68,12 +68,12 @@ export function frontsOf(
   const byModel = Map.groupBy(indexes, (index) => {
     const own = workload.classes[index]?.model ?? model;
     if (own !== undefined) return own;
-    const { name } = workload.classes[index] as RequestClass;
+    const { name } = workload.classes[index] as WorkloadClass;
     throw new TrituneError('USAGE', `class '${name}' names no model`, 'add -m MODEL, or model: to the class');
   });
   return [...byModel].map(([name, indexes]) => ({
     model: name,
-    classes: indexes.map((index) => workload.classes[index] as RequestClass),
+    classes: indexes.map((index) => workload.classes[index] as WorkloadClass),
     indexes,
   }));
 }
@@ -91,7 +91,7 @@ export function classShares(
 }
 
 /** Returns the limits of a class, or undefined if it has none and those of the command apply. */
-export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimits | undefined =>
+export const limitsOf = ({ limits }: Pick<WorkloadClass, 'limits'>): RequestLimits | undefined =>
   Object.keys(limits).length > 0 ? limits : undefined;
 
 /**
@@ -122,7 +122,7 @@ export async function classInputsOf(
     if (before) return before.joint;
     const joint = classedSet(
       sets.map((set, index): ClassRequests => {
-        const each = front.classes[index] as RequestClass;
+        const each = front.classes[index] as WorkloadClass;
         return { name: each.name, limits: limitsOf(each), set, share: shares[index] as number };
       }) as [ClassRequests, ...ClassRequests[]],
     );

@@ -5,13 +5,13 @@ import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import { plainShape } from '../../space/shape.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import type { Engine, EngineSettings } from './engine.ts';
+import type { Engine, MadeEngineSettings } from './engine.ts';
 
 /** Returns the settings that a candidate was built from. */
-export const settingsOf = ({ value }: Candidate): EngineSettings => value as unknown as EngineSettings;
+export const settingsOf = ({ value }: Candidate): MadeEngineSettings => value as unknown as MadeEngineSettings;
 
 /** Returns the candidate of these settings, as the adapter of an engine builds it. */
-export function engineCandidate(engine: Engine, settings: EngineSettings): Candidate {
+export function engineCandidate(engine: Engine, settings: MadeEngineSettings): Candidate {
   const value = { ...settings };
   const shape = plainShape(value);
   return {
@@ -22,7 +22,7 @@ export function engineCandidate(engine: Engine, settings: EngineSettings): Candi
   };
 }
 
-function policyOf({ kvTokens }: Engine, settings: EngineSettings): ContinuousPolicy {
+function policyOf({ kvTokens }: Engine, settings: MadeEngineSettings): ContinuousPolicy {
   const { max_num_seqs, max_num_batched_tokens, gpu_memory, prefix_caching, kv_cache_dtype } = settings;
   return {
     maxSequences: max_num_seqs,
@@ -37,11 +37,11 @@ function policyOf({ kvTokens }: Engine, settings: EngineSettings): ContinuousPol
 /** Returns the space of all combinations of an engine's settings. */
 export function engineSpace(engine: Engine): SpaceView {
   const { axes } = engine;
-  const names = Object.keys(axes) as (keyof EngineSettings)[];
+  const names = Object.keys(axes) as (keyof MadeEngineSettings)[];
   const known = new Map<string, Candidate>();
   const candidate = (assignment: Assignment): Candidate => {
     const key = JSON.stringify(assignment);
-    const made = known.get(key) ?? engineCandidate(engine, assignment as unknown as EngineSettings);
+    const made = known.get(key) ?? engineCandidate(engine, assignment as unknown as MadeEngineSettings);
     known.set(key, made);
     return made;
   };
@@ -58,7 +58,7 @@ export function engineSpace(engine: Engine): SpaceView {
 }
 
 function* combinations(
-  [name, ...others]: readonly (keyof EngineSettings)[],
+  [name, ...others]: readonly (keyof MadeEngineSettings)[],
   axes: Engine['axes'],
   chosen: Assignment,
 ): Iterable<Assignment> {

@@ -6,15 +6,15 @@ import type { LevelRange } from '../../study/types.ts';
 export interface Engine {
   readonly name: string;
   /** Returns the true times of the engine's steps. */
-  times(settings: EngineSettings): StepTimes;
+  times(settings: MadeEngineSettings): StepTimes;
   readonly lengths: SequenceLengths;
   readonly roundTripNs: number;
   /** Tokens of the KV cache with a memory share of 1, and the size of a token in fewer bits. */
   readonly kvTokens: number;
   readonly axes: EngineAxes;
-  readonly original: EngineSettings;
+  readonly original: MadeEngineSettings;
   /** True if the engine does not start because the settings need too much memory. */
-  refuses(settings: EngineSettings): boolean;
+  refuses(settings: MadeEngineSettings): boolean;
   readonly ask: Ask;
   readonly levels: LevelRange;
   /** The levels at which the optimum is searched for. */
@@ -24,7 +24,7 @@ export interface Engine {
 }
 
 /** The settings of an engine. */
-export interface EngineSettings {
+export interface MadeEngineSettings {
   readonly max_num_seqs: number;
   /** 0 if prompts are not chunked. */
   readonly max_num_batched_tokens: number;
@@ -35,7 +35,7 @@ export interface EngineSettings {
   readonly threads: number;
 }
 
-export type EngineAxes = { readonly [name in keyof EngineSettings]: readonly EngineSettings[name][] };
+export type EngineAxes = { readonly [name in keyof MadeEngineSettings]: readonly MadeEngineSettings[name][] };
 
 /**
  * The goal of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL;

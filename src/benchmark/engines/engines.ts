@@ -1,6 +1,6 @@
 import { between, pick, type Random, randomFor } from '../../base/random.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
-import type { Ask, Engine, EngineAxes, EngineSettings } from './engine.ts';
+import type { Ask, Engine, EngineAxes, MadeEngineSettings } from './engine.ts';
 import { type EngineTimes, stepTimesOf } from './engine-times.ts';
 
 const US = 1e3;
@@ -57,7 +57,7 @@ const usualAxes: EngineAxes = {
   kv_cache_dtype: ['auto'],
   threads: [1],
 };
-const usualOriginal: EngineSettings = {
+const usualOriginal: MadeEngineSettings = {
   max_num_seqs: 16,
   max_num_batched_tokens: 2048,
   gpu_memory: 0.9,
@@ -70,7 +70,7 @@ interface Made extends Pick<Engine, 'lengths' | 'kvTokens'> {
   readonly times: EngineTimes;
   readonly ask: Ask;
   readonly axes?: Partial<EngineAxes>;
-  readonly original?: Partial<EngineSettings>;
+  readonly original?: Partial<MadeEngineSettings>;
   readonly refuses?: Engine['refuses'];
   readonly high?: number;
 }

@@ -2,7 +2,7 @@ import { type Random, standardNormal } from '../../base/random.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
-import { type Disturbance, measurementOf } from '../measurement-of.ts';
+import { type MeasurementNoise, measurementOf } from '../measurement-of.ts';
 import type { FrontTruth, StageTruth, Truth } from '../truth.ts';
 
 /**
@@ -18,7 +18,7 @@ export function pipelineMeasurement(
   truth: Truth,
   level: LoadLevel,
   topology: Topology,
-  disturbance: Disturbance,
+  disturbance: MeasurementNoise,
   random: Random,
 ): Measurement {
   const stages = (truth.stages ?? []).map((stage) => ({
@@ -69,7 +69,7 @@ export function pipelineMeasurement(
  */
 function breakdownOf(
   { requests, queueUs, computeUs, batches }: StageTruth,
-  { rate }: Disturbance,
+  { rate }: MeasurementNoise,
   random: Random,
 ): ServerBreakdown {
   const seen = batches.map(({ size, executions, meanExecutionUs }) => {

@@ -1,12 +1,12 @@
 import { modelsIn } from '../../spec/series-fields.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import type { SeriesFlags } from '../commands/tune/series-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { readAnalyzerFile } from './read-file.ts';
 import { translate } from './translate.ts';
 
 /** Options that override these options of the file: the address of the server and the load. */
-const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
+const replaced: Partial<Record<keyof FlatStudyOptions, readonly (keyof FlatStudyOptions)[]>> = {
   concurrency: ['requestRate'],
   batch: ['batchSize'],
   batchSize: ['batch'],
@@ -35,11 +35,11 @@ export function withAnalyzerFile(
     models: given.has('model') ? modelsIn(options) : undefined,
   });
   for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} is ignored: ${reason}`);
-  const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof TuneOptions] ?? [])]));
+  const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof FlatStudyOptions] ?? [])]));
   if (given.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
   const leftOf = <T extends object>(fields: T): Partial<T> =>
     Object.fromEntries(Object.entries(fields).filter(([key]) => byModel.has(key) || !taken.has(key))) as Partial<T>;
-  const withoutLevels = (study: Partial<TuneOptions>): Partial<TuneOptions> => {
+  const withoutLevels = (study: Partial<FlatStudyOptions>): Partial<FlatStudyOptions> => {
     if (!taken.has('concurrency') || !study.modelAnalyzer) return study;
     const { levels: _, ...modelAnalyzer } = study.modelAnalyzer;
     return { ...study, modelAnalyzer };
@@ -54,7 +54,7 @@ export function withAnalyzerFile(
 }
 
 /** Returns the file's options for a server that the command line starts in another way. */
-function uselessFor(launch: string | undefined): readonly (keyof TuneOptions)[] {
+function uselessFor(launch: string | undefined): readonly (keyof FlatStudyOptions)[] {
   if (launch === 'docker') return [];
   return launch === 'local' ? ['dockerArg'] : ['serverArg', 'dockerArg'];
 }

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { NumberRange, TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions, NumberRange } from '../../spec/tune-options.ts';
 import type { Ignore } from './schema.ts';
 
 /** One of the models that are profiled at the same time, with its options as if tuned alone. */
 export interface Concurrent {
   readonly name: string;
   readonly weighting: number | undefined;
-  readonly options: Partial<TuneOptions>;
+  readonly options: Partial<FlatStudyOptions>;
 }
 
-type Options = Partial<TuneOptions>;
+type Options = Partial<FlatStudyOptions>;
 
 /** Figures of the whole server, which belong to no single model. */
 const SHARED = /^gpu-/;

@@ -1,6 +1,6 @@
 import { isTrituneError } from '../../base/errors.ts';
 import type { Protocol, TlsSpec } from '../../spec/server-spec.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import { tuneOptionTable } from '../commands/tune/options.ts';
 import type { OptionRow } from '../options/option-table.ts';
 import { sequenceIdRange } from '../options/sweep-values.ts';
@@ -62,7 +62,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 export interface FlagOptions {
   /** The connections' TLS options, which all models share. */
   readonly tls: TlsSpec;
-  readonly requests: Partial<TuneOptions>;
+  readonly requests: Partial<FlatStudyOptions>;
 }
 
 /**
@@ -74,7 +74,7 @@ export function flagOptions(
   protocol: Protocol,
   { file, at, ignore }: { readonly file: string; readonly at: readonly string[]; readonly ignore: Ignore },
 ): FlagOptions {
-  let [tls, requests]: [TlsSpec, Partial<TuneOptions>] = [{}, {}];
+  let [tls, requests]: [TlsSpec, Partial<FlatStudyOptions>] = [{}, {}];
   for (const [flag, value] of Object.entries(flags)) {
     const key = [...at, flag];
     const option = optionOf(flag, protocol);

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import type { AnalyzerFile, ModelSettings } from './schema.ts';
 
 type Limits = NonNullable<ModelSettings['constraints']>;
@@ -41,7 +41,7 @@ export function goalOptions(
   file: AnalyzerFile,
   settings: ModelSettings,
   percentile: number | undefined,
-): Pick<TuneOptions, 'objective' | 'constraint' | 'latencyBudget'> & { readonly percentile?: number } {
+): Pick<FlatStudyOptions, 'objective' | 'constraint' | 'latencyBudget'> & { readonly percentile?: number } {
   const objectives = Object.entries(settings.objectives ?? file.objectives ?? {});
   const objective = objectives.map(([name, weight]) => `${metricOf(name, 'objective').metric}:${weight}`);
   const limits = withShorthands(settings.constraints ?? file.constraints ?? {}, file);

@@ -1,8 +1,8 @@
-import type { NumberRange, TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions, NumberRange } from '../../spec/tune-options.ts';
 import { invalid, type ReadFile } from './read-file.ts';
 import type { Ignore, ModelSettings } from './schema.ts';
 
-export interface Load extends Pick<TuneOptions, 'concurrency' | 'requestRate'> {
+export interface AnalyzerLoad extends Pick<FlatStudyOptions, 'concurrency' | 'requestRate'> {
   /** The levels in rising order, if the file lists them. */
   readonly levels?: readonly number[];
 }
@@ -11,7 +11,7 @@ export interface Load extends Pick<TuneOptions, 'concurrency' | 'requestRate'> {
  * Returns the load levels of a model: those listed for it or in the file, else the range to search.
  * Errors: INPUT_INVALID for two kinds of load.
  */
-export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): Load {
+export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): AnalyzerLoad {
   const { file, content } = read;
   const own = parameters?.concurrency ?? parameters?.request_rate;
   const { concurrency, request_rate: rate } = own ? (parameters ?? {}) : content;
@@ -51,9 +51,9 @@ export function batchOptions(
   { content }: ReadFile,
   name: string,
   { parameters }: ModelSettings,
-  { concurrency }: Load,
+  { concurrency }: AnalyzerLoad,
   ignore: Ignore,
-): Pick<TuneOptions, 'batchSize'> & { readonly batch: number } {
+): Pick<FlatStudyOptions, 'batchSize'> & { readonly batch: number } {
   const own = parameters?.batch_sizes;
   const listed = own ?? content.batch_sizes ?? [];
   const [batch = 1, ...others] = listed;

@@ -1,9 +1,9 @@
 import { faultOfServerArgument } from '../../spec/launch-arguments.ts';
 import type { LaunchSpec, Protocol } from '../../spec/server-spec.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
 
-type ServerOptions = Partial<Pick<TuneOptions, 'protocol' | 'url' | 'controlUrl' | 'metricsUrl'> & LaunchSpec>;
+type ServerOptions = Partial<Pick<FlatStudyOptions, 'protocol' | 'url' | 'controlUrl' | 'metricsUrl'> & LaunchSpec>;
 
 const endpoints = ['triton_grpc_endpoint', 'triton_http_endpoint', 'triton_metrics_url'] as const;
 const ofContainer = [

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import type { Protocol } from '../../spec/server-spec.ts';
-import type { AnalyzerSettings, IgnoredKey, TuneOptions } from '../../spec/tune-options.ts';
+import type { AnalyzerSettings, FlatStudyOptions, IgnoredKey } from '../../spec/tune-options.ts';
 import type { SamplerName } from '../../study/search/samplers/registry.ts';
 import { composedSpace } from './composing.ts';
 import { type Concurrent, concurrentStudy } from './concurrent.ts';
@@ -19,14 +19,14 @@ export interface Translation {
   /** Options for the whole run. */
   readonly common: Partial<Omit<SeriesOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>>;
   /** Options for each model. */
-  readonly own: ReadonlyMap<string, Partial<TuneOptions>>;
+  readonly own: ReadonlyMap<string, Partial<FlatStudyOptions>>;
   readonly ignored: readonly IgnoredKey[];
   /** True if the models share the server: one study of all, under the name of the first. */
   readonly together: boolean;
 }
 
 /** The parts of the command line that the translation depends on. */
-export interface Given {
+export interface NamedOptions {
   readonly protocol: Protocol | undefined;
   readonly percentile: number | undefined;
   /** The models to tune; undefined for all of the file. */
@@ -43,7 +43,7 @@ const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
  * Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for settings whose omission would
  * change the run.
  */
-export function translate(read: ReadFile, given: Given): Translation {
+export function translate(read: ReadFile, given: NamedOptions): Translation {
   const { file, content } = read;
   refuseTokens(content);
   const byKey = new Map<string, IgnoredKey>();
@@ -77,7 +77,7 @@ export function translate(read: ReadFile, given: Given): Translation {
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
   };
   const called = [...read.called.keys()];
-  const optionsOf = ({ name, requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
+  const optionsOf = ({ name, requests, options, analyzer }: (typeof own)[number]): Partial<FlatStudyOptions> => ({
     ...requests,
     ...options,
     modelAnalyzer: { file, ignored: [], ...analyzer },
@@ -94,7 +94,7 @@ export function translate(read: ReadFile, given: Given): Translation {
     ? [[models[0] ?? '', concurrentStudy(alone, ignore)] as const]
     : alone.map(({ name, options }) => [name, options] as const);
   const ignored = [...byKey.values()];
-  const withIgnored = (options: Partial<TuneOptions>): Partial<TuneOptions> =>
+  const withIgnored = (options: Partial<FlatStudyOptions>): Partial<FlatStudyOptions> =>
     options.modelAnalyzer ? { ...options, modelAnalyzer: { ...options.modelAnalyzer, ignored } } : options;
   return {
     models,
@@ -116,7 +116,7 @@ function ignoreTogether({ content, models }: ReadFile, isTogether: boolean, igno
 }
 
 interface Study {
-  readonly options: Partial<TuneOptions>;
+  readonly options: Partial<FlatStudyOptions>;
   /** True if the file lists the values to try. */
   readonly isListed: boolean;
   readonly analyzer: Pick<AnalyzerSettings, 'space' | 'levels' | 'earlyExits'>;

@@ -1,10 +1,10 @@
 import type { CostSpec } from '../../spec/price-spec.ts';
-import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { percent, positiveNumber, positiveWhole } from './option-values.ts';
 
 type CostOptions = Pick<
-  TuneOptions,
+  FlatStudyOptions,
   'prices' | 'gpu' | 'serverGpus' | 'instanceType' | 'forRate' | 'headroom' | 'holdChance'
 >;
 

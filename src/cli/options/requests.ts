@@ -8,9 +8,9 @@ import { type OptionTable, under } from './option-table.ts';
 import { collect, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
 
 /** The options for requests. */
-export type RequestOptions = RequestSpec & HeaderSpec;
+export type RequestFlags = RequestSpec & HeaderSpec;
 
-export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOptions>('Requests', {
+export const requestOptionTable: OptionTable<RequestFlags> = under<RequestFlags>('Requests', {
   batch: {
     flags: '-b, --batch <n>',
     help: 'Samples in one request',

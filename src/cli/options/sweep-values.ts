@@ -1,4 +1,4 @@
-import type { BurstShape, RateRamp } from '../../app/profile/profile-spec.ts';
+import type { BurstSpec, RateRamp } from '../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
@@ -46,7 +46,7 @@ export function rateRamp(text: string): RateRamp {
 }
 
 /** SIZE:PERIOD with the period in milliseconds. */
-export function burstShape(text: string): BurstShape {
+export function burstShape(text: string): BurstSpec {
   const match = /^(\d+):([\d.]+)(?:ms)?$/.exec(text);
   const [size, periodMs] = (match?.slice(1) ?? []).map(Number) as [number, number];
   if (match && size > 0 && size <= MAX_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };

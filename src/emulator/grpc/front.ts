@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { type ServiceMethod, serviceMethods } from '../../triton/wire/proto.ts';
 import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
-import type { Front, ServerContext } from '../server-context.ts';
+import type { ListeningFront, ServerContext } from '../server-context.ts';
 import {
   cudaRegionMessage,
   logSettingsMessage,
@@ -18,7 +18,7 @@ import { startGrpcServer } from './server.ts';
 /**
  * Starts the gRPC protocol. Calls that Triton lacks get UNIMPLEMENTED. Rejects if it cannot listen.
  */
-export function startGrpcFront(context: ServerContext, host: string, port: number): Promise<Front> {
+export function startGrpcFront(context: ServerContext, host: string, port: number): Promise<ListeningFront> {
   return startGrpcServer(grpcMethods(context), host, port);
 }
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { type Front, listen } from '../server-context.ts';
+import { type ListeningFront, listen } from '../server-context.ts';
 import { GrpcConnection } from './connection.ts';
 import type { GrpcMethods } from './methods.ts';
 
@@ -8,7 +8,7 @@ import type { GrpcMethods } from './methods.ts';
  * per call, and the collector's pauses of 4 to 8 ms at 5,000 calls a second would be the slowest
  * requests. Accepts messages of up to 2 GiB, gzip and deflate. Rejects if it cannot listen.
  */
-export async function startGrpcServer(methods: GrpcMethods, host: string, port: number): Promise<Front> {
+export async function startGrpcServer(methods: GrpcMethods, host: string, port: number): Promise<ListeningFront> {
   const connections = new Set<GrpcConnection>();
   const listener = createServer((socket) => {
     socket.setNoDelay(true);

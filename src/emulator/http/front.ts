@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { answersOpenAi } from '../language/openai/front.ts';
 import type { EncodedAnswer } from '../models/answer-cache.ts';
 import type { Servable } from '../models/servable.ts';
-import { type Front, listen, type ServerContext } from '../server-context.ts';
+import { type ListeningFront, listen, type ServerContext } from '../server-context.ts';
 import { breakConnection } from '../wire/broken-connection.ts';
 import { type InferOutcome, runInfer } from '../wire/infer.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
@@ -16,7 +16,7 @@ const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
 
 /** Starts the HTTP/REST protocol. Rejects if it cannot listen. */
-export function startHttpFront(context: ServerContext, host: string, port: number): Promise<Front> {
+export function startHttpFront(context: ServerContext, host: string, port: number): Promise<ListeningFront> {
   return startListening(httpListener(context), host, port);
 }
 
@@ -33,7 +33,7 @@ export function httpListener(context: ServerContext): RequestListener {
 }
 
 /** Starts any HTTP server of the emulator on its port. */
-export async function startListening(listener: RequestListener, host: string, port: number): Promise<Front> {
+export async function startListening(listener: RequestListener, host: string, port: number): Promise<ListeningFront> {
   const server = createServer({ keepAliveTimeout: 60_000 }, listener);
   const listening = await listen(server, host, port);
   return {

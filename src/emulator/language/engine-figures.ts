@@ -42,7 +42,7 @@ export class BucketCounts {
 }
 
 /** Counters of an engine since its start. */
-export class EngineFigures {
+export class EngineCounters {
   promptTokens = 0;
   generationTokens = 0;
   cachedTokens = 0;

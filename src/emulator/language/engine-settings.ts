@@ -35,7 +35,7 @@ export const engineSettings = z.strictObject({
   max_model_len: settings.max_model_len.default(4096),
 });
 
-export type EngineSettings = z.infer<typeof engineSettings>;
+export type EmulatedEngineSettings = z.infer<typeof engineSettings>;
 
 /**
  * Settings that differ from the profile's; everything else in a `model.json` is about the model and
@@ -49,7 +49,7 @@ const BLOCK_TOKENS = 16;
  * Returns the settings, overridden by those of an uploaded `model.json`. Throws INVALID_ARGUMENT
  * for an invalid one.
  */
-export function uploadedSettings(own: EngineSettings, files: UploadedFiles = NO_FILES): EngineSettings {
+export function uploadedSettings(own: EmulatedEngineSettings, files: UploadedFiles = NO_FILES): EmulatedEngineSettings {
   const [, content] = [...files].find(([name]) => name.endsWith('/model.json')) ?? [];
   if (!content) return own;
   try {
@@ -60,7 +60,7 @@ export function uploadedSettings(own: EngineSettings, files: UploadedFiles = NO_
 }
 
 /** Returns the settings, overridden by these. Throws if one has an invalid value. */
-export function changedSettings(own: EngineSettings, changed: unknown): EngineSettings {
+export function changedSettings(own: EmulatedEngineSettings, changed: unknown): EmulatedEngineSettings {
   const checked = changes.safeParse(changed);
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -84,7 +84,7 @@ export interface LanguageMemory {
  * room for the longest sequence.
  */
 export function policyOf(
-  engine: EngineSettings,
+  engine: EmulatedEngineSettings,
   { deviceMib, modelMib, kvBytesPerToken }: LanguageMemory,
 ): ContinuousPolicy {
   const bytes = engine.kv_cache_dtype === 'auto' ? kvBytesPerToken : kvBytesPerToken / 2;

@@ -2,10 +2,10 @@ import type { Clock } from '../../base/clock.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import { ContinuousBatcher } from '../../queueing/continuous/continuous-batcher.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
-import type { Step } from '../../queueing/continuous/step.ts';
+import type { EngineStep } from '../../queueing/continuous/step.ts';
 import type { StepLaw } from '../../queueing/continuous/step-law.ts';
 import type { WakeUps } from '../scheduling/wake-ups.ts';
-import { EngineFigures, type FinishReason } from './engine-figures.ts';
+import { EngineCounters, type FinishReason } from './engine-figures.ts';
 import { PrefixBlocks } from './prefix-blocks.ts';
 
 /**
@@ -50,7 +50,7 @@ const MAX_BEHIND_NS = 50 * NS_PER_MS;
  */
 export class LanguageEngine {
   readonly policy: ContinuousPolicy;
-  readonly figures = new EngineFigures();
+  readonly figures = new EngineCounters();
   readonly #batcher: ContinuousBatcher;
   readonly #blocks: PrefixBlocks;
   readonly #clock: Clock;
@@ -135,7 +135,7 @@ export class LanguageEngine {
     });
   }
 
-  #admitted({ admitted }: Step, nowNs: number): void {
+  #admitted({ admitted }: EngineStep, nowNs: number): void {
     for (const { id, cachedTokens } of admitted) {
       const running = this.#running.get(id);
       // Again after a preemption: its prompt was already counted.

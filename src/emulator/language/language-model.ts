@@ -5,9 +5,9 @@ import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { StepLaw } from '../../queueing/continuous/step-law.ts';
 import { spreadOf } from '../../queueing/service-law.ts';
 import type { UploadedFiles } from '../models/uploaded-files.ts';
-import type { Profile } from '../profile/schema.ts';
+import type { EmulatorProfile } from '../profile/schema.ts';
 import { Answerer } from './answer.ts';
-import { changedSettings, type EngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
+import { changedSettings, type EmulatedEngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
 import type { LanguageProfile } from './language-schema.ts';
 
 /** A language model with the settings of its load. */
@@ -25,7 +25,10 @@ export interface LanguageModel {
  * Returns the profile with these settings for all its engines. Errors: USAGE if it has no engine,
  * or for an invalid value.
  */
-export function withEngineSettings(profile: Profile, changes: Partial<EngineSettings>): Profile {
+export function withEngineSettings(
+  profile: EmulatorProfile,
+  changes: Partial<EmulatedEngineSettings>,
+): EmulatorProfile {
   if (Object.keys(changes).length === 0) return profile;
   if (!profile.models.some(({ language }) => language)) {
     throw new TrituneError(

@@ -2,7 +2,7 @@ import { estimatedWords } from '../../base/tokens.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { AnswerCache } from '../models/answer-cache.ts';
 import { isDecoupledConfig, type Job, type Servable } from '../models/servable.ts';
-import type { Surroundings } from '../models/surroundings.ts';
+import type { SharedParts } from '../models/surroundings.ts';
 import { VersionStatistics } from '../models/version-statistics.ts';
 import type { Placement } from '../scheduling/placement.ts';
 import { type ModelSignature, signatureOf, type TextCall } from '../wire/infer-call.ts';
@@ -48,9 +48,9 @@ export class LanguageVersion implements Servable {
   config: ModelConfig;
   readonly #language: LanguageModel;
   readonly #lifetime: VersionStatistics;
-  readonly #around: Surroundings;
+  readonly #around: SharedParts;
 
-  constructor({ model, version, config, language, lifetime }: LanguageVersionOptions, around: Surroundings) {
+  constructor({ model, version, config, language, lifetime }: LanguageVersionOptions, around: SharedParts) {
     this.model = model;
     this.version = version;
     this.config = config;

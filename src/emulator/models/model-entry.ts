@@ -5,14 +5,14 @@ import type { ModelIndexEntry, ModelStatistics } from '../../triton/types.ts';
 import type { Faults } from '../faults.ts';
 import { LanguageVersion } from '../language/language-version.ts';
 import { admit } from '../scheduling/admission.ts';
-import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import type { EmulatedModelSimulator } from '../scheduling/model-simulator.ts';
 import { type Placement, place } from '../scheduling/placement.ts';
 import { type WarmUp, warmUpOf } from '../scheduling/warm-up.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
 import { ServedVersion } from './served-version.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { SharedParts } from './surroundings.ts';
 import { NO_FILES, type UploadedFiles } from './uploaded-files.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
@@ -22,7 +22,7 @@ export interface EntryOptions {
   /** The config of a load without a config: the profile's, with defaults. */
   readonly stored: ModelConfig;
   readonly gpus: number;
-  readonly modelSimulatorOf: (config: ModelConfig, files: UploadedFiles) => ModelSimulator;
+  readonly modelSimulatorOf: (config: ModelConfig, files: UploadedFiles) => EmulatedModelSimulator;
   readonly faults: Faults;
   /** For an ensemble and BLS: returns the serving version of another model. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
@@ -58,9 +58,9 @@ export class ModelEntry {
   #isRemoved = false;
   #tail: Promise<void> = Promise.resolve();
   readonly #options: EntryOptions;
-  readonly #around: Surroundings;
+  readonly #around: SharedParts;
 
-  constructor(options: EntryOptions, around: Surroundings) {
+  constructor(options: EntryOptions, around: SharedParts) {
     this.name = options.name;
     this.#options = options;
     this.#around = around;
@@ -278,11 +278,11 @@ export class ModelEntry {
     return config === placement.config ? placement : place(this.name, config, { gpus });
   }
 
-  #warmUp({ config, instances }: Placement, simulator: ModelSimulator, added = instances): WarmUp {
+  #warmUp({ config, instances }: Placement, simulator: EmulatedModelSimulator, added = instances): WarmUp {
     return warmUpOf(this.name, config, added, simulator);
   }
 
-  #serve(placement: Placement, simulator: ModelSimulator, warmUp: WarmUp, version: string): void {
+  #serve(placement: Placement, simulator: EmulatedModelSimulator, warmUp: WarmUp, version: string): void {
     const { name: model, lifetime } = this;
     const { config } = placement;
     const { servingOf } = this.#options;

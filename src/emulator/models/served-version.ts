@@ -4,9 +4,9 @@ import { policyOf } from '../../queueing/batcher-policy.ts';
 import type { Execution } from '../../queueing/execution.ts';
 import { splitExecution } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import type { EmulatedModelSimulator } from '../scheduling/model-simulator.ts';
 import type { Placement } from '../scheduling/placement.ts';
-import type { Moment, Processor } from '../scheduling/processor.ts';
+import type { ExecutionEvent, Processor } from '../scheduling/processor.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { SequenceScheduler } from '../scheduling/sequence-scheduler.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';
@@ -15,14 +15,14 @@ import { ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { runBlsCalls } from './bls-calls.ts';
 import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { SharedParts } from './surroundings.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
 export interface VersionOptions {
   readonly model: string;
   readonly version: string;
   readonly placement: Placement;
-  readonly simulator: ModelSimulator;
+  readonly simulator: EmulatedModelSimulator;
   /** The work of its instances before it serves. */
   readonly warmUp: WarmUp;
   /** Returns the serving version of another model, for BLS. Throws NOT_FOUND. */
@@ -57,7 +57,7 @@ function schedulerOf({ model, placement: { config, instances } }: VersionOptions
 type Lanes = Placement['gpuOf'];
 
 /** Returns the instances that execute at once: on each GPU as many as it allows. */
-function lanesOf({ gpuOf, config }: Placement, { atOnce }: ModelSimulator): Lanes {
+function lanesOf({ gpuOf, config }: Placement, { atOnce }: EmulatedModelSimulator): Lanes {
   if (config.sequence_batching) return gpuOf;
   return gpuOf.filter((gpu, index) => gpuOf.slice(0, index).filter((each) => each === gpu).length < atOnce);
 }
@@ -76,9 +76,9 @@ export class ServedVersion implements Servable {
   config: ModelConfig;
 
   readonly #lifetime: VersionStatistics;
-  readonly #simulator: ModelSimulator;
+  readonly #simulator: EmulatedModelSimulator;
   readonly #servingOf: VersionOptions['servingOf'];
-  readonly #around: Surroundings;
+  readonly #around: SharedParts;
   readonly #batcher: Scheduler;
   /** `max_queue_size`; Infinity without one. */
   readonly #mostQueued: number;
@@ -93,7 +93,7 @@ export class ServedVersion implements Servable {
   #cancelWake = (): void => undefined;
   #onDrained: (() => void)[] = [];
 
-  constructor(options: VersionOptions, around: Surroundings) {
+  constructor(options: VersionOptions, around: SharedParts) {
     this.model = options.model;
     this.version = options.version;
     this.config = options.placement.config;
@@ -248,7 +248,7 @@ export class ServedVersion implements Servable {
   }
 
   /** All responses but the last, which comes with the end of the execution. */
-  #responses(tickets: readonly Ticket[], durationNs: number, lastNs: number): Moment[] {
+  #responses(tickets: readonly Ticket[], durationNs: number, lastNs: number): ExecutionEvent[] {
     const { responses, networkMs } = this.#simulator;
     const respond = (): void => {
       for (const { job } of tickets) job.respond?.();

@@ -10,7 +10,7 @@ export interface CalibratedModel {
   readonly server: CalibratedServer;
 }
 
-export interface ProfileHead {
+export interface CalibratedHead {
   readonly name: string;
   readonly description: string;
   readonly source: string;
@@ -33,7 +33,7 @@ const LINE_WIDTH = 120;
  * Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID if no emulator
  * could run it.
  */
-export function calibratedProfile(head: ProfileHead, models: readonly CalibratedModel[]): string {
+export function calibratedProfile(head: CalibratedHead, models: readonly CalibratedModel[]): string {
   const { name, description, source, gpu } = head;
   const profile = {
     name,

@@ -2,7 +2,7 @@ import type { Random } from '../../base/random.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { Faults, FaultyLoad } from '../faults.ts';
 import { configMeets, withValueAt } from './config-paths.ts';
-import type { InferFault, LoadFault, ModelProfile, Profile, StatisticsFault } from './schema.ts';
+import type { EmulatorProfile, InferFault, LoadFault, ModelProfile, StatisticsFault } from './schema.ts';
 
 /** Twelve days: longer than anybody waits, and the maximum of a timer. */
 const FOR_EVER_MS = 2 ** 30;
@@ -12,7 +12,7 @@ const OUT_OF_MEMORY = 'out of memory: failed to allocate the memory of the model
  * Returns the faults of a profile. Each counts its own loads and requests, from the start of the
  * emulator.
  */
-export function profileFaults(profile: Profile, random: Random): Faults {
+export function profileFaults(profile: EmulatorProfile, random: Random): Faults {
   const models = new Map(profile.models.map((model) => [model.config.name, new ModelFaults(model, random)]));
   const loads = (what: LoadFault['what']) => (load: FaultyLoad) => models.get(load.model)?.meets(load, what);
   return {

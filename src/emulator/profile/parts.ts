@@ -1,4 +1,4 @@
-import type { Profile } from './schema.ts';
+import type { EmulatorProfile } from './schema.ts';
 
 /** A model or ensemble of a profile, and the models that receive its requests. */
 interface Node {
@@ -9,7 +9,7 @@ interface Node {
 }
 
 /** Returns what is inconsistent between the models of a profile, and where; null if nothing is. */
-export function partsFault(profile: Profile): { readonly place: string; readonly reason: string } | null {
+export function partsFault(profile: EmulatorProfile): { readonly place: string; readonly reason: string } | null {
   const nodes = [...modelNodes(profile), ...ensembleNodes(profile)];
   const byName = new Map(nodes.map((node) => [node.name, node] as const));
   const twice = nodes.find(({ name }, index) => nodes.findIndex((other) => other.name === name) !== index);
@@ -26,19 +26,19 @@ export function partsFault(profile: Profile): { readonly place: string; readonly
  * Returns these models and ensembles, plus the models of the ensembles: everything that is loaded
  * with them.
  */
-export function withComposingModels(profile: Profile, names: readonly string[]): ReadonlySet<string> {
+export function withComposingModels(profile: EmulatorProfile, names: readonly string[]): ReadonlySet<string> {
   const ensembles = new Map(ensembleNodes(profile).map((node) => [node.name, node] as const));
   return new Set(names.flatMap((name) => [name, ...below(name, ensembles)]));
 }
 
-const modelNodes = ({ models }: Profile): Node[] =>
+const modelNodes = ({ models }: EmulatorProfile): Node[] =>
   models.map(({ config, bls }, index) => ({
     name: config.name,
     place: `models.${index}.bls`,
     parts: (bls?.stages ?? []).flat().map(({ model }) => model),
   }));
 
-const ensembleNodes = ({ ensembles }: Profile): Node[] =>
+const ensembleNodes = ({ ensembles }: EmulatorProfile): Node[] =>
   ensembles.map(({ config }, index) => ({
     name: config.name,
     place: `ensembles.${index}.config`,

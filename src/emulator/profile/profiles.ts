@@ -9,7 +9,7 @@ import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
 import { partsFault } from './parts.ts';
 import { readStoredConfig } from './posted-config.ts';
-import { type Profile, profileSchema } from './schema.ts';
+import { type EmulatorProfile, profileSchema } from './schema.ts';
 import { lawOf } from './simulators.ts';
 
 /** The package's own profiles: two levels up from both `src/emulator` and `dist/emulator`. */
@@ -27,7 +27,7 @@ export function profileNames(): string[] {
  * Loads a profile of the package by name, or any by the path of its file (anything with a `/`, `\`
  * or `.`). Errors: PROFILE_INVALID, with the file, the place in it and the reason.
  */
-export function loadProfile(nameOrFile: string): Profile {
+export function loadProfile(nameOrFile: string): EmulatorProfile {
   const isFile = /[./\\]/.test(nameOrFile);
   if (!isFile && !profileNames().includes(nameOrFile)) {
     throw new TrituneError(
@@ -41,7 +41,7 @@ export function loadProfile(nameOrFile: string): Profile {
 }
 
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
-export function parseProfile(text: string, file: string): Profile {
+export function parseProfile(text: string, file: string): EmulatorProfile {
   const checked = profileSchema.safeParse(yamlOf(text, file));
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -64,7 +64,7 @@ export function parseProfile(text: string, file: string): Profile {
 /**
  * Returns the first ensemble that could not be served with its models, and why; null if all can.
  */
-function misfit({ models, ensembles }: Profile): { readonly place: string; readonly reason: string } | null {
+function misfit({ models, ensembles }: EmulatorProfile): { readonly place: string; readonly reason: string } | null {
   const configs = new Map(
     [...models, ...ensembles].map(({ config }) => [config.name, readStoredConfig(config)] as const),
   );

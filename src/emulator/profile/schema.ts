@@ -259,8 +259,8 @@ export const profileSchema = z.strictObject({
 });
 
 /** A checked profile, defaults filled in. Field names are those of the file. */
-export type Profile = z.infer<typeof profileSchema>;
-export type ModelProfile = Profile['models'][number];
+export type EmulatorProfile = z.infer<typeof profileSchema>;
+export type ModelProfile = EmulatorProfile['models'][number];
 /** A variant of a model that its config chooses, such as a precision. */
 export type Arm = ModelProfile['arms'][number];
 export type LoadFault = ModelProfile['faults']['load'][number];

@@ -6,10 +6,10 @@ import { languageModelOf } from '../language/language-model.ts';
 import type { LanguageProfile } from '../language/language-schema.ts';
 import { holdsText, NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { BlsPlan } from '../scheduling/bls-plan.ts';
-import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import type { EmulatedModelSimulator } from '../scheduling/model-simulator.ts';
 import { asProtocolFailure } from '../wire/protocol-failure.ts';
 import { configMeets } from './config-paths.ts';
-import type { Arm, ModelProfile, Profile } from './schema.ts';
+import type { Arm, EmulatorProfile, ModelProfile } from './schema.ts';
 
 /**
  * Returns the simulator of a profile's model with the given config: its service law, changed by
@@ -21,7 +21,7 @@ export function modelSimulatorOf(
   random: Random,
   elapsedNs: () => number = () => 0,
   files: UploadedFiles = NO_FILES,
-): ModelSimulator {
+): EmulatedModelSimulator {
   const arms = armsOf(profile, config, files);
   const law = lawOf(profile, arms);
   const spread = spreadOf(law.cv, random);
@@ -63,7 +63,7 @@ export function languageSimulatorOf(
   config: ModelConfig,
   files: UploadedFiles,
   random: Random,
-): ModelSimulator {
+): EmulatedModelSimulator {
   const plain = modelSimulatorOf(profile, config, random, () => 0, files);
   try {
     return { ...plain, language: languageModelOf(profile.language, deviceMib, files, random) };
@@ -112,7 +112,7 @@ function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): num
 }
 
 /** An ensemble has no instances, no memory and no executions of its own. */
-export function ensembleSimulator({ load }: Profile['ensembles'][number]): ModelSimulator {
+export function ensembleSimulator({ load }: EmulatorProfile['ensembles'][number]): EmulatedModelSimulator {
   return {
     language: null,
     executionNs: () => 0,

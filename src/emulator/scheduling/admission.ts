@@ -1,6 +1,6 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import type { Device } from './device.ts';
-import type { ModelSimulator } from './model-simulator.ts';
+import type { DeviceMemory } from './device.ts';
+import type { EmulatedModelSimulator } from './model-simulator.ts';
 import { MAX_INSTANCES, type Placement } from './placement.ts';
 
 /**
@@ -10,10 +10,10 @@ import { MAX_INSTANCES, type Placement } from './placement.ts';
  * there are too many, or if memory is too small; then nothing has changed.
  */
 export function admit(
-  device: Device,
+  device: DeviceMemory,
   owner: object,
   { instances, gpuOf }: Placement,
-  simulator: ModelSimulator,
+  simulator: EmulatedModelSimulator,
   { isBeside = false }: { readonly isBeside?: boolean } = {},
 ): void {
   if (simulator.refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', simulator.refusal);

@@ -1,7 +1,7 @@
 /**
  * The memory of the GPUs, or of the one CPU, that all models of an emulator share. Sizes in MiB.
  */
-export class Device {
+export class DeviceMemory {
   /** Memory of one GPU. */
   readonly limitMib: number;
   readonly #gpus: number;

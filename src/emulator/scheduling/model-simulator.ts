@@ -2,7 +2,7 @@ import type { LanguageModel } from '../language/language-model.ts';
 import type { BlsPlan } from './bls-plan.ts';
 
 /** Simulates one model with one config on the emulated device. */
-export interface ModelSimulator {
+export interface EmulatedModelSimulator {
   /** The engine of a language model, which does not execute batches; null for other models. */
   readonly language: LanguageModel | null;
   /**

@@ -2,14 +2,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** An event at some point of an execution. */
-export interface Moment {
+export interface ExecutionEvent {
   /** The work done by then: nanoseconds of the execution if it has the processor to itself. */
   readonly atNs: number;
   readonly action: () => void;
 }
 
 /** One execution. */
-export interface Work {
+export interface ExecutionWork {
   /** The model version: its own law, already in `atNs`, says how its executions slow each other. */
   readonly owner: object;
   /**
@@ -18,11 +18,11 @@ export interface Work {
    */
   readonly share: number;
   /** By rising time, at least one; the last is the end of the execution. */
-  readonly moments: readonly Moment[];
+  readonly moments: readonly ExecutionEvent[];
 }
 
 interface Running {
-  readonly work: Work;
+  readonly work: ExecutionWork;
   /** Index of the next moment. */
   next: number;
   doneNs: number;
@@ -52,7 +52,7 @@ export class Processor {
   }
 
   /** Starts an execution; its moments occur as its work progresses. */
-  run(work: Work): void {
+  run(work: ExecutionWork): void {
     const nowNs = this.#clock.nowNs();
     if (this.#running.size === 0) this.#busySinceNs = nowNs;
     const one: Running = { work, next: 0, doneNs: 0, speed: 1, sinceNs: nowNs, cancel: () => undefined };
@@ -67,13 +67,13 @@ export class Processor {
   }
 
   #schedule(one: Running): void {
-    const { atNs } = one.work.moments[one.next] as Moment;
+    const { atNs } = one.work.moments[one.next] as ExecutionEvent;
     const dueNs = one.sinceNs + Math.max(0, atNs - one.doneNs) / one.speed;
     one.cancel = this.#wakeUps.at(dueNs, () => this.#reached(one, dueNs));
   }
 
   #reached(one: Running, dueNs: number): void {
-    const { action, atNs } = one.work.moments[one.next] as Moment;
+    const { action, atNs } = one.work.moments[one.next] as ExecutionEvent;
     one.next += 1;
     if (one.next === one.work.moments.length) this.#end(one);
     else {

@@ -2,7 +2,7 @@ import type { Json } from '../../base/json.ts';
 import { MS_PER_S, NS_PER_MS } from '../../base/units.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import type { ModelSimulator } from './model-simulator.ts';
+import type { EmulatedModelSimulator } from './model-simulator.ts';
 
 /** Executions of one sample of `model_warmup` on each new instance. */
 export interface WarmUpSample {
@@ -31,7 +31,12 @@ interface Entry {
  * executions. As in Triton (checked on 2.51), a count of 0 is one execution, and a batch size of 0
  * none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
  */
-export function warmUpOf(model: string, config: ModelConfig, instances: number, simulator: ModelSimulator): WarmUp {
+export function warmUpOf(
+  model: string,
+  config: ModelConfig,
+  instances: number,
+  simulator: EmulatedModelSimulator,
+): WarmUp {
   const entries = (config.model_warmup ?? []) as unknown as readonly Entry[];
   for (const entry of entries) checkEntry(model, config, entry);
   if (instances <= 0) return { samples: [], seconds: 0 };

@@ -20,7 +20,7 @@ const UINT32 = 2 ** 32;
  * Trace settings of the server and of its models, with the checks and messages of Triton 2.51. The
  * emulator writes no traces: as on a server without a trace file, tracing cannot be switched on.
  */
-export class TraceSettings {
+export class EmulatedTraceSettings {
   readonly #file: string;
   readonly #changed = new Map<string, Map<string, readonly string[]>>();
 

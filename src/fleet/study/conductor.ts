@@ -14,8 +14,8 @@ import { FinalWork } from './final-work.ts';
 import { FleetServers } from './fleet-servers.ts';
 import { HandedOut } from './handed-out.ts';
 import { OutcomeRecords } from './outcome-records.ts';
-import { Pause } from './pause.ts';
-import type { Directive, Report, StudyEnd } from './report.ts';
+import { StudyPause } from './pause.ts';
+import type { Directive, StudyEnd, WorkReport } from './report.ts';
 import { SearchWork } from './search-work.ts';
 import { StandIn } from './stand-in.ts';
 import type { ServerRestored, Work, WorkOutcome, WorkUnderWay } from './work.ts';
@@ -40,7 +40,7 @@ export class Conductor {
   readonly #records: OutcomeRecords;
   readonly #standIn: StandIn;
   readonly #servers: FleetServers;
-  readonly #pause: Pause;
+  readonly #pause: StudyPause;
   readonly #search: SearchWork;
   readonly #final: FinalWork;
 
@@ -56,7 +56,7 @@ export class Conductor {
     this.#records = new OutcomeRecords(recorder, time, plan);
     this.#standIn = new StandIn(plan.earlier);
     this.#servers = new FleetServers(recorder);
-    this.#pause = new Pause(this.#run);
+    this.#pause = new StudyPause(this.#run);
     this.#search = new SearchWork(this.#run, this.#handedOut, this.#standIn);
     this.#final = new FinalWork(this.#run, this.#handedOut, this.#records);
   }
@@ -77,7 +77,7 @@ export class Conductor {
    * Records the outcomes, and hands out work. Repeating a report changes nothing. Errors: those of
    * the journal.
    */
-  async advance(report: Report): Promise<Directive> {
+  async advance(report: WorkReport): Promise<Directive> {
     const { outcomes, running, idle, commands = [], refusals = [], away = 0 } = report;
     try {
       for (const command of commands) await recordCommand(this.#run, command);

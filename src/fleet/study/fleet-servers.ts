@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { StudyRecorder } from '../../tuner/study-recorder.ts';
 
 /** Why a server did not take the study. */
-export interface Refusal {
+export interface ServerRefusal {
   readonly server: string;
   readonly reason: string;
   /** True if the server is not asked again. */
@@ -38,7 +38,7 @@ export class FleetServers {
   }
 
   /** Records a refusal once, however often it is reported. */
-  async refuse({ server, reason, isFinal }: Refusal): Promise<void> {
+  async refuse({ server, reason, isFinal }: ServerRefusal): Promise<void> {
     if (isFinal) this.exclude(server, reason);
     if (this.#known(server)?.left !== reason) await this.#recorder.record({ type: 'server-left', server, reason });
   }

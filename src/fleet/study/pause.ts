@@ -9,7 +9,7 @@ export interface Steered {
 }
 
 /** Steers a study whose servers are elsewhere, and records its pauses. */
-export class Pause {
+export class StudyPause {
   readonly #run: Pick<Planning, 'recorder' | 'steering' | 'time'>;
   #lasting: { readonly end: () => void; readonly passed: Promise<void> } | null = null;
 

@@ -1,10 +1,10 @@
 import type { StudyChange } from '../../tuner/steering.ts';
-import type { Refusal } from './fleet-servers.ts';
+import type { ServerRefusal } from './fleet-servers.ts';
 import type { Steered } from './pause.ts';
 import type { Work, WorkOutcome, WorkUnderWay } from './work.ts';
 
 /** What has happened since the last report. */
-export interface Report {
+export interface WorkReport {
   readonly outcomes: readonly WorkOutcome[];
   /** Work handed out earlier and still under way. */
   readonly running: readonly WorkUnderWay[];
@@ -14,7 +14,7 @@ export interface Report {
   readonly commands?: readonly StudyChange[];
   readonly steered?: Steered;
   /** Servers that were asked and did not take the study. */
-  readonly refusals?: readonly Refusal[];
+  readonly refusals?: readonly ServerRefusal[];
   /** The number of other servers that may still take work: those away, or just asked. */
   readonly away?: number;
 }

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { groupQueue, PROGRESS, STEER, STUDY } from '../workflow/names.ts';
-import type { Command, FleetProgress, StudyInput, StudyOrder } from '../workflow/seams.ts';
+import type { FleetProgress, StudyInput, StudyOrder, WorkflowCommand } from '../workflow/seams.ts';
 import type { FleetClient } from './connection.ts';
 import { clientPackages } from './packages.ts';
 
@@ -46,7 +46,7 @@ export async function startStudy(
 }
 
 /** Sends a command to a running study. Errors: INPUT_INVALID if there is no study of that name. */
-export const steerStudy = (client: FleetClient, study: string, command: Command): Promise<void> =>
+export const steerStudy = (client: FleetClient, study: string, command: WorkflowCommand): Promise<void> =>
   onStudy(study, () => client.workflow.getHandle(study).signal(STEER, command));
 
 /**

@@ -2,7 +2,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import type { SteeringCommand } from '../../tuner/steering.ts';
 import type { Steered } from '../study/pause.ts';
-import type { Directive, Report, StudyEnd } from '../study/report.ts';
+import type { Directive, StudyEnd, WorkReport } from '../study/report.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 
 /** A study, and its group of servers. */
@@ -40,7 +40,7 @@ export interface KeeperActivities {
   /** Opens the study, or continues it. Returns what servers need to know about it. */
   openStudy(order: StudyOrder): Promise<StudyStarted>;
   /** Records a report. Also returns the servers of the group whose workers have polled lately. */
-  advance(study: string, report: Report): Promise<Directive & { readonly servers: readonly string[] }>;
+  advance(study: string, report: WorkReport): Promise<Directive & { readonly servers: readonly string[] }>;
   /** Records how it ended, and writes the documents. */
   concludeStudy(study: string, ending: Ending): Promise<void>;
   /** Returns records from that number on, as in the journal. Waits a while for the first. */
@@ -81,4 +81,4 @@ export interface FleetProgress {
   readonly phase: 'opening' | 'tuning' | 'restoring' | 'over';
 }
 
-export type Command = SteeringCommand;
+export type WorkflowCommand = SteeringCommand;

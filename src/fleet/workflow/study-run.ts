@@ -1,11 +1,11 @@
 import { CancellationScope, ContinueAsNew, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { StudyChange } from '../../tuner/steering.ts';
 import type { Steered } from '../study/pause.ts';
-import type { Directive, Report, StudyEnd } from '../study/report.ts';
+import type { Directive, StudyEnd, WorkReport } from '../study/report.ts';
 import type { Work, WorkOutcome } from '../study/work.ts';
 import { onAnyWorker, onKeeper } from './activity-calls.ts';
 import { asError, failureOf, messageOf } from './faults.ts';
-import type { Command, FleetProgress, KeeperActivities, StudyInput } from './seams.ts';
+import type { FleetProgress, KeeperActivities, StudyInput, WorkflowCommand } from './seams.ts';
 import { StudyServers } from './study-servers.ts';
 
 /**
@@ -48,7 +48,7 @@ export class StudyRun {
   }
 
   /** Takes a person's command. The pause is kept here, where it survives the death of a worker. */
-  obey(command: Command): void {
+  obey(command: WorkflowCommand): void {
     this.#hasNews = true;
     switch (command.kind) {
       case 'pause':
@@ -139,7 +139,7 @@ export class StudyRun {
    * Returns what has happened since the last report, which is then empty. A long history gets no
    * more work.
    */
-  #report({ isLong }: { readonly isLong: boolean }): Report {
+  #report({ isLong }: { readonly isLong: boolean }): WorkReport {
     const [outcomes, commands] = [this.#outcomes, this.#commands];
     this.#outcomes = [];
     this.#commands = [];

@@ -1,5 +1,5 @@
 import type { StudyStarted } from '../../study/records/records.ts';
-import type { Refusal } from '../study/fleet-servers.ts';
+import type { ServerRefusal } from '../study/fleet-servers.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 import { onServer } from './activity-calls.ts';
 import { isPermanent, messageOf, neverBegan } from './faults.ts';
@@ -23,7 +23,7 @@ export class StudyServers {
   /** Servers that were asked to take the study, and those that took it. */
   readonly #known = new Set<string>();
   /** Servers that refused the study: why, how often, and when they are asked again. */
-  readonly #refusals = new Map<string, Refusal & { readonly times: number; readonly againMs: number }>();
+  readonly #refusals = new Map<string, ServerRefusal & { readonly times: number; readonly againMs: number }>();
 
   /** `onNews`: called when a server takes the study, or refuses it for a new reason. */
   constructor(input: StudyInput, onNews: () => void) {
@@ -47,7 +47,7 @@ export class StudyServers {
     return [...this.#joining].sort();
   }
 
-  get refusals(): readonly Refusal[] {
+  get refusals(): readonly ServerRefusal[] {
     return [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
   }
 

@@ -2,10 +2,10 @@ import { continueAsNew, defineQuery, defineSignal, setHandler } from '@temporali
 import type { StudyEnd } from '../study/report.ts';
 import { readingOnKeeper } from './activity-calls.ts';
 import { PROGRESS, STEER } from './names.ts';
-import type { Command, FleetProgress, RecordsPart, StudyInput } from './seams.ts';
+import type { FleetProgress, RecordsPart, StudyInput, WorkflowCommand } from './seams.ts';
 import { StudyRun } from './study-run.ts';
 
-export const steer = defineSignal<[Command]>(STEER);
+export const steer = defineSignal<[WorkflowCommand]>(STEER);
 export const progress = defineQuery<FleetProgress>(PROGRESS);
 
 /** Runs a study over the servers of a group, from its baseline to the last restored model. */

@@ -6,7 +6,7 @@ import { trituneVersion } from '../../base/package.ts';
 import { nsToMs } from '../../base/units.ts';
 import type { AgentClock } from '../client/cost.ts';
 import type { RequestSet } from '../types.ts';
-import type { Report, WorkerTransport } from '../workers/messages.ts';
+import type { ThreadReport, WorkerTransport } from '../workers/messages.ts';
 import { AgentLink, type AgentReport, ANSWER_LIMIT_MS, agentFault } from './agent-link.ts';
 import { type ClockEstimate, ClockOffset } from './clock-offset.ts';
 import type { AgentAccess } from './dial.ts';
@@ -37,7 +37,7 @@ export class AgentConnection {
    */
   readonly opened: Promise<void>;
   readonly #access: AgentAccess;
-  readonly #onReport: (thread: number, report: Report) => void;
+  readonly #onReport: (thread: number, report: ThreadReport) => void;
   readonly #clock = new ClockOffset();
   /** The time when each pending probe was sent. */
   readonly #probes = new Map<number, number>();
@@ -60,7 +60,7 @@ export class AgentConnection {
     access: AgentAccess,
     threads: AskedThreads | null,
     patienceMs: number,
-    onReport: (thread: number, report: Report) => void,
+    onReport: (thread: number, report: ThreadReport) => void,
   ) {
     this.#access = access;
     this.#onReport = onReport;

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { FlowReport, LoadThread } from '../workers/load-thread.ts';
-import type { AnswerOf, Answers, Command, Report } from '../workers/messages.ts';
+import type { AnswerOf, Answers, ThreadCommand, ThreadReport } from '../workers/messages.ts';
 import type { AgentConnection } from './agent-connection.ts';
 import { answerOfThread } from './message-schemas.ts';
 import type { ToAgent } from './protocol.ts';
@@ -43,7 +43,7 @@ export class AgentThread implements LoadThread {
     this.#aheadNs.delete(flow);
   }
 
-  tell(command: Command): void {
+  tell(command: ThreadCommand): void {
     // The agent, not the thread, handles sets of requests and the watch.
     if (command.type === 'requests' || command.type === 'restart-watch') return;
     this.#connection.whenOpen(() => {
@@ -63,7 +63,7 @@ export class AgentThread implements LoadThread {
   }
 
   /** Takes a report of the thread, on its agent's clock. */
-  take(report: Report): void {
+  take(report: ThreadReport): void {
     if (report.type !== 'batch' && report.type !== 'state') return;
     this.#listeners.get(report.flow)?.(reportAhead(report, -(this.#aheadNs.get(report.flow) ?? 0)));
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TrituneError } from '../../base/errors.ts';
 import type { NullProtocol } from '../client/null-server.ts';
-import type { Command, Question, Report, WorkerTransport } from '../workers/messages.ts';
+import type { ThreadCommand, ThreadQuestion, ThreadReport, WorkerTransport } from '../workers/messages.ts';
 import { decodeMessage } from './codec.ts';
 import { commandOrQuestion, figure, reportOfThread, transport, whole } from './message-schemas.ts';
 
@@ -48,7 +48,7 @@ export type ToAgent =
   | {
       readonly type: 'thread';
       readonly thread: number;
-      readonly message: Exclude<Command, { readonly type: 'requests' }> | Question;
+      readonly message: Exclude<ThreadCommand, { readonly type: 'requests' }> | ThreadQuestion;
     };
 
 /** Messages from an agent to its controller. */
@@ -63,7 +63,7 @@ export type ToController =
     }
   | { readonly type: 'probed'; readonly probe: number; readonly atNs: number }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
-  | { readonly type: 'thread'; readonly thread: number; readonly report: Report }
+  | { readonly type: 'thread'; readonly thread: number; readonly report: ThreadReport }
   /** The agent does nothing more for this controller. */
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 

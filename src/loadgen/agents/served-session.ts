@@ -5,7 +5,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { ClientWatch } from '../client/cost.ts';
 import { type NullServer, startNullServer } from '../client/null-server.ts';
 import { addressOf } from '../transports/address.ts';
-import type { Answers, Question } from '../workers/messages.ts';
+import type { Answers, ThreadQuestion } from '../workers/messages.ts';
 import { startThreads } from '../workers/open-workers.ts';
 import type { Thread } from '../workers/thread.ts';
 import { watchThreads } from '../workers/watch-threads.ts';
@@ -226,11 +226,13 @@ export class ServedSession {
     const { ask, type, ...about } = message;
     const extraMs = type === 'drain' ? (about as Answers['drain']).limitMs : PREPARE_LIMIT_MS;
     const question = type === 'begin' ? this.#forThread(about as Answers['begin']) : about;
-    const answer = served.thread.ask(type as Question['type'], question as never, extraMs).then((value: unknown) => {
-      served.unanswered = 0;
-      if (type === 'drain') this.#drained(served, index, (about as Answers['drain']).flow);
-      return value;
-    });
+    const answer = served.thread
+      .ask(type as ThreadQuestion['type'], question as never, extraMs)
+      .then((value: unknown) => {
+        served.unanswered = 0;
+        if (type === 'drain') this.#drained(served, index, (about as Answers['drain']).flow);
+        return value;
+      });
     this.#answer(ask, answer, heldBytes);
   }
 

@@ -1,8 +1,8 @@
 import type { HeldUp } from '../client/held-up.ts';
-import type { Command, PackedBatch, PartState, Report } from '../workers/messages.ts';
+import type { PackedBatch, PartState, ThreadCommand, ThreadReport } from '../workers/messages.ts';
 
 /** Returns the command with its times on a clock that is `aheadNs` ahead. */
-export function commandAhead(command: Command, aheadNs: number): Command {
+export function commandAhead(command: ThreadCommand, aheadNs: number): ThreadCommand {
   if (command.type === 'start') return { ...command, startNs: command.startNs + aheadNs };
   if (command.type !== 'record') return command;
   const { rule, startNs } = command;
@@ -14,7 +14,7 @@ export function commandAhead(command: Command, aheadNs: number): Command {
 }
 
 /** Returns the report of a thread with its times shifted in the same way. */
-export function reportAhead<R extends Report>(report: R, aheadNs: number): R {
+export function reportAhead<R extends ThreadReport>(report: R, aheadNs: number): R {
   if (report.type !== 'batch' && report.type !== 'state') return report;
   const ahead = { ...report, state: stateAhead(report.state, aheadNs) };
   return report.type === 'batch' ? { ...ahead, batch: batchAhead(report.batch, aheadNs) } : ahead;

@@ -1,7 +1,7 @@
 import type { HttpReply } from '../types.ts';
 
 /** Times of one kind, in nanoseconds; zeros for none. */
-export interface Spread {
+export interface TimeSpread {
   readonly count: number;
   readonly sumNs: number;
   readonly minNs: number;
@@ -18,15 +18,15 @@ export interface ReplyTally {
   /** Bytes of all bodies, without heads and framing. */
   readonly bodyBytes: number;
   /** Times of name resolution, for new connections. */
-  readonly lookup: Spread;
+  readonly lookup: TimeSpread;
   /** Times until new connections can be written to: name resolution, TCP and TLS. */
-  readonly connect: Spread;
+  readonly connect: TimeSpread;
   /** From the writing of a request to the first byte of its reply, and from there to the last. */
-  readonly wait: Spread;
-  readonly read: Spread;
+  readonly wait: TimeSpread;
+  readonly read: TimeSpread;
 }
 
-const NONE: Spread = { count: 0, sumNs: 0, minNs: Number.POSITIVE_INFINITY, maxNs: 0 };
+const NONE: TimeSpread = { count: 0, sumNs: 0, minNs: Number.POSITIVE_INFINITY, maxNs: 0 };
 
 /** Counts replies as they arrive; allocates only when a status occurs for the first time. */
 export class ReplyCounter {
@@ -58,7 +58,7 @@ export class ReplyCounter {
   }
 }
 
-function record(spread: { -readonly [K in keyof Spread]: Spread[K] }, ns: number): void {
+function record(spread: { -readonly [K in keyof TimeSpread]: TimeSpread[K] }, ns: number): void {
   spread.count++;
   spread.sumNs += ns;
   if (ns < spread.minNs) spread.minNs = ns;
@@ -73,7 +73,7 @@ export function allReplies(batches: readonly { readonly replies?: ReplyTally }[]
   for (const tally of tallies) {
     for (const [status, count] of tally.statuses) statuses.set(status, (statuses.get(status) ?? 0) + count);
   }
-  const together = (name: 'lookup' | 'connect' | 'wait' | 'read'): Spread =>
+  const together = (name: 'lookup' | 'connect' | 'wait' | 'read'): TimeSpread =>
     tallies.map((tally) => tally[name]).reduce(merged, NONE);
   return {
     statuses,
@@ -85,7 +85,7 @@ export function allReplies(batches: readonly { readonly replies?: ReplyTally }[]
   };
 }
 
-const merged = (one: Spread, other: Spread): Spread => ({
+const merged = (one: TimeSpread, other: TimeSpread): TimeSpread => ({
   count: one.count + other.count,
   sumNs: one.sumNs + other.sumNs,
   minNs: Math.min(one.minNs, other.minNs),

@@ -22,7 +22,7 @@ export interface Expirable {
  * One timer for all requests of a transport. All have the same timeout, so they expire in the order
  * in which they were sent, and a sweep stops at the first that still has time.
  */
-export class Deadlines<T extends Expirable> {
+export class RequestDeadlines<T extends Expirable> {
   readonly #timeoutNs: number;
   readonly #dueNs = new Map<T, number>();
   readonly #timer: NodeJS.Timeout;

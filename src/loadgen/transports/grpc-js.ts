@@ -16,7 +16,7 @@ import type {
   TransportOptions,
 } from '../types.ts';
 import { addressOf } from './address.ts';
-import { Deadlines, type Expirable } from './deadlines.ts';
+import { type Expirable, RequestDeadlines } from './deadlines.ts';
 import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
 import { decodeInferReply, encodeInferMessage } from './infer-message.ts';
 import { badStatus, CLOSED, failed, timedOut } from './outcome.ts';
@@ -55,7 +55,7 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
     ...security,
     ...compressionOption(options),
   });
-  const deadlines = new Deadlines<Call>(options.timeoutMs);
+  const deadlines = new RequestDeadlines<Call>(options.timeoutMs);
   const metadata = metadataOf(options.headers ?? []);
   let open = true;
   const read = (reply: Uint8Array = new Uint8Array()): SendOutcome =>

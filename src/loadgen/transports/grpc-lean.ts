@@ -1,6 +1,6 @@
 import type { Compression, InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import { INFER_PATH } from './grpc-status.ts';
-import { Call } from './h2/call.ts';
+import { UnaryCall } from './h2/call.ts';
 import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
 import { encodeInferMessage, framed } from './infer-message.ts';
 import { CLOSED } from './outcome.ts';
@@ -20,7 +20,7 @@ export function openGrpcLean(options: LeanOptions): Transport<LeanRequest> {
 class GrpcLean implements Transport<LeanRequest>, CallOwner {
   readonly #connections: Connections;
   readonly #compression: Compression | undefined;
-  readonly #spare: Call[] = [];
+  readonly #spare: UnaryCall[] = [];
 
   constructor(options: LeanOptions) {
     this.#compression = options.compression;
@@ -36,7 +36,7 @@ class GrpcLean implements Transport<LeanRequest>, CallOwner {
       done(CLOSED);
       return;
     }
-    const call = this.#spare.pop() ?? new Call();
+    const call = this.#spare.pop() ?? new UnaryCall();
     this.#connections.begin(call, prepared.body, done);
     this.#connections.start(call);
   }
@@ -45,7 +45,7 @@ class GrpcLean implements Transport<LeanRequest>, CallOwner {
     this.#connections.close(CLOSED);
   }
 
-  settle(call: Call, outcome: SendOutcome): void {
+  settle(call: UnaryCall, outcome: SendOutcome): void {
     const { done } = call;
     call.end();
     this.#spare.push(call);

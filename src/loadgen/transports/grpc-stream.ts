@@ -1,6 +1,6 @@
 import type { Compression, InferRequest, PreparedRequest, RequestParameter, SendOutcome, Transport } from '../types.ts';
 import { STREAM_INFER_PATH } from './grpc-status.ts';
-import type { Call } from './h2/call.ts';
+import type { UnaryCall } from './h2/call.ts';
 import type { Connection } from './h2/connection.ts';
 import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
 import { StreamCall } from './h2/stream-call.ts';
@@ -100,7 +100,7 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   }
 
   /** Handles the end of a stream, and of its request if it has one. */
-  settle(call: Call, outcome: SendOutcome): void {
+  settle(call: UnaryCall, outcome: SendOutcome): void {
     const at = this.#idle.indexOf(call as StreamCall);
     if (at >= 0) this.#idle.splice(at, 1);
     const { done } = call;

@@ -10,7 +10,7 @@ import type {
   Transport,
   TransportOptions,
 } from '../types.ts';
-import { Deadlines, type Expirable } from './deadlines.ts';
+import { type Expirable, RequestDeadlines } from './deadlines.ts';
 import { encodeInferCall, errorOfBody, readInferReply } from './infer-http.ts';
 import { badStatus, CLOSED, failed, socketMessage, timedOut } from './outcome.ts';
 import { readReply } from './read-reply.ts';
@@ -37,7 +37,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     keepAliveTimeout: 600_000,
     connect: connectorOf(options),
   });
-  const deadlines = new Deadlines<Call>(options.timeoutMs);
+  const deadlines = new RequestDeadlines<Call>(options.timeoutMs);
   let open = true;
 
   class Call implements Expirable, Dispatcher.DispatchHandler {

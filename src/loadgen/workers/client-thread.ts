@@ -18,12 +18,12 @@ import type { RequestSet, Transport } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
 import {
   type Answers,
-  type Command,
   type PartState,
   packBatch,
   packTally,
-  type Question,
-  type Report,
+  type ThreadCommand,
+  type ThreadQuestion,
+  type ThreadReport,
   type ThreadSettings,
 } from './messages.ts';
 import { ObservedRequests } from './observed-requests.ts';
@@ -58,7 +58,7 @@ interface RunningFlow {
   said: PartState & { readonly recording: number };
 }
 
-const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
+const say = (report: ThreadReport, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
 const stateOf = ({ failedSoFar, unserved, due }: Flow): PartState => ({ failedSoFar, unserved, due });
 
@@ -180,7 +180,7 @@ function watchFor(running: RunningFlow, everyNs: number | undefined): void {
   running.pauses = everyNs === undefined ? undefined : watchPauses(everyNs, shiftNs);
 }
 
-async function answer(question: Question): Promise<unknown> {
+async function answer(question: ThreadQuestion): Promise<unknown> {
   if (question.type === 'read-watch') return watch.read();
   if (question.type === 'begin') {
     begin(question);
@@ -210,7 +210,7 @@ async function answer(question: Question): Promise<unknown> {
   }
 }
 
-function obey(command: Command): void {
+function obey(command: ThreadCommand): void {
   if (command.type === 'requests') {
     sets.set(command.set, command.requests);
     observed?.learn(command.set, command.requests);
@@ -219,7 +219,7 @@ function obey(command: Command): void {
 }
 
 function direct(
-  command: Exclude<Command, { readonly type: 'requests' | 'restart-watch' }>,
+  command: Exclude<ThreadCommand, { readonly type: 'requests' | 'restart-watch' }>,
   running: RunningFlow,
 ): void {
   switch (command.type) {
@@ -245,7 +245,7 @@ function fail(error: unknown): void {
 
 setInterval(sayStates, STATE_EVERY_MS);
 if (observed) setInterval(sayObserved, STATE_EVERY_MS);
-parentPort?.on('message', (message: Command | Question) => {
+parentPort?.on('message', (message: ThreadCommand | ThreadQuestion) => {
   if (!('ask' in message)) {
     obey(message);
     return;

@@ -2,10 +2,10 @@ import type { TrituneError } from '../../base/errors.ts';
 import type { ClientWatch } from '../client/cost.ts';
 import type { NullProtocol, NullServer } from '../client/null-server.ts';
 import type { RequestSet } from '../types.ts';
-import type { AnswerOf, Answers, Command, Report } from './messages.ts';
+import type { AnswerOf, Answers, ThreadCommand, ThreadReport } from './messages.ts';
 
 /** An unsolicited message of a thread about a flow. */
-export type FlowReport = Exclude<Report, { readonly type: 'answer' | 'failed' | 'observed' }>;
+export type FlowReport = Exclude<ThreadReport, { readonly type: 'answer' | 'failed' | 'observed' }>;
 
 /**
  * One sending thread, of this process or of an agent. After a fault it does nothing more. All its
@@ -21,7 +21,7 @@ export interface LoadThread {
   /** `onReport` receives the thread's reports on the flow, until `ignore`. */
   listen(flow: number, onReport: (report: FlowReport) => void): void;
   ignore(flow: number): void;
-  tell(command: Command): void;
+  tell(command: ThreadCommand): void;
   /**
    * Returns the thread's answer. `extraMs`: time that the work itself may take. Errors:
    * CLIENT_FAILED, AGENT_FAILED, and those of the work.

@@ -66,7 +66,7 @@ export interface InferTransport {
  * Commands to a thread, without an answer. Flows have numbers, so that late messages from an
  * earlier one are recognised.
  */
-export type Command =
+export type ThreadCommand =
   | { readonly type: 'requests'; readonly set: number; readonly requests: RequestSet }
   | { readonly type: 'start'; readonly flow: number; readonly startNs: number }
   | {
@@ -107,7 +107,9 @@ export interface AnswerOf {
   readonly 'read-watch': ClientUse;
 }
 
-export type Question = { [K in keyof Answers]: { readonly type: K; readonly ask: number } & Answers[K] }[keyof Answers];
+export type ThreadQuestion = {
+  [K in keyof Answers]: { readonly type: K; readonly ask: number } & Answers[K];
+}[keyof Answers];
 
 export interface Drained {
   readonly left: number;
@@ -126,7 +128,7 @@ export interface PartState {
 }
 
 /** A message from a thread. */
-export type Report =
+export type ThreadReport =
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | BatchReport
   | { readonly type: 'state'; readonly flow: number; readonly recording: number; readonly state: PartState }

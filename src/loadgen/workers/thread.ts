@@ -3,7 +3,7 @@ import { withDeadline } from '../../base/abort.ts';
 import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
 import { entryPath } from '../../base/package.ts';
 import type { FlowReport, LoadThread } from './load-thread.ts';
-import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
+import type { AnswerOf, Answers, ThreadCommand, ThreadReport, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
 /** Milliseconds within which a live thread answers; a thread that does not never will. */
@@ -38,7 +38,7 @@ export class Thread implements LoadThread {
   /** `worker`: how the thread runs, for tests of threads that die. */
   constructor(settings: ThreadSettings, worker: WorkerOptions) {
     this.#worker = new Worker(threadFile, { ...worker, workerData: settings });
-    this.#worker.on('message', (report: Report) => this.#take(report));
+    this.#worker.on('message', (report: ThreadReport) => this.#take(report));
     this.#worker.on('error', (error) => this.#fail(ended(messageOf(error))));
     this.#worker.on('exit', (code) => this.#fail(ended(`exit code ${code}`)));
   }
@@ -57,7 +57,7 @@ export class Thread implements LoadThread {
     this.#listeners.delete(flow);
   }
 
-  tell(command: Command): void {
+  tell(command: ThreadCommand): void {
     if (this.#fault === null) this.#worker.postMessage(command);
   }
 
@@ -83,7 +83,7 @@ export class Thread implements LoadThread {
     await this.#worker.terminate();
   }
 
-  #take(report: Report): void {
+  #take(report: ThreadReport): void {
     if (report.type === 'failed') {
       this.#fail(new TrituneError(report.code as ErrorCode, report.message, report.hint));
     } else if (report.type === 'answer') {

@@ -3,7 +3,7 @@ import { stepNs } from '../../queueing/continuous/step-law.ts';
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import type { Choice } from '../modelled-config.ts';
 import { memoizedRuns, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
-import type { Measured, Simulator, SimulatorOptions } from '../simulator.ts';
+import type { MeasuredChoice, Simulator, SimulatorOptions } from '../simulator.ts';
 import { loadsAt } from '../workloads/offered-load.ts';
 import { robustRun } from '../workloads/robust-figures.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
@@ -33,7 +33,7 @@ export interface EngineSimulator extends Simulator {
  * effects of settings on it, and the lengths of requests. null without any figures of tokens.
  */
 export function engineSimulatorOf(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   { mode, percentile, seed, all, limits, workloads, requests = REQUESTS }: EngineSimulatorOptions,
 ): EngineSimulator | null {
   const observations = tokenObservations(measured, workloads);

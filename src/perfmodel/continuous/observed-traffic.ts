@@ -4,14 +4,14 @@ import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/le
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { isUsable } from '../observations.ts';
-import type { Measured } from '../simulator.ts';
+import type { MeasuredChoice } from '../simulator.ts';
 import { arrivalsIn, underEach } from '../workloads/observed-arrivals.ts';
 
 /** A measurement with figures of tokens. */
 type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;
 
 /** A choice of an engine with a measurement of its tokens. */
-export interface TokenObservation extends Pick<Measured, 'choice'> {
+export interface TokenObservation extends Pick<MeasuredChoice, 'choice'> {
   readonly measurement: TokenMeasurement;
   /** The arrivals during it; absent for an even rate. */
   readonly arrivals?: ArrivalPlan | undefined;
@@ -26,7 +26,10 @@ const ARRIVALS = 120;
  * Returns the measurements that the law can be fitted to, one per measured workload: undisturbed,
  * of engines with continuous batching, and with figures of tokens.
  */
-export const tokenObservations = (measured: readonly Measured[], workloads?: StudyWorkloads): TokenObservation[] =>
+export const tokenObservations = (
+  measured: readonly MeasuredChoice[],
+  workloads?: StudyWorkloads,
+): TokenObservation[] =>
   measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap(underEach).flatMap((measurement) => {
       const { tokens } = measurement;

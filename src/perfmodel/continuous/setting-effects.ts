@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../base/json.ts';
 import type { Choice } from '../modelled-config.ts';
-import { differing, type Settings } from '../setting-effects.ts';
+import { type CategoricalSettings, differing } from '../setting-effects.ts';
 
 /**
  * A difference between the laws of a choice and of the reference: a value of a setting, or the
@@ -72,7 +72,7 @@ function isNumberOfPolicy(choices: readonly Choice[], name: string): boolean {
   return changes > 0;
 }
 
-function numberOf(settings: Settings, name: string): number | null {
+function numberOf(settings: CategoricalSettings, name: string): number | null {
   const text = settings.get(name);
   return text !== undefined && text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
 }
@@ -82,7 +82,7 @@ function numberOf(settings: Settings, name: string): number | null {
  * `ofPolicy` names.
  */
 export const effectsOf = (
-  reference: Settings,
+  reference: CategoricalSettings,
   { settings }: Pick<Choice, 'settings'>,
   ofPolicy: ReadonlySet<string>,
 ): SettingEffect[] =>

@@ -1,15 +1,15 @@
 import {
   type Hypothesis,
   matern52,
+  type NoisyReading,
   type Normal,
   type Posterior,
   posteriorOf,
-  type Reading,
 } from '../../stats/gaussian-process.ts';
 import { chanceBelow, normalAbove } from '../../stats/normal.ts';
 import { type Choice, partsOf } from '../modelled-config.ts';
 import { differingCount } from '../setting-effects.ts';
-import type { Measured } from '../simulator.ts';
+import type { MeasuredChoice } from '../simulator.ts';
 import { gpuMemoryOf } from './gpu-memory.ts';
 
 /** The GPU memory that choices need, predicted from the memory that others used. */
@@ -52,7 +52,10 @@ const HOARDED = 0.8;
  * out-of-memory refusal means that the need exceeds the total. null if the server does not report
  * its GPUs.
  */
-export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly Choice[] = []): GpuMemoryNeed | null {
+export function gpuMemoryNeed(
+  measured: readonly MeasuredChoice[],
+  refused: readonly Choice[] = [],
+): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
     const memory = gpuMemoryOf(measurements);
     return memory && memory.usedMib > 0 ? [{ choice, ...memory }] : [];
@@ -140,7 +143,7 @@ const placesOf = ({ policy }: Choice): number => Math.max(1, policy.maxBatchSize
  * approximate Bayesian inference, 2001, section 3).
  */
 function withRefused(
-  readings: readonly Reading<Choice>[],
+  readings: readonly NoisyReading<Choice>[],
   refused: readonly Choice[],
   unit: Unit,
   totalMib: number,

@@ -4,7 +4,7 @@ import type { Choice } from '../modelled-config.ts';
 import type { BoundLimits } from '../simulator.ts';
 import { deviceOf, type SharingHypothesis } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
-import { type Surroundings, stageLaw } from './network-of.ts';
+import { type NetworkParameters, stageLaw } from './network-of.ts';
 
 /** The shares of their largest batches that stages execute at once, in turn. */
 const FILLS = [1, 0.5, 0.25, 0.125, 1 / 16, 1 / 32, 1 / 64];
@@ -27,7 +27,7 @@ interface Need {
 export type BoundOf = (choice: Choice, limits: BoundLimits) => number;
 
 /** Returns `networkBound` of a fitted network, memoized. */
-export function networkBounds(fitted: FittedNetwork, surroundings: Surroundings): BoundOf {
+export function networkBounds(fitted: FittedNetwork, surroundings: NetworkParameters): BoundOf {
   const timesNs = timesOf(fitted, surroundings);
   const visits = visitsOf(fitted);
   const known = new Map<string, number>();
@@ -62,7 +62,7 @@ function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }
 type TimesOf = (stage: string, choice: Choice) => (batch: number) => number;
 
 /** Returns the times of stages, memoized: many joint choices share the config of a model. */
-function timesOf(fitted: FittedNetwork, surroundings: Surroundings): TimesOf {
+function timesOf(fitted: FittedNetwork, surroundings: NetworkParameters): TimesOf {
   const known = new Map<string, (batch: number) => number>();
   return (stage, choice) => {
     const key = `${stage} ${choice.key}`;
@@ -72,7 +72,7 @@ function timesOf(fitted: FittedNetwork, surroundings: Surroundings): TimesOf {
   };
 }
 
-function timesOfOne(stage: string, choice: Choice, fitted: FittedNetwork, surroundings: Surroundings) {
+function timesOfOne(stage: string, choice: Choice, fitted: FittedNetwork, surroundings: NetworkParameters) {
   const law = stageLaw(fitted, stage, choice, surroundings);
   const { instances } = choice.policy;
   const known = new Map<number, number>();

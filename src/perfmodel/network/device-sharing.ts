@@ -1,6 +1,6 @@
 import type { ServiceLaw } from '../../queueing/service-law.ts';
 import { interferenceFactor } from '../affine-line.ts';
-import { ownInterference, type Point } from '../interference.ts';
+import { type ExecutionPoint, ownInterference } from '../interference.ts';
 import type { Choice } from '../modelled-config.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface Running {
  */
 export interface SharedPoints {
   readonly stage: string;
-  readonly points: readonly Point[];
+  readonly points: readonly ExecutionPoint[];
   readonly beside: ReadonlyMap<string, Running>;
   /** Requests in flight in total; one of them meets only the others. */
   readonly inFlight: number;

@@ -4,7 +4,7 @@ import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../ex
 import type { Choice } from '../modelled-config.ts';
 import { seenExecutions } from '../observation.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
-import type { Measured, SimulatorOptions } from '../simulator.ts';
+import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
 import {
   type DeviceKind,
   deviceOf,
@@ -47,7 +47,7 @@ const MAX_SIZES = 4;
  * between stages on a device.
  */
 export function fitNetwork(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   topology: Topology,
   without: WithoutParts = WHOLE,
   expectedTime?: SimulatorOptions['expectedTime'],

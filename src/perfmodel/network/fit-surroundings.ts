@@ -4,11 +4,11 @@ import type { NetworkSimulation } from '../../queueing/network/types.ts';
 import { enoughRequests } from '../../queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
 import { summedMisses } from '../played-again.ts';
-import type { Measured, SimulatorOptions } from '../simulator.ts';
+import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
 import { studyOf, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
-import { frontsAt, type Surroundings, stagesOf, USUAL_NS } from './network-of.ts';
+import { frontsAt, type NetworkParameters, stagesOf, USUAL_NS } from './network-of.ts';
 
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
 const USUAL_CV = 0.05;
@@ -27,7 +27,7 @@ const MAX_ROUND_TRIP = 0.6;
 
 /** A simulated choice with its measurement. */
 interface Seen {
-  readonly choice: Measured['choice'];
+  readonly choice: MeasuredChoice['choice'];
   readonly measurement: UnderOne;
 }
 
@@ -37,16 +37,16 @@ interface Seen {
  */
 export function fitSurroundings(
   fitted: FittedNetwork,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   { seed, without, workloads }: SimulatorOptions,
-): Surroundings {
+): NetworkParameters {
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements
       .flatMap(underEach)
       .filter(({ latencyMs, client }) => latencyMs.avg > 0 && !client.bound)
       .map((measurement): Seen => ({ choice, measurement })),
   );
-  const simulateAt = ({ choice, measurement }: Seen, surroundings: Surroundings): NetworkSimulation => {
+  const simulateAt = ({ choice, measurement }: Seen, surroundings: NetworkParameters): NetworkSimulation => {
     const samplesOf = (front: string): number => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
     const { level } = measurement;
     const { roundTripNs } = surroundings;
@@ -74,13 +74,13 @@ export function fitSurroundings(
   return { ...known, cv: without?.has('tails') || unknown ? USUAL_CV : spreadOf(seen, known, simulateAt) };
 }
 
-type SimulateAt = (seen: Seen, surroundings: Surroundings) => NetworkSimulation;
+type SimulateAt = (seen: Seen, surroundings: NetworkParameters) => NetworkSimulation;
 
 /**
  * Finds the single execution time of stages without statistics that reproduces the first
  * measurement's mean latency in a simulation.
  */
-function unknownNsOf([first]: readonly Seen[], start: Surroundings, simulateAt: SimulateAt): number {
+function unknownNsOf([first]: readonly Seen[], start: NetworkParameters, simulateAt: SimulateAt): number {
   if (!first) return USUAL_NS;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
   for (let halving = 0; halving < 16; halving++) {
@@ -105,7 +105,7 @@ function meanNs({ fronts }: NetworkSimulation): number {
 function roundTripsOf(
   { topology }: FittedNetwork,
   seen: readonly Seen[],
-  surroundings: Surroundings,
+  surroundings: NetworkParameters,
   simulateAt: SimulateAt,
 ): ReadonlyMap<string, number> {
   const shortest = [...seen]
@@ -129,7 +129,7 @@ function roundTripsOf(
  * Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the
  * tails of client and network.
  */
-function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
+function spreadOf(seen: readonly Seen[], surroundings: NetworkParameters, simulateAt: SimulateAt): number {
   const step = Math.max(1, seen.length / MAX_FOR_SPREAD);
   const chosen = Array.from(
     { length: Math.min(MAX_FOR_SPREAD, seen.length) },

@@ -11,7 +11,7 @@ import type { FittedNetwork } from './fit-network.ts';
 import { networkCalls } from './observed-calls.ts';
 
 /** The parameters of a network's simulation besides the stages' statistics. */
-export interface Surroundings {
+export interface NetworkParameters {
   /**
    * Time of a request outside the stages: client, network, the server's front, and the overhead of
    * an ensemble's steps.
@@ -37,14 +37,14 @@ export const stageLaw = (
   { laws }: FittedNetwork,
   stage: string,
   choice: Choice,
-  { unknownNs }: Pick<Surroundings, 'unknownNs'>,
+  { unknownNs }: Pick<NetworkParameters, 'unknownNs'>,
 ): ServiceLaw => laws.get(stage)?.of(choice) ?? usualLaw(unknownNs);
 
 /** Returns the stages and devices of a joint choice, without traffic. */
 export function stagesOf(
   fitted: FittedNetwork,
   choice: Choice,
-  surroundings: Pick<Surroundings, 'cv' | 'unknownNs'>,
+  surroundings: Pick<NetworkParameters, 'cv' | 'unknownNs'>,
 ): Pick<Network, 'stages' | 'devices'> {
   const devices = new Map<string, Device>();
   const stages = fitted.topology.stages.map((name): Stage => {

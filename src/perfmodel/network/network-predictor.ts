@@ -4,7 +4,7 @@ import type { Candidate, CandidateShape } from '../../space/types.ts';
 import { atClientBatch, type Choice, choiceOf } from '../modelled-config.ts';
 import { isModelled, isUsable, type MeasuredCandidate } from '../observations.ts';
 import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor } from '../predictor.ts';
-import { type Measured, measuredChoices } from '../simulator.ts';
+import { type MeasuredChoice, measuredChoices } from '../simulator.ts';
 import { networkSimulatorOf } from './network-simulator.ts';
 
 /**
@@ -51,7 +51,7 @@ export function networkPredictorOf(
 }
 
 /** Returns the properties of one of the members that no measured candidate had. */
-function beyond(measured: readonly Measured[], { members = new Map() }: Choice): Predicted['extrapolates'] {
+function beyond(measured: readonly MeasuredChoice[], { members = new Map() }: Choice): Predicted['extrapolates'] {
   const seen = (model: string): readonly Choice[] => measured.flatMap(({ choice }) => choice.members?.get(model) ?? []);
   const isBeyond = (of: (own: Choice, others: readonly Choice[]) => boolean): boolean =>
     [...members].some(([model, own]) => of(own, seen(model)));

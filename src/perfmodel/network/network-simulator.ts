@@ -16,7 +16,7 @@ import {
   type SimulatedRun,
   type StageLoad,
 } from '../simulated.ts';
-import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
+import type { MeasuredChoice, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
 import { underEach } from '../workloads/observed-arrivals.ts';
 import { figuresUnder, meanOver, robustRun } from '../workloads/robust-figures.ts';
 import { networkBounds } from './bound.ts';
@@ -24,7 +24,7 @@ import { deviceOf, type Running } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
-import { frontsAt, type Surroundings, stageLaw, stagesOf } from './network-of.ts';
+import { frontsAt, type NetworkParameters, stageLaw, stagesOf } from './network-of.ts';
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
@@ -51,7 +51,7 @@ interface Run extends SimulatedRun {
  * scaled to the first measurement.
  */
 export function networkSimulatorOf(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   topology: Topology,
   options: SimulatorOptions,
 ): Simulator {
@@ -202,7 +202,7 @@ function runOf(
   found: NetworkSimulation,
   choice: Choice,
   fitted: FittedNetwork,
-  surroundings: Surroundings,
+  surroundings: NetworkParameters,
   { percentile, limits, samplesOf, inFlight, loads = [] }: Asked,
 ): Run {
   const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
@@ -279,7 +279,7 @@ function stageUncertainties(
   { stages }: NetworkSimulation,
   choice: Choice,
   fitted: FittedNetwork,
-  surroundings: Surroundings,
+  surroundings: NetworkParameters,
   inFlight: number,
 ): ReadonlyMap<string, number> {
   const memberOf = (stage: string): Choice => choice.members?.get(stage) ?? choice;

@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../../base/units.ts';
-import type { ClientFigures } from '../../queueing/tally.ts';
+import type { SimulatedClients } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
 import { isTokenRate, type TokenFigureName, tokenFigureNames } from '../continuous/token-figures.ts';
@@ -19,7 +19,7 @@ import type { OfferedLoad } from './offered-load.ts';
  */
 export function figuresUnder(
   { workload: { limitsNs }, plan: { durationNs } }: OfferedLoad,
-  found: ClientFigures,
+  found: SimulatedClients,
   samplesPerRequest: number,
   options: FigureOptions,
 ): SimulatedFigures {

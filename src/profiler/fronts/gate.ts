@@ -1,5 +1,5 @@
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
-import type { Traffic } from '../traffic.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 
 /**
  * A point of a measurement that all of its fronts pass together: the last one to arrive opens it.
@@ -46,7 +46,7 @@ export class Gate {
    * As `pass`, while traffic continues and is watched. Errors: as `Traffic.waitUntil`; those of
    * `whenAll`.
    */
-  async passWith(traffic: Traffic): Promise<void> {
+  async passWith(traffic: MeasuredTraffic): Promise<void> {
     this.#come();
     while (!this.#isComplete) await traffic.waitUntil(() => this.#isComplete, Number.POSITIVE_INFINITY);
     return this.#opened.promise;

@@ -4,8 +4,8 @@ import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { AtRest } from '../foreign-traffic.ts';
 import { defaultWindowRule, type LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
-import { composingSide, type Reading, readStatistics, serverSide } from '../server-side.ts';
-import { Traffic } from '../traffic.ts';
+import { composingSide, readStatistics, type StatisticsReading, serverSide } from '../server-side.ts';
+import { MeasuredTraffic } from '../traffic.ts';
 import { startWarm, warmApart, warmUp } from '../warm-up.ts';
 import type { OnWindow, WindowsOutcome } from '../windows/outcome.ts';
 import { measureWindows } from '../windows/windows.ts';
@@ -54,7 +54,7 @@ export interface FrontResult {
  */
 export async function measureFront(options: LevelOptions, gates: Gates, onWindow: OnWindow): Promise<FrontResult> {
   const rule = { ...defaultWindowRule, ...options.windows };
-  const traffic = new Traffic(options, mostRequests(options));
+  const traffic = new MeasuredTraffic(options, mostRequests(options));
   try {
     const before = await readAtRest(options);
     await gates.atRest.pass(options.signal);
@@ -111,8 +111,8 @@ const mostRequests = ({ stability }: LevelOptions): number =>
 
 /** Statistics of the model, and of the models behind it whose number of requests is known. */
 interface RestReadings {
-  readonly own: Reading;
-  readonly composing: readonly { readonly model: string; readonly reading: Reading }[];
+  readonly own: StatisticsReading;
+  readonly composing: readonly { readonly model: string; readonly reading: StatisticsReading }[];
 }
 
 async function readAtRest(options: LevelOptions): Promise<RestReadings> {
@@ -123,7 +123,7 @@ async function readAtRest(options: LevelOptions): Promise<RestReadings> {
   ]);
   return {
     own,
-    composing: certain.map((model, index) => ({ model, reading: others[index] as Reading })),
+    composing: certain.map((model, index) => ({ model, reading: others[index] as StatisticsReading })),
   };
 }
 
@@ -134,8 +134,8 @@ function atRestOf(
   { sent, mostInFlight }: { readonly sent: number; readonly mostInFlight: number },
 ): readonly AtRest[] {
   const { model, version } = requests;
-  const none: Reading = { unread: null };
-  const reading = ({ composing }: RestReadings, of: string): Reading =>
+  const none: StatisticsReading = { unread: null };
+  const reading = ({ composing }: RestReadings, of: string): StatisticsReading =>
     composing.find((each) => each.model === of)?.reading ?? none;
   const behind = [...timesPerRequest].filter(([name]) => name !== model);
   return [

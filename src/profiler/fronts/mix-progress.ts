@@ -1,4 +1,4 @@
-import type { OwnFigures, ProfileProgress, VoidProgress, WindowProgress } from '../measurement.ts';
+import type { OwnWindowFigures, ProfileProgress, VoidProgress, WindowProgress } from '../measurement.ts';
 
 /** Combines the progress of the fronts into that of the measurement. */
 export class MixProgress {
@@ -43,7 +43,7 @@ export class MixProgress {
  * Combines the latest window of each front: means are weighted by rate; spread and percentile are
  * the highest.
  */
-function ownOf(each: readonly OwnFigures[]): OwnFigures {
+function ownOf(each: readonly OwnWindowFigures[]): OwnWindowFigures {
   const throughput = sum(each, (own) => own.throughput);
   const weighted = sum(each, (own) => own.throughput * own.latencyAvgMs);
   return {

@@ -13,7 +13,7 @@ export type WatchOptions = Pick<
 >;
 
 /** The gates of a measurement, and what is watched during its traffic. */
-export interface Surroundings {
+export interface MeasurementGates {
   readonly gates: Gates;
   readonly devices: DeviceReadings;
   /** The client's resource use from when all fronts are warm until all have finished counting. */
@@ -28,7 +28,7 @@ export interface Surroundings {
 export async function withSurroundings<T extends object>(
   options: WatchOptions,
   fronts: number,
-  measure: (surroundings: Surroundings) => Promise<T>,
+  measure: (surroundings: MeasurementGates) => Promise<T>,
 ): Promise<T & Pick<Measurement, 'device' | 'engine' | 'hostWorkUs'>> {
   const client = (options.watchClient ?? watchClient)();
   const devices = new DeviceReadings(options);

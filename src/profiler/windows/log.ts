@@ -2,16 +2,16 @@ import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import type { Batch, BatchRule } from '../../loadgen/recorder.ts';
 import { coldSizes } from '../cold-sizes.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { OwnFigures } from '../measurement.ts';
-import { type Reading, readAtBoundary } from '../server-side.ts';
-import type { Traffic } from '../traffic.ts';
+import type { OwnWindowFigures } from '../measurement.ts';
+import { readAtBoundary, type StatisticsReading } from '../server-side.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './figures.ts';
 
 /** The server's statistics at the start or end of windows, requested at that moment. */
 export interface Boundary {
-  readonly reading: Promise<Reading>;
+  readonly reading: Promise<StatisticsReading>;
   /** Statistics of the models that this one consists of or calls. */
-  readonly composing: Promise<readonly Reading[]>;
+  readonly composing: Promise<readonly StatisticsReading[]>;
 }
 
 /** Batches, and the latencies of all of them. */
@@ -65,7 +65,7 @@ export interface LogPlan {
  * trip.
  */
 export class WindowLog {
-  readonly #traffic: Traffic;
+  readonly #traffic: MeasuredTraffic;
   readonly #options: LevelOptions;
   readonly #plan: LogPlan;
   #windows: Window[] = [];
@@ -80,7 +80,7 @@ export class WindowLog {
   #due: number | null = null;
 
   /** Starts recording. */
-  constructor(traffic: Traffic, options: LevelOptions, plan: LogPlan) {
+  constructor(traffic: MeasuredTraffic, options: LevelOptions, plan: LogPlan) {
     this.#traffic = traffic;
     this.#options = options;
     this.#plan = plan;
@@ -186,7 +186,7 @@ export class WindowLog {
   }
 
   /** Returns the figures of one window at the given percentile; the last window by default. */
-  own(percentile: number, window = this.#windows.length - 1): OwnFigures {
+  own(percentile: number, window = this.#windows.length - 1): OwnWindowFigures {
     const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
     const { latencies, fromDue } = sums;
     const seen = fromDue.count > 0 ? fromDue : latencies;
@@ -216,10 +216,10 @@ export class WindowLog {
   }
 }
 
-const readingsOf = async ({ reading, composing }: Boundary): Promise<readonly Reading[]> => [
+const readingsOf = async ({ reading, composing }: Boundary): Promise<readonly StatisticsReading[]> => [
   await reading,
   ...(await composing),
 ];
 
-const isCold = (before: Reading | undefined, after: Reading): boolean =>
+const isCold = (before: StatisticsReading | undefined, after: StatisticsReading): boolean =>
   before !== undefined && !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;

@@ -1,7 +1,7 @@
 import { msToNs } from '../../base/units.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import type { LevelOptions, PerfAnalyzerRule } from '../level-options.ts';
-import type { Traffic } from '../traffic.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';
 import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
@@ -57,7 +57,7 @@ function areAlike(values: readonly number[], percent: number): boolean {
  * form the measurement.
  */
 export async function measureByPerfAnalyzerRule(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   rule: PerfAnalyzerRule,
   warmth: Warmth,
@@ -86,7 +86,7 @@ export async function measureByPerfAnalyzerRule(
   }
 }
 
-function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule, warmth: Warmth): WindowLog {
+function openLog(traffic: MeasuredTraffic, options: LevelOptions, rule: PerfAnalyzerRule, warmth: Warmth): WindowLog {
   const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
   if (rule.mode === 'time_windows') {
     const windowNs = msToNs(rule.windowMs);

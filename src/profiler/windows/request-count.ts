@@ -1,7 +1,7 @@
 import type { Batch } from '../../loadgen/recorder.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, RequestCountRule } from '../level-options.ts';
-import type { Traffic } from '../traffic.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { suspendedNs, watchPeriodNs } from './void-windows.ts';
@@ -15,7 +15,7 @@ const MIN_BATCHES = 5;
  * to the last one's reply, and starts the traffic. The transport's timeout bounds it.
  */
 export async function countRequests(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   { requests }: RequestCountRule,
   onWindow: OnWindow,
@@ -44,7 +44,7 @@ export async function countRequests(
 }
 
 /** Ends the window when some due requests could not be sent, and no more will be. */
-async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
+async function endShort(traffic: MeasuredTraffic, log: WindowLog): Promise<void> {
   await traffic.drain();
   await traffic.waitUntil(() => log.windows > 0, 0);
   log.closeWindow();

@@ -2,7 +2,7 @@ import { msToNs } from '../../base/units.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
-import type { Traffic } from '../traffic.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';
 import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
@@ -56,7 +56,7 @@ export function passDivision(durationNs: number, mostNs: number, asked?: number)
  * the number of counted passes.
  */
 export async function measurePasses(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   { plan: { durationNs }, passes: asked, warmth, rule }: PassesAsked,
   onWindow: OnWindow,

@@ -1,7 +1,7 @@
 import { msToNs, NS_PER_S } from '../../base/units.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
-import type { Traffic } from '../traffic.ts';
+import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';
 import type { WindowedFigures } from './figures.ts';
 import { WindowLog } from './log.ts';
@@ -37,7 +37,7 @@ type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
  * including void ones.
  */
 export function measureWindows(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   rule: WindowRule,
   warmth: Warmth,
@@ -61,7 +61,7 @@ export function measureWindows(
  * measures the responsible windows again.
  */
 async function measureUntilPrecise(
-  traffic: Traffic,
+  traffic: MeasuredTraffic,
   options: LevelOptions,
   rule: WindowRule,
   warmth: Warmth,

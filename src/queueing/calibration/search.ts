@@ -2,9 +2,9 @@ import type { Unknowns } from './model.ts';
 import type { AloneRow } from './row.ts';
 
 /** A fitted figure with the range of values whose likelihood is within 95 % of the best. */
-export type Estimate = { readonly value: number; readonly low: number; readonly high: number };
+export type FittedFigure = { readonly value: number; readonly low: number; readonly high: number };
 
-export type Estimates = { readonly [K in keyof Unknowns]: Estimate };
+export type Estimates = { readonly [K in keyof Unknowns]: FittedFigure };
 
 type Tried = { readonly unknowns: Unknowns; readonly loss: number };
 
@@ -131,7 +131,7 @@ class Search {
     const tried = [...this.#tried.values()];
     const least = Math.min(...tried.map(({ loss }) => loss));
     const good = [best, ...tried.filter(({ loss }) => loss <= least + LOSS_AT_95_PERCENT).map((each) => each.unknowns)];
-    const estimate = (key: keyof Unknowns): Estimate => {
+    const estimate = (key: keyof Unknowns): FittedFigure => {
       const values = good.map((each) => each[key]);
       return { value: best[key], low: Math.min(...values), high: Math.max(...values) };
     };

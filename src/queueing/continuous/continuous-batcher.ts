@@ -4,7 +4,7 @@ import { KvCache } from './kv-cache.ts';
 import { type ContinuousPolicy, isMixed } from './policy.ts';
 import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
-import type { Admission, Step } from './step.ts';
+import type { Admission, EngineStep } from './step.ts';
 import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
 import { TakenStep } from './taken-step.ts';
@@ -112,7 +112,7 @@ export class ContinuousBatcher {
   }
 
   /** Begins a step and returns it; null when there is nothing to do. */
-  step(nowNs: number): Step | null {
+  step(nowNs: number): EngineStep | null {
     const [admitted, preempted]: [Admission[], Progress[]] = [[], []];
     const { chunksPrefill, isStatic = false } = this.policy;
     const mixes = isMixed(this.policy);

@@ -8,7 +8,7 @@ import { type SequenceLengths, sequencesOf } from './lengths.ts';
 import type { ContinuousPolicy } from './policy.ts';
 import type { Sequence } from './sequence.ts';
 import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
-import { type TokenSimulation, TokenTally } from './token-tally.ts';
+import { SimulatedTokenTally, type TokenSimulation } from './token-tally.ts';
 
 /**
  * The most steps of a simulation: an engine whose sequences only displace each other would never
@@ -40,7 +40,7 @@ export function simulateContinuous(
   const sequences: Sequence[] = [];
   const known = { sentNs: (id: number) => arrivals.sentNs(id), sequence: (id: number) => sequences[id] as Sequence };
   const roundTripNs = traffic.roundTripNs ?? 0;
-  const tally = new TokenTally(law, known, { warmUpRequests, requests, roundTripNs, spread });
+  const tally = new SimulatedTokenTally(law, known, { warmUpRequests, requests, roundTripNs, spread });
   let nowNs = 0;
   for (let left = MAX_STEPS; !tally.isFull; left--) {
     if (left === 0) throw endless();

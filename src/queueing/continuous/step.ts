@@ -3,7 +3,7 @@ import type { StepWork } from './step-law.ts';
 /**
  * One step of an engine. Its lists name sequences; read them before the next call of the batcher.
  */
-export interface Step {
+export interface EngineStep {
   readonly durationNs: number;
   /** The time of its end, when its tokens are emitted. */
   readonly endNs: number;

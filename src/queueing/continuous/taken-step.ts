@@ -1,9 +1,9 @@
 import type { Progress } from './progress.ts';
-import type { Admission, Step } from './step.ts';
+import type { Admission, EngineStep } from './step.ts';
 import type { StepWork } from './step-law.ts';
 
 /** What a step of the scheduler did, as sequences. */
-export interface Outcome {
+export interface StepOutcome {
   readonly admitted: readonly Admission[];
   readonly preempted: readonly Progress[];
   /** Sequences whose last token came by decoding, and those that got a token by their prompt. */
@@ -24,7 +24,7 @@ const NONE: readonly number[] = [];
  * A step that the scheduler has taken. A class, because a simulation makes one for each of its
  * steps; few of its readers need all tokens.
  */
-export class TakenStep implements Step {
+export class TakenStep implements EngineStep {
   readonly durationNs: number;
   readonly endNs: number;
   readonly work: StepWork;
@@ -33,9 +33,9 @@ export class TakenStep implements Step {
   readonly resumed: readonly number[];
   readonly finished: readonly number[];
   readonly preempted: readonly number[];
-  readonly #outcome: Outcome;
+  readonly #outcome: StepOutcome;
 
-  constructor(beginNs: number, durationNs: number, work: StepWork, outcome: Outcome) {
+  constructor(beginNs: number, durationNs: number, work: StepWork, outcome: StepOutcome) {
     const { admitted, preempted, ended, completed } = outcome;
     this.durationNs = durationNs;
     this.endNs = beginNs + durationNs;

@@ -4,7 +4,7 @@ import type { ContinuousBatcher } from './continuous-batcher.ts';
 import { LongestSince } from './longest-since.ts';
 import { isMixed } from './policy.ts';
 import type { Sequence } from './sequence.ts';
-import type { Step } from './step.ts';
+import type { EngineStep } from './step.ts';
 import { addParts, isStepLaw, type StepLaw, type StepParts, type StepTimes, type StepWork } from './step-law.ts';
 import { type DecodeStretch, stretchNs } from './stretch.ts';
 import { WeightedTimes } from './weighted-times.ts';
@@ -65,7 +65,7 @@ const POINTS = 8;
  * Counts events from the end of a warm-up on. Gaps count with the step that ends them, requests
  * with their last token.
  */
-export class TokenTally {
+export class SimulatedTokenTally {
   readonly #requests: Requests;
   readonly #wanted: number;
   readonly #roundTripNs: number;
@@ -132,7 +132,7 @@ export class TokenTally {
   }
 
   /** Counts a step that the batcher has taken. */
-  step(step: Step, batcher: ContinuousBatcher): void {
+  step(step: EngineStep, batcher: ContinuousBatcher): void {
     const { durationNs, endNs, work, first, resumed, finished, preempted } = step;
     for (const id of preempted) {
       if (!this.#interrupted.has(id)) this.#interrupted.set(id, this.#fresh.get(id) ?? this.#decodedNs);

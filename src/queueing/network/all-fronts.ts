@@ -1,7 +1,7 @@
-import type { ClientFigures } from '../tally.ts';
+import type { SimulatedClients } from '../tally.ts';
 
 /** Figures of the requests of all fronts together. */
-export interface AllFronts extends Pick<ClientFigures, 'requestsPerSecond'> {
+export interface AllFronts extends Pick<SimulatedClients, 'requestsPerSecond'> {
   readonly meanNs: number;
   /** Returns the latency that this share of the requests, 0 to 1, does not exceed. */
   quantileNs(share: number): number;
@@ -11,7 +11,7 @@ export interface AllFronts extends Pick<ClientFigures, 'requestsPerSecond'> {
  * Returns the figures of all requests, weighting each front by its rate: a simulation may count
  * more requests of one front than of another.
  */
-export function allFronts(fronts: readonly Pick<ClientFigures, 'requestsPerSecond' | 'latenciesNs'>[]): AllFronts {
+export function allFronts(fronts: readonly Pick<SimulatedClients, 'requestsPerSecond' | 'latenciesNs'>[]): AllFronts {
   const all = fronts
     .flatMap(({ latenciesNs, requestsPerSecond }) =>
       Array.from(latenciesNs, (ns) => ({ ns, weight: requestsPerSecond / latenciesNs.length })),

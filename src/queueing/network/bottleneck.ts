@@ -20,7 +20,7 @@ export interface InstanceEffect {
  * The bottleneck of a network: a stage that needs instances, a device that is used up, or only the
  * traffic.
  */
-export type Bottleneck =
+export type NetworkBottleneck =
   | { readonly kind: 'stage'; readonly name: string }
   | { readonly kind: 'device'; readonly name: string }
   | { readonly kind: 'none' };
@@ -45,7 +45,7 @@ export function oneMoreInstance(network: Network, options: SimulationOptions): r
 }
 
 /** Returns the bottleneck of the network, by its figures and the effects of one more instance. */
-export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): Bottleneck {
+export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): NetworkBottleneck {
   const [best] = effects.toSorted((a, b) => b.gain - a.gain);
   if (best && best.gain >= MIN_GAIN) return { kind: 'stage', name: best.stage };
   const [fullest] = devices.toSorted((a, b) => b.utilization - a.utilization);

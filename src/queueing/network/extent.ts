@@ -1,5 +1,5 @@
 import type { SimulationOptions } from '../simulate.ts';
-import type { FrontTraffic } from './front-traffic.ts';
+import type { SimulatedFront } from './front-traffic.ts';
 
 /** The least share of the fronts' average that a slow front has. */
 const MIN_PART = 0.1;
@@ -8,7 +8,7 @@ const MAX_TIMES = 100;
 
 /** Determines when a simulation begins to count, and when it ends. */
 export class Extent {
-  readonly #fronts: readonly FrontTraffic[];
+  readonly #fronts: readonly SimulatedFront[];
   readonly #counters: readonly { isCounting: boolean }[];
   readonly #options: SimulationOptions;
   #isWarm: boolean;
@@ -17,7 +17,7 @@ export class Extent {
 
   /** `counters`: all counters of the simulation. */
   constructor(
-    fronts: readonly FrontTraffic[],
+    fronts: readonly SimulatedFront[],
     counters: readonly { isCounting: boolean }[],
     options: SimulationOptions,
   ) {
@@ -63,7 +63,7 @@ export class Extent {
   /**
    * True if fronts have `wanted` requests each on average; fronts with nothing left do not count.
    */
-  #haveAll(wanted: number, of: (front: FrontTraffic) => number): boolean {
+  #haveAll(wanted: number, of: (front: SimulatedFront) => number): boolean {
     let [sum, goingOn] = [0, 0];
     for (const front of this.#fronts) {
       if (front.isExhausted) continue;

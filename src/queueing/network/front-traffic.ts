@@ -6,7 +6,7 @@ import { type Plan, planOf } from './plan.ts';
 import type { Front, FrontFigures } from './types.ts';
 
 /** A front during a simulation: its future requests, and the counts of its answered ones. */
-export class FrontTraffic {
+export class SimulatedFront {
   readonly arrivals: ArrivalStream;
   readonly tally: ClientTally;
   readonly plan: Plan;

@@ -4,7 +4,7 @@ import { checkSimulation, type SimulationOptions } from '../simulate.ts';
 import { ExecutionCalls } from './calls.ts';
 import { checkNetwork, stageFinder } from './check-network.ts';
 import { Extent } from './extent.ts';
-import { FrontTraffic } from './front-traffic.ts';
+import { SimulatedFront } from './front-traffic.ts';
 import { ModelStage } from './model-stage.ts';
 import { Passage, Visit } from './passage.ts';
 import type { PlannedStep } from './plan.ts';
@@ -31,7 +31,7 @@ export function simulateNetwork(network: Network, options: SimulationOptions): N
 class NetworkRun {
   readonly #network: Network;
   readonly #stages: readonly ModelStage[];
-  readonly #fronts: readonly FrontTraffic[];
+  readonly #fronts: readonly SimulatedFront[];
   readonly #devices: readonly SharedDevice[];
   readonly #extent: Extent;
   /**
@@ -64,7 +64,7 @@ class NetworkRun {
     });
     this.#slots = this.#stageOfSlot.length;
     const isWarm = options.warmUpRequests === 0;
-    this.#fronts = fronts.map((front) => new FrontTraffic(front, stages.length, stageOf, random, isWarm));
+    this.#fronts = fronts.map((front) => new SimulatedFront(front, stages.length, stageOf, random, isWarm));
     this.#extent = new Extent(this.#fronts, [...this.#stages.map(({ tally }) => tally), ...this.#devices], options);
   }
 
@@ -74,7 +74,7 @@ class NetworkRun {
    */
   step(): boolean {
     const front = this.#nextFront();
-    const { arrivals, frontEndNs } = this.#fronts[front] as FrontTraffic;
+    const { arrivals, frontEndNs } = this.#fronts[front] as SimulatedFront;
     const arrivalNs = Math.max(arrivals.nextNs, this.#frontEndFreeNs) + frontEndNs;
     const eventNs = this.#events.nextNs;
     const nowNs = Math.min(arrivalNs, eventNs);
@@ -113,11 +113,11 @@ class NetworkRun {
   }
 
   #sendsNextNs(front: number): number {
-    return (this.#fronts[front] as FrontTraffic).arrivals.nextNs;
+    return (this.#fronts[front] as SimulatedFront).arrivals.nextNs;
   }
 
   #arrive(nowNs: number, front: number): void {
-    const { arrivals, plan, samples } = this.#fronts[front] as FrontTraffic;
+    const { arrivals, plan, samples } = this.#fronts[front] as SimulatedFront;
     const request = arrivals.take();
     const [sentNs, limitNs] = [arrivals.sentNs(request), arrivals.limitNs(request)];
     this.#frontEndFreeNs = nowNs;
@@ -232,7 +232,7 @@ class NetworkRun {
     }
     if (passage.left > 0) return;
     const { sender } = passage;
-    if ('front' in sender) (this.#fronts[sender.front] as FrontTraffic).answer(nowNs, visit);
+    if ('front' in sender) (this.#fronts[sender.front] as SimulatedFront).answer(nowNs, visit);
     else if (this.#callsOfSlot.get(sender.slot)?.isLast(visit)) this.#call(nowNs, sender.slot);
   }
 }

@@ -1,6 +1,6 @@
 import type { BatcherPolicy } from '../batcher-policy.ts';
 import type { ServiceLaw } from '../service-law.ts';
-import type { ClientFigures, ModelFigures } from '../tally.ts';
+import type { ModelFigures, SimulatedClients } from '../tally.ts';
 import type { Traffic } from '../traffic.ts';
 
 /**
@@ -98,7 +98,7 @@ export interface NetworkSimulation {
   readonly devices: readonly DeviceFigures[];
 }
 
-export interface FrontFigures extends ClientFigures {
+export interface FrontFigures extends SimulatedClients {
   readonly name: string;
   /**
    * The time of its requests, by stage: only time that a request really waited for, so of parallel

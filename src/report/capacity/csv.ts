@@ -1,5 +1,5 @@
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { type Cell, csvText } from '../csv.ts';
+import { type CsvCell, csvText } from '../csv.ts';
 
 type Point =
   | CapacityDocument['probes'][number]
@@ -16,7 +16,7 @@ export function capacityCsv({ limit, probes, cliff, burst }: CapacityDocument): 
     ...['kind', 'requests_per_second', 'kept', `${p}_ms`, `${p}_low_ms`, `${p}_high_ms`, 'p50_ms', 'p99_ms'],
     ...['bad_share', 'error_rate', 'served_per_second', 'seconds', 'host_speed'],
   ];
-  const row = (kind: string, point: Point, kept: boolean | null, speed: number | null): readonly Cell[] => {
+  const row = (kind: string, point: Point, kept: boolean | null, speed: number | null): readonly CsvCell[] => {
     const { perSecond, percentileMs, p50Ms, p99Ms, badShare, errorRate, servedPerSecond, seconds } = point;
     return [
       ...[kind, perSecond, kept === null ? null : kept ? 'yes' : 'no'],

@@ -1,7 +1,7 @@
 import { axisStyle, type Chart, gridOf, type Link, powersOfTwo, svgOf } from './svg.ts';
 
 /** One measurement by two figures, such as latency and throughput. */
-export interface FrontPoint {
+export interface ChartPoint {
   readonly x: number;
   readonly y: number;
   readonly link: Link;
@@ -29,13 +29,13 @@ export interface FrontSeries {
   readonly color: string;
   readonly size: number;
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
-  readonly points: readonly FrontPoint[];
+  readonly points: readonly ChartPoint[];
   /** The text next to its points, and its side; absent for none. */
   readonly label?: FrontLabel | null;
 }
 
 /** Draws two figures against each other: every measurement, the front as a line, and the budget. */
-export function frontChart(series: readonly FrontSeries[], front: readonly FrontPoint[], axes: FrontAxes): Chart {
+export function frontChart(series: readonly FrontSeries[], front: readonly ChartPoint[], axes: FrontAxes): Chart {
   const { limit } = axes;
   const shown = series.filter(({ points }) => points.length > 0);
   const values = shown.flatMap(({ points }) => points.map(({ x }) => x));

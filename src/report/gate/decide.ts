@@ -1,9 +1,16 @@
-import { type Change, changesOf, MAX_DRIFT, MIN_TOGETHER, type Tails } from '../../stats/change.ts';
+import { type ChangeFactor, changesOf, MAX_DRIFT, MIN_TOGETHER, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
-import type { GateDocument, Reading } from './readings.ts';
-import { type GateVerdict, isSuspect, type Limits, type MetricVerdict, timesAsLong, verdictOf } from './verdict.ts';
+import type { GateDocument, MetricReading } from './readings.ts';
+import {
+  type GateTolerances,
+  type GateVerdict,
+  isSuspect,
+  type MetricVerdict,
+  timesAsLong,
+  verdictOf,
+} from './verdict.ts';
 
-export interface GateRule extends Limits {
+export interface GateRule extends GateTolerances {
   /** The required confidence in a change for the worse, over all comparisons together. */
   readonly confidence: number;
   /**
@@ -15,9 +22,9 @@ export interface GateRule extends Limits {
 
 /** One metric before and after. */
 export interface Comparison {
-  readonly before: Reading;
-  readonly after: Reading | null;
-  readonly change: Change | null;
+  readonly before: MetricReading;
+  readonly after: MetricReading | null;
+  readonly change: ChangeFactor | null;
   readonly verdict: MetricVerdict;
   /** True for all levels as one metric, by their geometric mean. */
   readonly isTogether?: true;
@@ -91,7 +98,7 @@ const isUnsure = ({ verdict }: Comparison): boolean => verdict === 'unsure';
  * Returns the comparisons that are likely to be a large regression, which is neither certain nor
  * ruled out.
  */
-export const suspectsOf = (comparisons: readonly Comparison[], limits: Limits): readonly Comparison[] =>
+export const suspectsOf = (comparisons: readonly Comparison[], limits: GateTolerances): readonly Comparison[] =>
   comparisons.filter((one) => isUnsure(one) && one.change && isSuspect(one.before, one.change, limits));
 
 /**
@@ -121,7 +128,7 @@ function timeForVerdict(byMetric: readonly (readonly Comparison[])[], rule: Gate
 }
 
 /** Compares figures of one metric: all levels together, if possible, and each of them. */
-function compare(figures: readonly Figure[], tails: Tails, limits: Limits): readonly Comparison[] {
+function compare(figures: readonly Figure[], tails: Tails, limits: GateTolerances): readonly Comparison[] {
   const whole = figures.filter(({ isWhole }) => isWhole);
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
@@ -130,7 +137,7 @@ function compare(figures: readonly Figure[], tails: Tails, limits: Limits): read
     // the machine slows down.
     figures.every(({ before }) => before[0]?.better === 'higher') ? MAX_DRIFT : undefined,
   );
-  const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
+  const judged = (before: MetricReading, after: MetricReading, change: ChangeFactor): Comparison => ({
     before,
     after,
     change,
@@ -143,7 +150,7 @@ function compare(figures: readonly Figure[], tails: Tails, limits: Limits): read
       : { before, after: null, change: null, verdict: 'missing' };
   });
   if (changes.together === null) return each;
-  const all = (readings: readonly Reading[]): Reading => ({
+  const all = (readings: readonly MetricReading[]): MetricReading => ({
     ...meanReading(readings),
     subject: `all ${whole.length} levels together (geometric mean)`,
   });

@@ -1,10 +1,10 @@
 import { geometricMean, type Interval } from '../../stats/interval.ts';
-import type { GateDocument, Reading } from './readings.ts';
+import type { GateDocument, MetricReading } from './readings.ts';
 
 /** One figure of both sides, with a reading for each document that has it. */
 export interface Figure {
-  readonly before: readonly Reading[];
-  readonly after: readonly Reading[];
+  readonly before: readonly MetricReading[];
+  readonly after: readonly MetricReading[];
   /** True if every document has it. */
   readonly isWhole: boolean;
 }
@@ -14,7 +14,7 @@ export function figuresByMetric(
   baselines: readonly GateDocument[],
   runs: readonly GateDocument[],
 ): readonly (readonly Figure[])[] {
-  const first = new Map<string, Reading>();
+  const first = new Map<string, MetricReading>();
   for (const reading of baselines.flatMap(({ readings }) => readings)) {
     const name = `${reading.metric}\n${reading.subject}`;
     if (!first.has(name)) first.set(name, reading);
@@ -30,16 +30,16 @@ export function figuresByMetric(
   );
 }
 
-const found = ({ subject, metric }: Reading, documents: readonly GateDocument[]): readonly Reading[] =>
+const found = ({ subject, metric }: MetricReading, documents: readonly GateDocument[]): readonly MetricReading[] =>
   documents.flatMap(
     ({ readings }) => readings.find((other) => other.subject === subject && other.metric === metric) ?? [],
   );
 
-export const intervalsOf = (readings: readonly Reading[]): readonly Interval[] =>
+export const intervalsOf = (readings: readonly MetricReading[]): readonly Interval[] =>
   readings.map(({ interval }) => interval);
 
 /** Returns one or more readings as one: their geometric mean. */
-export const meanReading = (readings: readonly Reading[]): Reading => ({
-  ...(readings[0] as Reading),
+export const meanReading = (readings: readonly MetricReading[]): MetricReading => ({
+  ...(readings[0] as MetricReading),
   interval: geometricMean(intervalsOf(readings)),
 });

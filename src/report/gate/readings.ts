@@ -8,7 +8,7 @@ import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
 
 /** One comparable metric of a document. */
-export interface Reading {
+export interface MetricReading {
   /**
    * Its subject, such as `best` or `concurrency 8`. Only figures with the same subject are
    * compared.
@@ -35,7 +35,7 @@ export interface GateDocument {
    * are not.
    */
   readonly flaw: string | null;
-  readonly readings: readonly Reading[];
+  readonly readings: readonly MetricReading[];
 }
 
 const interval = z.object({ value: z.number(), low: z.number(), high: z.number() });
@@ -193,14 +193,14 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
 function costReadings(
   told: z.infer<typeof cost>,
   objectives: readonly { readonly metric: string }[] = [],
-): readonly Reading[] {
+): readonly MetricReading[] {
   if (!told) return [];
   const figures = {
     'cost-per-hour': told.perHour,
     'cost-per-million': told.perMillion,
     'cost-per-million-tokens': told.perMillionTokens,
   };
-  return Object.entries(figures).flatMap(([metric, figure]): Reading[] => {
+  return Object.entries(figures).flatMap(([metric, figure]): MetricReading[] => {
     if (!objectives.some((each) => each.metric === metric) || !figure) return [];
     const { value, low, high } = figure;
     if (value === null || !(value > 0)) return [];
@@ -243,7 +243,7 @@ const failedOf = ({
 
 const SENT_RATES: readonly string[] = ['throughput', 'output-token-throughput'];
 
-function levelReadings(each: z.infer<typeof profile>['levels'][number]): readonly Reading[] {
+function levelReadings(each: z.infer<typeof profile>['levels'][number]): readonly MetricReading[] {
   const subject = nameOf(each.level);
   const readings = [
     throughputOf(subject, each.throughput),
@@ -263,7 +263,7 @@ function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
   const { model, server, arrivals, limit, outcome, burst } = found;
   const { percentile, budgetMs, limits } = limit;
   const subject = `${arrivals} arrivals, p${percentile} within ${budgetMs === null ? limits : `${budgetMs} ms`}`;
-  const rate = (metric: string, of: Interval): Reading => ({
+  const rate = (metric: string, of: Interval): MetricReading => ({
     subject,
     metric,
     unit: 'requests/s',
@@ -288,12 +288,12 @@ function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
 
 const nameOf = ({ mode, value }: z.infer<typeof level>): string => `${mode.replace('-', ' ')} ${value}`;
 
-const unitOf = (metric: string): Pick<Reading, 'unit' | 'better'> => {
+const unitOf = (metric: string): Pick<MetricReading, 'unit' | 'better'> => {
   const { unit, better } = builtInMetrics.named(metric);
   return { unit, better };
 };
 
-const throughputOf = (subject: string, figures: Interval): Reading => ({
+const throughputOf = (subject: string, figures: Interval): MetricReading => ({
   subject,
   metric: 'throughput',
   ...unitOf('throughput'),
@@ -303,7 +303,7 @@ const throughputOf = (subject: string, figures: Interval): Reading => ({
 const latencyOf = (
   subject: string,
   { percentile, ...figures }: Interval & { readonly percentile: number },
-): Reading => ({
+): MetricReading => ({
   subject,
   metric: `p${percentile} latency`,
   ...unitOf('latency'),
@@ -319,16 +319,16 @@ function tokenReadings(
   told: z.infer<typeof tokens>,
   percentile: number,
   withTimes: boolean,
-): readonly Reading[] {
+): readonly MetricReading[] {
   if (!told) return [];
   const { budget, outputTokensPerSecond } = told;
-  const reading = (metric: string, figures: Interval, name = metric): Reading => ({
+  const reading = (metric: string, figures: Interval, name = metric): MetricReading => ({
     subject,
     metric: name,
     ...unitOf(metric),
     interval: figures,
   });
-  const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): Reading =>
+  const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): MetricReading =>
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
   return [
     reading('output-token-throughput', outputTokensPerSecond),
@@ -340,7 +340,7 @@ function tokenReadings(
 function goodputReadings(
   subject: string,
   { goodput, tokens: told }: { readonly goodput?: Interval | undefined; readonly tokens?: z.infer<typeof tokens> },
-): readonly Reading[] {
+): readonly MetricReading[] {
   const interval = goodput ?? told?.goodput;
   return interval && interval.low > 0 ? [{ subject, metric: 'goodput', ...unitOf('goodput'), interval }] : [];
 }

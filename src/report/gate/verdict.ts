@@ -1,5 +1,5 @@
-import type { Change } from '../../stats/change.ts';
-import type { Reading } from './readings.ts';
+import type { ChangeFactor } from '../../stats/change.ts';
+import type { MetricReading } from './readings.ts';
 
 /**
  * The verdict on one metric. `regression`: worse by more than the tolerance, with the required
@@ -15,17 +15,17 @@ export type MetricVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better
 export type GateVerdict = 'passed' | 'regression' | 'inconclusive';
 
 /** Both are changes for the worse, as a share. */
-export interface Limits {
+export interface GateTolerances {
   /** A change up to this is accepted. */
   readonly tolerance: number;
   /** A larger change must be ruled out before a metric passes. */
   readonly mustSee: number;
 }
 
-type Better = Pick<Reading, 'better'>;
+type Better = Pick<MetricReading, 'better'>;
 
 /** Returns the change that must be ruled out: a tolerance above `mustSee` allows as much. */
-export const largeChange = ({ tolerance, mustSee }: Limits): number => Math.max(tolerance, mustSee);
+export const largeChange = ({ tolerance, mustSee }: GateTolerances): number => Math.max(tolerance, mustSee);
 
 /**
  * Returns a ratio as the share by which the metric is worse: a rate that falls to 0.9, and a
@@ -34,7 +34,7 @@ export const largeChange = ({ tolerance, mustSee }: Limits): number => Math.max(
 const worseBy = ({ better }: Better, ratio: number): number => (better === 'higher' ? 1 - ratio : ratio - 1);
 
 /** Returns the verdict by the interval of the change. */
-export function verdictOf(metric: Better, { low, high }: Change, limits: Limits): MetricVerdict {
+export function verdictOf(metric: Better, { low, high }: ChangeFactor, limits: GateTolerances): MetricVerdict {
   const [least, most] = [worseBy(metric, low), worseBy(metric, high)].toSorted((a, b) => a - b) as [number, number];
   if (least > limits.tolerance) return 'regression';
   if (most < 0) return 'better';
@@ -49,14 +49,14 @@ const SUSPECT_SURENESS = 0.95;
  * True if the estimate of the change is itself a regression that must be seen, and is likely to be
  * one, although that is not certain.
  */
-export const isSuspect = (metric: Better, { ratio, sureness }: Change, limits: Limits): boolean =>
+export const isSuspect = (metric: Better, { ratio, sureness }: ChangeFactor, limits: GateTolerances): boolean =>
   worseBy(metric, ratio) > largeChange(limits) && sureness >= SUSPECT_SURENESS;
 
 /**
  * Returns the smallest regression, as a share, that a comparison with this interval finds in half
  * of all cases: the tolerance is beyond its end.
  */
-export function smallestSeen({ better }: Better, { low, ratio, high }: Change, tolerance: number): number {
+export function smallestSeen({ better }: Better, { low, ratio, high }: ChangeFactor, tolerance: number): number {
   return better === 'higher' ? 1 - ((1 - tolerance) * ratio) / high : ((1 + tolerance) * ratio) / low - 1;
 }
 
@@ -65,7 +65,7 @@ export function smallestSeen({ better }: Better, { low, ratio, high }: Change, t
  * that has not changed; Infinity where no length does. The width of an interval shrinks with the
  * root of the time, so the time grows with the square of the ratio of the widths.
  */
-export function timesAsLong({ better }: Better, { low, ratio, high }: Change, limits: Limits): number {
+export function timesAsLong({ better }: Better, { low, ratio, high }: ChangeFactor, limits: GateTolerances): number {
   const large = largeChange(limits);
   const [half, sufficient] =
     better === 'higher' ? [Math.log(ratio / low), -Math.log(1 - large)] : [Math.log(high / ratio), Math.log(1 + large)];

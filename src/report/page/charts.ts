@@ -12,7 +12,7 @@ import { shortLevel } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
-import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
+import { type ChartPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
 import { lineChart } from '../charts/line-chart.ts';
 import { stagesChart } from '../charts/stages-chart.ts';
 import type { Chart } from '../charts/svg.ts';
@@ -62,7 +62,7 @@ export const latencyAxis = (state: StudyState): string => {
 };
 
 function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
-  const at = ({ measurement, id, label }: PagePoint): FrontPoint => ({
+  const at = ({ measurement, id, label }: PagePoint): ChartPoint => ({
     x: measurement.budgetLatencyMs.value,
     y: measurement.throughput.value,
     link: { href: `#${id}`, label },
@@ -74,7 +74,7 @@ function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
 }
 
 /** Returns the points as a series for each standing, the least important first. */
-const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => FrontPoint): readonly FrontSeries[] =>
+const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => ChartPoint): readonly FrontSeries[] =>
   standingKinds.map(({ standing, ...kind }) => ({
     ...kind,
     points: points.filter((point) => point.standing === standing).map(at),
@@ -151,13 +151,13 @@ function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (re
 /** Draws tokens per GPU if the GPUs are known. */
 function tokensFront(points: readonly PagePoint[]): Chart {
   const isPerGpu = points.every(({ measurement }) => (measurement.device.gpus?.length ?? 0) > 0);
-  const at = ({ measurement: { tokens, device }, id, label }: PagePoint): FrontPoint => ({
+  const at = ({ measurement: { tokens, device }, id, label }: PagePoint): ChartPoint => ({
     x: tokens?.outputTokensPerSecondPerUser ?? 0,
     y: (tokens?.outputTokensPerSecond.value ?? 0) / (isPerGpu ? (device.gpus?.length ?? 1) : 1),
     link: { href: `#${id}`, label },
   });
   const placed = points.map(at);
-  const front = paretoFront(placed.map(({ x, y }) => [-x, -y])).map((index) => placed[index] as FrontPoint);
+  const front = paretoFront(placed.map(({ x, y }) => [-x, -y])).map((index) => placed[index] as ChartPoint);
   const axes = {
     x: 'output tokens/s of one user',
     y: `output tokens/s${isPerGpu ? ' per GPU' : ''}`,

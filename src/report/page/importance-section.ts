@@ -8,7 +8,7 @@ import {
 } from '../../study/analysis/importance/importance.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type Html, html, none } from '../html.ts';
-import { type Cell, table } from './table.ts';
+import { type TableCell, table } from './table.ts';
 
 /** The longest text of a value in the table: some values are whole messages of the config. */
 const LONGEST_VALUE = 60;
@@ -48,7 +48,7 @@ function titleOf({ parameters }: Importance): string {
   return `${first.name} had the largest effect over all trials, a factor of ${first.factor.toFixed(2)}${values}`;
 }
 
-function row(parameter: ParameterImportance, most: number): readonly Cell[] {
+function row(parameter: ParameterImportance, most: number): readonly TableCell[] {
   const { name, factor, verdict, values, pairs } = parameter;
   const width = Math.round((100 * Math.log(factor)) / most);
   const moved =
@@ -62,7 +62,7 @@ function row(parameter: ParameterImportance, most: number): readonly Cell[] {
   return [name, moved, list.join(', '), pairWords(pairs)];
 }
 
-const pairRow = ({ name, pairs }: ParameterImportance): readonly Cell[] => [name, pairWords(pairs)];
+const pairRow = ({ name, pairs }: ParameterImportance): readonly TableCell[] => [name, pairWords(pairs)];
 
 const pairWords = (pairs: ParameterImportance['pairs']): string =>
   pairs ? `${pairs.count}, up to ${formatRatio(pairs.largest)}` : 'none';

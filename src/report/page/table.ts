@@ -1,11 +1,11 @@
 import { type Html, html, none } from '../html.ts';
 
-export type Cell = string | Html;
+export type TableCell = string | Html;
 
 /** A row, and what sets it apart. */
 interface MarkedRow {
   readonly className: string;
-  readonly cells: readonly Cell[];
+  readonly cells: readonly TableCell[];
 }
 
 interface Table {
@@ -13,7 +13,7 @@ interface Table {
   readonly className?: string;
   readonly caption?: string;
   readonly heads: readonly string[];
-  readonly rows: readonly (readonly Cell[] | MarkedRow)[];
+  readonly rows: readonly (readonly TableCell[] | MarkedRow)[];
 }
 
 /**
@@ -21,9 +21,9 @@ interface Table {
  * under the name of its column, because columns would be cut off.
  */
 export function table({ id = '', className = '', caption, heads, rows }: Table): Html {
-  const marked = (row: readonly Cell[] | MarkedRow): MarkedRow =>
+  const marked = (row: readonly TableCell[] | MarkedRow): MarkedRow =>
     'cells' in row ? row : { className: '', cells: row };
-  const cell = (content: Cell, index: number): Html => {
+  const cell = (content: TableCell, index: number): Html => {
     const name = heads[index] ?? '';
     return index === 0
       ? html`<th scope="row" data-name="${name}">${content}</th>`

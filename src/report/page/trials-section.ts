@@ -11,7 +11,7 @@ import { describeAssignment, shortLevel } from '../../study/summary/describe.ts'
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
-import { type Cell, table } from './table.ts';
+import { type TableCell, table } from './table.ts';
 import { trialCards } from './trial-card.ts';
 
 /**
@@ -87,7 +87,7 @@ function line(state: StudyState, trial: Trial, columns: readonly Metric[]) {
   const mark = isOfFinal(state, trial) ? FINAL_MARK : '';
   const factor = factorOf(state, measurement);
   const metrics = metricsOf(state.goal);
-  const cells: readonly Cell[] = [
+  const cells: readonly TableCell[] = [
     ...[link, assignment, `${shortLevel(level)}${mark}`],
     html`${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}`,
     `${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}`,

@@ -8,7 +8,7 @@ export interface ScenarioRow {
   readonly report: LevelReport;
 }
 
-export type Parameter = readonly [name: string, value: string];
+export type ScenarioParameter = readonly [name: string, value: string];
 
 /** The common part of all rows. */
 export interface ScenarioCase {
@@ -20,7 +20,7 @@ export interface ScenarioCase {
   readonly dataset: string;
   readonly instances: number;
   /** All parameters of the measurement, for people: the names of published tables first. */
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly ScenarioParameter[];
 }
 
 export interface ScenarioFile {

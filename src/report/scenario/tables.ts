@@ -1,6 +1,6 @@
 import { networkUs, shownClientParts } from '../../profiler/level-report.ts';
 import { csvText } from '../csv.ts';
-import { type Parameter, percentileMs, type ScenarioCase, type ScenarioRow } from './case.ts';
+import { percentileMs, type ScenarioCase, type ScenarioParameter, type ScenarioRow } from './case.ts';
 
 interface Column {
   /** The name in published CSV files and tables. */
@@ -61,7 +61,7 @@ export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
 export const parameterLines = (common: ScenarioCase): readonly string[] =>
   markdownTable(['Parameter Name', 'Parameter Value'], common.parameters.map(escaped), 'left');
 
-const escaped = ([name, value]: Parameter): readonly string[] =>
+const escaped = ([name, value]: ScenarioParameter): readonly string[] =>
   [name, value].map((text) => text.replaceAll('|', '\\|'));
 
 function markdownTable(

@@ -1,14 +1,14 @@
 import type { Json } from '../../base/json.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import { evaluate } from '../expressions/evaluate.ts';
-import type { Scene } from '../subject.ts';
-import type { Candidate, EngineLaw, Expression } from '../types.ts';
+import type { EvaluationContext } from '../subject.ts';
+import type { Candidate, EngineSettingNames, Expression } from '../types.ts';
 import { isSettingPath } from './engine.ts';
 
-const valueIn = (expression: Expression | null, scene: Scene): Json | undefined =>
+const valueIn = (expression: Expression | null, scene: EvaluationContext): Json | undefined =>
   expression === null ? undefined : evaluate(expression, scene);
 
-function countIn(expression: Expression | null, scene: Scene): number | null {
+function countIn(expression: Expression | null, scene: EvaluationContext): number | null {
   const number = Number(valueIn(expression, scene) ?? Number.NaN);
   return Number.isFinite(number) && number > 0 ? number : null;
 }
@@ -17,7 +17,7 @@ function countIn(expression: Expression | null, scene: Scene): number | null {
  * Returns the way an engine forms its steps with the settings in the scene; null if nothing gives
  * the number of sequences that it runs.
  */
-function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
+function policyOf(law: EngineSettingNames, scene: EvaluationContext): ContinuousPolicy | null {
   const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
     const found = valueIn(expression, scene);
@@ -40,7 +40,7 @@ function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
  * the policy do not count as settings that may change a step's own duration, just like the largest
  * batch; the number of GPUs that it is spread over does count.
  */
-export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): Candidate {
+export function withPolicy(candidate: Candidate, law: EngineSettingNames, scene: EvaluationContext): Candidate {
   const continuous = policyOf(law, scene);
   const parallelGpus = countIn(law.gpus, scene);
   const shape = { ...candidate.shape, ...(parallelGpus !== null && { parallelGpus }) };

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json } from '../../base/json.ts';
 import type { ConditionFile } from '../source/schema.ts';
-import { type Names, parseSubject, type Scene, subjectValue } from '../subject.ts';
-import type { Condition, Subject, Test } from '../types.ts';
+import { type EvaluationContext, type Names, parseSubject, subjectValue } from '../subject.ts';
+import type { Condition, ConditionSubject, Test } from '../types.ts';
 
 /** The condition that always holds. */
 export const always: Condition = { kind: 'all', of: [] };
@@ -47,7 +47,7 @@ function testOf(word: string, operand: Json): Test {
  * test but `present`; a field that is not in the config counts as its protobuf default (0, false,
  * empty text).
  */
-export function holds(condition: Condition, scene: Scene): boolean {
+export function holds(condition: Condition, scene: EvaluationContext): boolean {
   switch (condition.kind) {
     case 'all':
       return condition.of.every((inner) => holds(inner, scene));
@@ -60,7 +60,7 @@ export function holds(condition: Condition, scene: Scene): boolean {
   }
 }
 
-function passes(test: Test, subject: Subject, value: Json | undefined): boolean {
+function passes(test: Test, subject: ConditionSubject, value: Json | undefined): boolean {
   if (test.operator === 'present') return (value !== undefined) === test.operand;
   const { scope } = subject.scope === 'member' ? subject.of : subject;
   const isField = scope === 'base' || scope === 'config';

@@ -1,5 +1,5 @@
 import type { Json } from '../../base/json.ts';
-import { type Scene, subjectValue } from '../subject.ts';
+import { type EvaluationContext, subjectValue } from '../subject.ts';
 import type { Expression } from '../types.ts';
 import { alike } from './condition.ts';
 
@@ -7,7 +7,7 @@ import { alike } from './condition.ts';
  * Returns the expression's value, or undefined if it depends on something without a value: an
  * absent field, a parameter that does not apply, an unstated limit, text instead of a number.
  */
-export function evaluate(expression: Expression, scene: Scene): Json | undefined {
+export function evaluate(expression: Expression, scene: EvaluationContext): Json | undefined {
   switch (expression.kind) {
     case 'value':
       return expression.value;

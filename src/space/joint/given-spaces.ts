@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { readDocument } from '../../base/read-document.ts';
-import { type LoadOptions, loadInlineSpace, loadSpace } from '../source/load.ts';
+import { loadInlineSpace, loadSpace, type SpaceLoadOptions } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
 import { readJsonSource, type SpaceSource } from '../source/source.ts';
 import { spaceInvalid } from '../source/source-fault.ts';
@@ -26,7 +26,7 @@ export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: nul
  * the space of the models that are not named, and its `rules` the rules over several. Errors:
  * SPACE_INVALID.
  */
-export function readGivenSpaces(given: string | JsonObject, options: LoadOptions = {}): GivenSpaces {
+export function readGivenSpaces(given: string | JsonObject, options: SpaceLoadOptions = {}): GivenSpaces {
   if (typeof given !== 'string') {
     return isJsonObject(given.members)
       ? spacesIn(given, 'the space of the study', options)
@@ -55,7 +55,7 @@ function membersFile(name: string, directory: string): { readonly path: string; 
 function spacesIn(
   { members, others, limits, rules, ...rest }: JsonObject,
   label: string,
-  options: LoadOptions,
+  options: SpaceLoadOptions,
 ): GivenSpaces {
   const place = { label, position: () => null };
   const [stranger] = Object.keys(rest);

@@ -6,7 +6,7 @@ import type { Assignment, Candidate, CandidateShape, Settings } from '../types.t
 import { batchOf, fitEnsembles } from './fit-ensembles.ts';
 
 /** The context of a joint candidate's members. */
-export interface Surroundings {
+export interface JointContext {
   /** The ensembles over the members, as they were before the study. */
   readonly ensembles: ModelConfigs;
   /** The first front; a member or one of the ensembles. */
@@ -21,7 +21,7 @@ type Members = readonly (readonly [model: string, candidate: Candidate])[];
  */
 export function joinCandidates(
   members: Members,
-  { ensembles, front }: Surroundings,
+  { ensembles, front }: JointContext,
   assignment: Assignment = {},
 ): Candidate {
   const configs: ModelConfigs = Object.assign({}, ...members.map(([, candidate]) => modelConfigsOf(candidate)));

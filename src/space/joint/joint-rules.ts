@@ -7,7 +7,7 @@ import { sceneOf } from '../options.ts';
 import { compileRule } from '../source/compile.ts';
 import { knownKnobNames } from '../source/known-knobs.ts';
 import type { SpaceSource } from '../source/source.ts';
-import type { Names, Scene } from '../subject.ts';
+import type { EvaluationContext, Names } from '../subject.ts';
 import type { Assignment, Candidate, Limits, Rule, SearchSpace } from '../types.ts';
 
 /** Relations over several models that every joint candidate must keep. */
@@ -66,7 +66,12 @@ export function brokenJointRule({ rules, limits }: JointRules, members: readonly
       sceneOf(bindSpace(space, original), assignment, modelConfigOf(candidate)),
     ]),
   );
-  const scene: Scene = { base: {}, limits, parameter: () => undefined, member: (model) => scenes.get(model) };
+  const scene: EvaluationContext = {
+    base: {},
+    limits,
+    parameter: () => undefined,
+    member: (model) => scenes.get(model),
+  };
   const broken = rules.find((rule) => holds(rule.when, scene) && evaluate(rule.require, scene) === false);
   return broken?.message ?? null;
 }

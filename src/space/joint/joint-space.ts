@@ -4,7 +4,7 @@ import { lookUp } from '../../base/look-up.ts';
 import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
 import type { SpaceSource } from '../source/source.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
-import { joinCandidates, type Surroundings } from './join-candidates.ts';
+import { type JointContext, joinCandidates } from './join-candidates.ts';
 import { type JointRules, jointRules } from './joint-rules.ts';
 
 /**
@@ -67,7 +67,7 @@ export function joinSpaces(
 const names = (configs: ModelConfigs): string => listed(Object.keys(configs));
 
 /** Returns the context of the members. */
-export const surroundingsOf = ({ original, front }: JointSpace): Surroundings => ({
+export const surroundingsOf = ({ original, front }: JointSpace): JointContext => ({
   ensembles: otherConfigsOf(original),
   front,
 });

@@ -2,7 +2,7 @@ import type { Json } from '../../base/json.ts';
 import { FieldFault } from '../edits/config-fields.ts';
 import { parseValue } from '../expressions/expression.ts';
 import type { Names } from '../subject.ts';
-import type { EngineLaw, EngineTraits, Expression } from '../types.ts';
+import type { EngineSettingNames, EngineTraits, Expression } from '../types.ts';
 import type { EngineFile, LawFile } from './engine-form.ts';
 import type { Placed } from './inherit.ts';
 import { spaceInvalid } from './source-fault.ts';
@@ -10,7 +10,7 @@ import { spaceInvalid } from './source-fault.ts';
 export const traitsOf = ({ version: _, ...traits }: EngineFile): EngineTraits => traits;
 
 /** Reads a law's expressions. Errors: SPACE_INVALID with the place. */
-export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, names: Names): EngineLaw {
+export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, names: Names): EngineSettingNames {
   const expressionOf = (name: keyof LawFile): Expression | null => {
     const value: Json | undefined = law[name];
     if (value === undefined || value === null) return null;

@@ -13,7 +13,7 @@ import { spaceInvalid } from './source-fault.ts';
 
 const maxAncestors = 8;
 
-export interface LoadOptions {
+export interface SpaceLoadOptions {
   /**
    * Limits that the run knows, such as `cores` of the server or `latency_budget_us`; they override
    * those of the file.
@@ -33,7 +33,7 @@ export interface LoadOptions {
  * Returns the search space of that file, or the preset of that name, with everything that it
  * inherits. Errors: SPACE_INVALID, with file, line, column, path and reason if there is a file.
  */
-export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
+export function loadSpace(fileOrPreset: string, options: SpaceLoadOptions = {}): SearchSpace {
   const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd(), options.isNamedByFile ?? false);
   return compile(sources, options);
 }
@@ -42,7 +42,7 @@ export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): Sear
  * The same for the content of such a file; `label` names it in errors. Files that it extends are
  * relative to the directory.
  */
-export function loadInlineSpace(json: JsonObject, label: string, options: LoadOptions = {}): SearchSpace {
+export function loadInlineSpace(json: JsonObject, label: string, options: SpaceLoadOptions = {}): SearchSpace {
   const source = readJsonSource(label, json);
   const parent = source.file.extends;
   const ancestors = parent === undefined ? [] : readWithAncestors(parent, options.directory ?? process.cwd(), true);
@@ -61,7 +61,7 @@ export function spaceFromJson(json: JsonObject): SearchSpace {
 
 function compile(
   sources: readonly SpaceSource[],
-  { limits = {}, engine }: Pick<LoadOptions, 'limits' | 'engine'> = {},
+  { limits = {}, engine }: Pick<SpaceLoadOptions, 'limits' | 'engine'> = {},
 ): SearchSpace {
   const joined = inherit(sources);
   return compileSpace({

@@ -11,7 +11,7 @@ import type { StudyStarted } from '../records/records.ts';
 import type { Trial } from '../types.ts';
 
 /** The search space's parameters and the values that a candidate has for them, as text. */
-export interface Settings {
+export interface ComparedSettings {
   readonly names: readonly string[];
   /** Returns one text for each name. */
   of(candidate: Candidate): readonly string[];
@@ -50,7 +50,7 @@ export function jointSpaceOf({ space, original, model, topology }: StudyStarted)
 /**
  * Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`.
  */
-export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[]): Settings {
+export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[]): ComparedSettings {
   const joint = jointSpaceOf(started);
   if (!joint) return settingsOf(spaceOf(started), trials);
   const parts = joint.members.map(({ model, space }) => {
@@ -68,7 +68,11 @@ export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[])
  * space. Without one it returns the assignment: that of a candidate that removes a field only, or
  * equals the original.
  */
-export function changedSettings({ names, of }: Settings, original: Candidate, candidate: Candidate): Assignment {
+export function changedSettings(
+  { names, of }: ComparedSettings,
+  original: Candidate,
+  candidate: Candidate,
+): Assignment {
   const [before, after] = [of(original), of(candidate)];
   const changed = names.flatMap((name, index): [string, string][] => {
     const text = after[index] ?? ABSENT;
@@ -95,7 +99,7 @@ function memberOf(candidate: Candidate, model: string): Candidate {
  * its presence counts. A parameter of several fields, and every parameter without an understood
  * space, is read from the assignment.
  */
-export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]): Settings {
+export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]): ComparedSettings {
   const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));
   const assigned = trials.flatMap(({ candidate }) => Object.keys(candidate.assignment));
   const names = [...new Set([...paths.keys(), ...assigned])];

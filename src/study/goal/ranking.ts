@@ -18,7 +18,7 @@ import { chooseLevel } from './levels.ts';
 import { metricsOf } from './metrics/registry.ts';
 
 /** A trial at one of its levels. */
-export interface Point {
+export interface TrialPoint {
   readonly trial: Trial;
   readonly measurement: Measurement;
   readonly feasible: boolean;
@@ -115,7 +115,7 @@ function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): 
  * objective at once, by rising throughput. The constraints count, but not the latency budget:
  * people choose a budget from the front.
  */
-export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] {
+export function frontOf(trials: readonly Trial[], goal: Goal): readonly TrialPoint[] {
   const axes = frontAxes(goal);
   const unbudgeted: Goal = { ...goal, budget: null };
   const points = trials
@@ -124,7 +124,7 @@ export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] 
     .filter(({ trial, measurement }) => meets(measurement, trial.candidate, unbudgeted));
   const costs = points.map(({ trial, measurement }) => costsOf(measurement, trial.candidate, goal, axes));
   return paretoFront(costs)
-    .map((index) => points[index] as Omit<Point, 'feasible'>)
+    .map((index) => points[index] as Omit<TrialPoint, 'feasible'>)
     .map((point) => ({ ...point, feasible: isFeasible(point.measurement, point.trial.candidate, goal) }))
     .sort((a, b) => a.measurement.throughput.value - b.measurement.throughput.value);
 }

@@ -1,7 +1,13 @@
 import { mean } from 'simple-statistics';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { type Hypothesis, matern52, type Normal, posteriorOf, type Reading } from '../../stats/gaussian-process.ts';
+import {
+  type Hypothesis,
+  matern52,
+  type NoisyReading,
+  type Normal,
+  posteriorOf,
+} from '../../stats/gaussian-process.ts';
 import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
 import type { LevelRange } from '../types.ts';
@@ -260,7 +266,7 @@ function lineThrough(points: readonly Point[], shape: Shape, unit: number): (lev
   const [x0, y0] = [mean(points.map(({ x }) => x)), mean(points.map(({ y }) => y))];
   const line = (x: number): number => y0 + shape.slope * (x - x0);
   const readings = points.map(
-    ({ level, x, y, variance }, reading): Reading<Place> => ({
+    ({ level, x, y, variance }, reading): NoisyReading<Place> => ({
       place: { x, reading, isUnfilled: isUnfilled(level, unit) },
       value: y - line(x),
       noiseVariance: variance,

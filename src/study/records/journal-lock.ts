@@ -36,14 +36,14 @@ const BEING_WRITTEN_MS = 1_000;
 /**
  * The error for the process that comes second. `holder`: as `process 12 on HOST`, or '' if unknown.
  */
-export type Refusal = (path: string, holder: string) => TrituneError;
+export type LockRefusal = (path: string, holder: string) => TrituneError;
 
 /**
  * Takes the lock file for this process and returns the function that releases it. The lock of a
  * process that no longer runs on this machine is taken over. `directory`: that of the run, for
  * `holderOf`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
-export function takeLock(path: string, refusal: Refusal = outputLocked, directory?: string): Unlock {
+export function takeLock(path: string, refusal: LockRefusal = outputLocked, directory?: string): Unlock {
   const boot = bootId();
   const holder: Holder = {
     pid: process.pid,

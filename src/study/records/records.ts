@@ -305,7 +305,7 @@ export interface GainDecided extends Stamped {
 }
 
 /** Settings of a server's tracing, each with its values. */
-export type TraceSettings = { readonly [name: string]: readonly string[] };
+export type RecordedTraceSettings = { readonly [name: string]: readonly string[] };
 
 /**
  * Written before the server traces a measurement of this trial: from here on `restore` puts its
@@ -315,7 +315,7 @@ export interface TracingStarted extends Stamped {
   readonly type: 'tracing-started';
   readonly trial: number;
   /** The settings that change, as they were before. */
-  readonly earlier: TraceSettings;
+  readonly earlier: RecordedTraceSettings;
   /** On the server's disk. */
   readonly file: string;
 }

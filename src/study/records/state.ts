@@ -1,7 +1,7 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
-import type { Point } from '../goal/ranking.ts';
+import type { TrialPoint } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from '../types.ts';
 import type {
@@ -90,7 +90,7 @@ export interface StudyState {
   readonly voidRounds: number;
   /** The gain by the final; null before it, and under another goal than the study's. */
   readonly gain: GainDecided | null;
-  readonly front: readonly Point[];
+  readonly front: readonly TrialPoint[];
   /** The latest; without `ended` the server's trace settings are not restored. */
   readonly tracing: { readonly started: TracingStarted; readonly ended: TracingEnded | null } | null;
   readonly restored: ModelRestored | null;

@@ -2,7 +2,7 @@ import { mean } from 'simple-statistics';
 import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import type { Reading } from '../../stats/gaussian-process.ts';
+import type { NoisyReading } from '../../stats/gaussian-process.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
 
@@ -73,7 +73,7 @@ const CLOCK_SD = 0.05;
  * Returns the readings that depend on the speed: execution times, throughput of repeated
  * measurements at one level, the host's own work and the GPU clock; all as logarithms.
  */
-export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace>[] {
+export function evidenceOf(all: readonly TimedMeasurement[]): NoisyReading<SpeedPlace>[] {
   const usable = all.filter(({ measurement }) => !measurement.client.bound);
   const repeats = Map.groupBy(usable, placeOf);
   return usable.flatMap((each) => [
@@ -87,7 +87,7 @@ export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace
 const placeOf = ({ candidate, measurement }: TimedMeasurement): string =>
   `${candidate.fingerprint} ${measurement.level.value} ${measurement.level.batch ?? ''}`;
 
-function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const batches = (measurement.server?.batches ?? []).filter(
     ({ executions, meanExecutionUs }) => executions >= MIN_EXECUTIONS && meanExecutionUs > 0,
   );
@@ -118,7 +118,7 @@ const inFlightOf = ({ level, throughput, latencyMs }: Measurement): number =>
   level.mode === 'concurrency' ? level.value : (throughput.value * latencyMs.avg) / 1e3;
 
 /** Returns the reading of throughput; none in an open loop, where the rate is given. */
-function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const { level, throughput } = measurement;
   if (level.mode !== 'concurrency' || throughput.value <= 0) return [];
   const own = Math.min(0.5, relativeHalfWidth(throughput) / DEVIATIONS_AT_95_PERCENT);
@@ -134,17 +134,17 @@ function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): Readin
   ];
 }
 
-function hostOf({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+function hostOf({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   return hostWorkUs === undefined ? [] : readingOf('host', 1 / hostWorkUs, HOST_SD, atSeconds);
 }
 
 /** Returns the reading of the GPU clock, the mean over the GPUs. */
-function clockOf({ measurement: { device }, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+function clockOf({ measurement: { device }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const clocks = (device.gpus ?? []).flatMap(({ clockMhz }) => clockMhz ?? []);
   return clocks.length === 0 ? [] : readingOf('clock', mean(clocks), CLOCK_SD, atSeconds);
 }
 
-function readingOf(kind: 'host' | 'clock', speed: number, sd: number, atSeconds: number): Reading<SpeedPlace>[] {
+function readingOf(kind: 'host' | 'clock', speed: number, sd: number, atSeconds: number): NoisyReading<SpeedPlace>[] {
   if (!(speed > 0 && Number.isFinite(speed))) return [];
   const place: SpeedPlace = { source: { kind }, terms: [{ atSeconds, times: 1 }] };
   return [{ place, value: Math.log(speed), noiseVariance: sd ** 2 }];

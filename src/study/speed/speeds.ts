@@ -1,7 +1,7 @@
 import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { explanationOf, type Posterior, type Reading } from '../../stats/gaussian-process.ts';
+import { explanationOf, type NoisyReading, type Posterior } from '../../stats/gaussian-process.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
@@ -131,7 +131,7 @@ const LIKELY_MOMENTS = 4;
  * rises.
  */
 function withSteps(
-  readings: readonly Reading<SpeedPlace>[],
+  readings: readonly NoisyReading<SpeedPlace>[],
   odds: WitnessOdds,
   moments: readonly number[],
 ): Posterior<SpeedPlace> {

@@ -1,4 +1,4 @@
-import { type Change, changesOf } from '../../stats/change.ts';
+import { type ChangeFactor, changesOf } from '../../stats/change.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { RankedModel, SeriesEntry } from './series-summary.ts';
 import type { SummaryPoint } from './summary.ts';
@@ -39,9 +39,9 @@ export function rankModels(entries: readonly SeriesEntry[]): readonly RankedMode
 }
 
 /** `after` as a multiple of `before`; each bound is exceeded with the probability `tail`. */
-function ratioOf(before: Interval, after: Interval, tail: number): Pick<Change, 'ratio' | 'low' | 'high'> {
+function ratioOf(before: Interval, after: Interval, tail: number): Pick<ChangeFactor, 'ratio' | 'low' | 'high'> {
   const { each } = changesOf([{ before: [before], after: [after] }], { each: tail, together: tail });
-  const [{ ratio, low, high }] = each as [Change];
+  const [{ ratio, low, high }] = each as [ChangeFactor];
   return { ratio, low, high };
 }
 

@@ -1,9 +1,9 @@
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
-import { type HandChoice, handChoices, type Verdict, verdictOn } from '../by-hand.ts';
+import { type CandidateVerdict, type HandChoice, handChoices, verdictOn } from '../by-hand.ts';
 import type { HandQuestion } from '../interaction.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
-import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './parameter-rows.ts';
+import { parameterNote, sentenceRows, type ValueCell, valuesRow, valueText } from './parameter-rows.ts';
 
 /** The number of waiting trials shown. */
 const MAX_WAITING = 3;
@@ -35,18 +35,18 @@ export function handPanel(
 function choiceRow(choice: HandChoice, isSelected: boolean, columns: number): Row {
   const { parameter, values, chosen, applies } = choice;
   if (!applies) {
-    const cells: readonly Cell[] = [{ mark: ' ', text: 'does not apply', tone: 'muted' }];
+    const cells: readonly ValueCell[] = [{ mark: ' ', text: 'does not apply', tone: 'muted' }];
     return valuesRow(parameter.name, cells, { at: null, isSelected, columns });
   }
-  const named = values.map((value): Cell => ({ mark: ' ', text: valueText(value), tone: 'muted' }));
+  const named = values.map((value): ValueCell => ({ mark: ' ', text: valueText(value), tone: 'muted' }));
   const hasOwn = values.includes(null);
-  const cells: readonly Cell[] = hasOwn ? named : [{ mark: ' ', text: 'original', tone: 'muted' }, ...named];
+  const cells: readonly ValueCell[] = hasOwn ? named : [{ mark: ' ', text: 'original', tone: 'muted' }, ...named];
   const at = hasOwn ? chosen : chosen + 1;
-  const shown = cells.map((cell, index): Cell => (index === at ? { mark: ' ', text: cell.text } : cell));
+  const shown = cells.map((cell, index): ValueCell => (index === at ? { mark: ' ', text: cell.text } : cell));
   return valuesRow(parameter.name, shown, { at, isSelected, columns });
 }
 
-function verdictRows(verdict: Verdict, size: Size): readonly Row[] {
+function verdictRows(verdict: CandidateVerdict, size: Size): readonly Row[] {
   if (!verdict.legal) return sentenceRows(foreign(`not valid: ${verdict.reason}`), size, 'bad');
   return sentenceRows(foreign(verdict.note === null ? 'valid' : `valid; ${verdict.note}`), size, 'good');
 }

@@ -5,7 +5,7 @@ import { describeValue } from '../../study/summary/describe.ts';
 import { fitted, foreign, left, type Row, row, type Size, type Span, span, type Tone, widthOf } from '../rows.ts';
 
 /** One value in a row of values. */
-export interface Cell {
+export interface ValueCell {
   /** A one-character sign of its state. */
   readonly mark: ' ' | '=' | '×';
   readonly text: string;
@@ -24,7 +24,7 @@ const WIDEST_VALUE = 20;
  */
 export function valuesRow(
   name: string,
-  cells: readonly Cell[],
+  cells: readonly ValueCell[],
   { at, isSelected, columns }: { readonly at: number | null; readonly isSelected: boolean; readonly columns: number },
 ): Row {
   const head: Row = [

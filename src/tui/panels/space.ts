@@ -6,7 +6,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import type { SpaceQuestion } from '../interaction.ts';
 import { parametersOf, type ShownParameter, sizeOf } from '../parameters.ts';
 import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';
-import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
+import { parameterNote, type ValueCell, valuesRow, valueText } from './parameter-rows.ts';
 
 /**
  * Returns the search space, parameter by parameter: which values are pinned, and which are
@@ -46,9 +46,9 @@ function cellsOf(
   { values }: ShownParameter,
   restriction: Restriction | undefined,
   isAllowed: (value: ParameterValue) => boolean,
-): readonly Cell[] {
+): readonly ValueCell[] {
   const isPinned = restriction !== undefined && 'pinned' in restriction;
-  return values.map((value): Cell => {
+  return values.map((value): ValueCell => {
     const text = valueText(value);
     if (!isAllowed(value)) return { mark: isPinned ? ' ' : '×', text, tone: 'muted' };
     return isPinned ? { mark: '=', text, tone: 'good' } : { mark: ' ', text };

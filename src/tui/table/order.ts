@@ -5,37 +5,37 @@ import type { SortColumn } from '../commands.ts';
 import { decidingFiguresOf, frontTrials, meetsGoal } from '../figures.ts';
 import { settingsTableOf } from './settings-table.ts';
 
-export interface Order {
+export interface SortOrder {
   readonly column: SortColumn;
   readonly isDescending: boolean;
 }
 
 /** How the rows of the table are chosen and ordered. */
 export interface RowChoice {
-  readonly order: Order;
+  readonly order: SortOrder;
   readonly onlyFront: boolean;
   /** The text that rows must match; '' for all. */
   readonly filter: string;
 }
 
-export const byNumber: Order = { column: { kind: 'number' }, isDescending: false };
+export const byNumber: SortOrder = { column: { kind: 'number' }, isDescending: false };
 
 const isSame = (a: SortColumn, b: SortColumn): boolean =>
   a.kind === b.kind && (a.kind !== 'parameter' || (b.kind === 'parameter' && a.name === b.name));
 
-export const isSortedBy = ({ column }: Order, other: SortColumn): boolean => isSame(column, other);
+export const isSortedBy = ({ column }: SortOrder, other: SortColumn): boolean => isSame(column, other);
 
 /**
  * Returns the order by this column, the best first; the other way round if the table is in its
  * order already.
  */
-export const sortedBy = (now: Order, column: SortColumn): Order =>
+export const sortedBy = (now: SortOrder, column: SortColumn): SortOrder =>
   isSame(now.column, column)
     ? { column, isDescending: !now.isDescending }
     : { column, isDescending: column.kind === 'throughput' };
 
 /** Returns the order by the next column to the right, or to the left for a negative step. */
-export function sortedByNext(now: Order, study: StudyState, step: number): Order {
+export function sortedByNext(now: SortOrder, study: StudyState, step: number): SortOrder {
   const parameters = settingsTableOf(study).varied.map(({ name }): SortColumn => ({ kind: 'parameter', name }));
   const builtIn = ['number', 'throughput', 'latency', 'level'] as const;
   const columns: readonly SortColumn[] = [...builtIn.map((kind) => ({ kind })), ...parameters];

@@ -1,5 +1,5 @@
 import type { Candidate } from '../../space/types.ts';
-import { ABSENT, changedSettings, type Settings, settingsOfStudy } from '../../study/analysis/settings.ts';
+import { ABSENT, type ComparedSettings, changedSettings, settingsOfStudy } from '../../study/analysis/settings.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import { foreign } from '../rows.ts';
@@ -88,7 +88,7 @@ function makeTable(study: StudyState): SettingsTable {
 }
 
 /** Reads each candidate once. */
-function reader({ of }: Settings): (candidate: Candidate) => readonly string[] {
+function reader({ of }: ComparedSettings): (candidate: Candidate) => readonly string[] {
   const known = new WeakMap<Candidate, readonly string[]>();
   return (candidate) => {
     const texts =

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SteeringCommand } from '../../tuner/steering.ts';
 
 /** A person's request to a study on the page. */
-export type Order =
+export type PageOrder =
   | Exclude<SteeringCommand, { kind: 'narrowing' | 'wish' | 'withdrawal' }>
   | { readonly kind: 'stop-now' };
 
@@ -10,7 +10,7 @@ export type Order =
 export interface Controls {
   readonly token: string;
   /** Errors: INPUT_INVALID if there is no such running study, SERVER_*. */
-  order(study: string, order: Order): Promise<void>;
+  order(study: string, order: PageOrder): Promise<void>;
 }
 
 const orders = z.discriminatedUnion('kind', [
@@ -19,7 +19,7 @@ const orders = z.discriminatedUnion('kind', [
 ]);
 
 /** Returns the order in a request's body; null if there is none. */
-export function orderIn(body: string): Order | null {
+export function orderIn(body: string): PageOrder | null {
   try {
     return orders.parse(JSON.parse(body));
   } catch {

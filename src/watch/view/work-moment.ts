@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { OwnFigures } from '../../profiler/measurement.ts';
+import type { OwnWindowFigures } from '../../profiler/measurement.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 
 /** One window of the measurement under way. */
@@ -53,7 +53,7 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   return { state: 'measuring', level, windows: [...earlier, seen(window, own)].slice(-MAX_WINDOWS) };
 }
 
-const seen = (window: number, { throughput, latencyPercentileMs }: OwnFigures): SeenWindow => ({
+const seen = (window: number, { throughput, latencyPercentileMs }: OwnWindowFigures): SeenWindow => ({
   window,
   throughput,
   latencyMs: latencyPercentileMs,

@@ -1,7 +1,7 @@
 import { lookUp } from '../../base/look-up.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import type { ClassLimits, Mix, RateArrivals, RequestClass } from '../workload.ts';
+import type { ClassLimits, Mix, RateArrivals, WorkloadClass } from '../workload.ts';
 import { schemaFault, type WorkloadPlace, workloadFault } from './fault.ts';
 import { type PhaseFile, type TraceFileArrivals, type WorkloadFile, workloadFile } from './schema.ts';
 
@@ -16,7 +16,7 @@ export interface CheckedPhase {
 /** A workload file in valid form. */
 export interface CheckedWorkload {
   readonly file: WorkloadFile;
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   readonly phases: readonly CheckedPhase[];
 }
 
@@ -35,7 +35,7 @@ export function checkWorkload(value: unknown, place: WorkloadPlace): CheckedWork
   return { file, classes, phases };
 }
 
-function classOf(name: string, given: NonNullable<WorkloadFile['classes']>[string]): RequestClass {
+function classOf(name: string, given: NonNullable<WorkloadFile['classes']>[string]): WorkloadClass {
   const { limitMs, ttftMs, itlMs, tpotMs, ...rest } = given;
   const ms = { ttftNs: ttftMs, itlNs: itlMs, tpotNs: tpotMs, e2eNs: limitMs };
   const known = Object.entries(ms).flatMap(([field, limit]) =>
@@ -49,7 +49,7 @@ type Path = readonly PropertyKey[];
 function checkPhase(
   phase: PhaseFile,
   path: Path,
-  classes: readonly RequestClass[],
+  classes: readonly WorkloadClass[],
   place: WorkloadPlace,
 ): CheckedPhase {
   const { arrivals, weights } = phase;
@@ -117,7 +117,7 @@ function checkTrace(trace: TraceFileArrivals, hasWeights: boolean, path: Path, p
 
 function mixOf(
   weights: PhaseFile['weights'],
-  classes: readonly RequestClass[],
+  classes: readonly WorkloadClass[],
   path: Path,
   place: WorkloadPlace,
   mayBeEmpty: boolean,

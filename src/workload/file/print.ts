@@ -1,6 +1,6 @@
 import { Document, isMap, isSeq, type Node } from 'yaml';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
-import type { Phase, RequestClass, TraceArrivals, Workload } from '../workload.ts';
+import type { Phase, TraceArrivals, Workload, WorkloadClass } from '../workload.ts';
 import type { WorkloadFileInput } from './schema.ts';
 
 /** A file that a workload names. */
@@ -43,7 +43,7 @@ export function printWorkload(
 type ClassFile = NonNullable<WorkloadFileInput['classes']>[string];
 
 function classFile(
-  { weight, limits, requests, prompts, model, endpoint }: RequestClass,
+  { weight, limits, requests, prompts, model, endpoint }: WorkloadClass,
   pathTo: (path: string) => string,
 ): ClassFile {
   const { e2eNs, ttftNs, itlNs, tpotNs } = limits;
@@ -64,7 +64,7 @@ function classFile(
 
 function phaseFile(
   { name, durationS, arrivals, mix }: Phase,
-  classes: readonly RequestClass[],
+  classes: readonly WorkloadClass[],
   traceName: string,
 ): WorkloadFileInput['phases'][number] {
   const weightsOf = (list: readonly number[]): Record<string, number> =>
@@ -125,7 +125,7 @@ const PIECE_LINES = 50_000;
  * The lines of a trace's file, CSV with seconds since the start and, where it says it, the class;
  * many in each piece.
  */
-export function* traceText({ timesNs, classOf }: TraceArrivals, classes: readonly RequestClass[]): Generator<string> {
+export function* traceText({ timesNs, classOf }: TraceArrivals, classes: readonly WorkloadClass[]): Generator<string> {
   const names = classes.map(({ name }) => (/[",\s]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
   yield classOf === null ? `${TIME_COLUMN}\n` : `${TIME_COLUMN},${CLASS_COLUMN}\n`;
   for (let start = 0; start < timesNs.length; start += PIECE_LINES) {

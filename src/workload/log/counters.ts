@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { Phase, RequestClass } from '../workload.ts';
+import type { Phase, WorkloadClass } from '../workload.ts';
 import type { RecordedWorkload } from './log-tally.ts';
 
 /** A counter that was read repeatedly. */
@@ -48,7 +48,7 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
   const merged = mergedCells(cells);
   return {
     classes: names.map(
-      (name, index): RequestClass => ({
+      (name, index): WorkloadClass => ({
         name,
         model: name,
         limits: {},

@@ -3,7 +3,7 @@ import { NS_PER_S } from '../../base/units.ts';
 import { inOrder } from '../plan/events.ts';
 import { GrowingArrivals } from '../trace/growing.ts';
 import type { TraceColumns } from '../trace/trace-reader.ts';
-import type { Phase, RequestClass } from '../workload.ts';
+import type { Phase, WorkloadClass } from '../workload.ts';
 import { classOfTarget, type LoggedClass } from './class-of.ts';
 import type { LoggedRequest, LogReader } from './log-line.ts';
 
@@ -21,7 +21,7 @@ export interface LogRule extends TraceColumns {
 
 /** The content of a log or another recording of requests, as parts of a workload. */
 export interface RecordedWorkload {
-  readonly classes: readonly RequestClass[];
+  readonly classes: readonly WorkloadClass[];
   readonly phases: readonly Phase[];
   /** Notes for the user, one line each. */
   readonly notes: readonly string[];
@@ -107,7 +107,7 @@ export class LogTally {
     }
     const weights = counts.map((count) => Number((count / timesNs.length).toPrecision(4)));
     return {
-      classes: names.map((name, index): RequestClass => {
+      classes: names.map((name, index): WorkloadClass => {
         const model = this.#classes.get(name)?.model ?? null;
         return { name, weight: weights[index] as number, limits: {}, ...(model !== null && { model }) };
       }),

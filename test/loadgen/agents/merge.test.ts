@@ -9,7 +9,7 @@ import type { Batch } from '../../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../../src/loadgen/sender.ts';
 import type { RequestSet, Transport } from '../../../src/loadgen/types.ts';
 import { BatchMerge } from '../../../src/loadgen/workers/batch-merge.ts';
-import { type Command, packBatch, type Report } from '../../../src/loadgen/workers/messages.ts';
+import { packBatch, type ThreadCommand, type ThreadReport } from '../../../src/loadgen/workers/messages.ts';
 import { LatencyHistogram } from '../../../src/stats/histogram.ts';
 import { SimulatedClock } from '../simulation.ts';
 
@@ -85,7 +85,7 @@ async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Pr
       sleep: (ms, signal) => clock.sleep(ms, signal),
     };
     const flow = localFlow(order, { transport: serverOf(clock), clock: ownClock }, part);
-    const record: Command = {
+    const record: ThreadCommand = {
       ...({ type: 'record', flow: 1, recording: 1, startNs: 0 } as const),
       rule: { ...rule, inStepWithNs: 0 },
     };
@@ -95,7 +95,7 @@ async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Pr
       told.rule,
       (batch) => {
         const { sent: sentSoFar, failedSoFar, unserved, due } = flow;
-        const report: Report = {
+        const report: ThreadReport = {
           ...({ type: 'batch', flow: 1, recording: 1, batch: packBatch(batch) } as const),
           state: { failedSoFar, unserved, due },
           sentSoFar,

@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { pick, type Random, randomFor, standardNormal } from '../../../src/base/random.ts';
-import type { Engine, EngineSettings } from '../../../src/benchmark/engines/engine.ts';
+import type { Engine, MadeEngineSettings } from '../../../src/benchmark/engines/engine.ts';
 import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
 import { engineCandidate, settingsOf } from '../../../src/benchmark/engines/engine-space.ts';
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
@@ -13,7 +13,7 @@ import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
 import type { Simulated } from '../../../src/perfmodel/simulated.ts';
-import type { Measured } from '../../../src/perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../src/perfmodel/simulator.ts';
 import { readGoodput } from '../../../src/perfmodel/workloads/goodput.ts';
 import type { Measurement } from '../../../src/profiler/measurement.ts';
 import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
@@ -38,7 +38,7 @@ function measured(
   candidate: Candidate,
   levels: readonly number[],
   random?: Random,
-): Measured {
+): MeasuredChoice {
   const of = (sd: number): number => (random ? Math.exp(sd * standardNormal(random)) : 1);
   const measurements = levels.map((value): Measurement => {
     const disturbance = { ...EXACTLY, rate: of(noise.throughput), latency: of(noise.latency) };
@@ -47,7 +47,7 @@ function measured(
   return { choice: choiceOf(candidate), measurements };
 }
 
-const simulatorFor = (problem: TestProblem, all: readonly Measured[]): EngineSimulator =>
+const simulatorFor = (problem: TestProblem, all: readonly MeasuredChoice[]): EngineSimulator =>
   engineSimulatorOf(all, {
     mode: 'concurrency',
     percentile: 99,
@@ -56,7 +56,7 @@ const simulatorFor = (problem: TestProblem, all: readonly Measured[]): EngineSim
   }) as EngineSimulator;
 
 /** What is known where nothing was measured: some candidates at some levels. */
-function heldOutPoints(problem: TestProblem, all: readonly Measured[]) {
+function heldOutPoints(problem: TestProblem, all: readonly MeasuredChoice[]) {
   const seen = new Set(all.map(({ choice }) => choice.key));
   const others = candidatesOf(problem).filter((candidate) => !seen.has(choiceOf(candidate).key));
   return others
@@ -122,7 +122,7 @@ describe('an engine whose steps have the form of the law', () => {
   };
   const engine: Engine = { ...engineAt(0), times: () => stepTimes(law), noise: { throughput: 0, latency: 0 } };
   const problem = engineProblem(engine);
-  const at = (changes: Partial<EngineSettings>): Candidate =>
+  const at = (changes: Partial<MadeEngineSettings>): Candidate =>
     engineCandidate(engine, { ...engine.original, ...changes });
   const all = [
     measured(problem, problem.baseline, [1, 4, 16]),
@@ -150,7 +150,7 @@ describe('an engine whose steps have the form of the law', () => {
   });
 
   it('is found out if it admits nothing while sequences run, whatever its settings say', () => {
-    const secretly = (candidate: Candidate, levels: readonly number[]): Measured => {
+    const secretly = (candidate: Candidate, levels: readonly number[]): MeasuredChoice => {
       const continuous = { ...(candidate.shape.continuous as ContinuousPolicy), isStatic: true };
       const real = {
         ...candidate,
@@ -220,7 +220,7 @@ describe('an engine whose steps have the form of the law', () => {
   });
 
   it('is predicted for reports, which say what no measurement had', () => {
-    const measurements = ({ choice, measurements }: Measured) => ({ candidate: choice.candidate, measurements });
+    const measurements = ({ choice, measurements }: MeasuredChoice) => ({ candidate: choice.candidate, measurements });
     const draw = { seed: 1, percentile: 99, requests: 200 };
     const asked = at({ max_num_seqs: 128, kv_cache_dtype: 'fp8' });
     const predictor = enginePredictorOf(all.map(measurements), draw, [asked]);

@@ -4,7 +4,7 @@ import { pipelineProblem } from '../../../src/benchmark/pipelines/pipeline-probl
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../src/perfmodel/network/network-simulator.ts';
-import type { Measured, Simulator } from '../../../src/perfmodel/simulator.ts';
+import type { MeasuredChoice, Simulator } from '../../../src/perfmodel/simulator.ts';
 import type { Topology } from '../../../src/space/topology.ts';
 import type { Assignment, Candidate } from '../../../src/space/types.ts';
 import { law } from '../../queueing/network/builders.ts';
@@ -56,7 +56,7 @@ export function without(noise: Pipeline): Played {
     if (!outcome.legal) throw new Error(outcome.reason);
     return outcome.candidate;
   };
-  const measured = (assignment: Assignment, ...levels: readonly number[]): Measured => {
+  const measured = (assignment: Assignment, ...levels: readonly number[]): MeasuredChoice => {
     const own = Object.keys(assignment).length === 0 ? problem.baseline : candidate(assignment);
     const exact = { rate: 1, latency: 1, rateWidth: 0.01, latencyWidth: 0.01 };
     const measurements = levels.map((value) =>
@@ -64,7 +64,7 @@ export function without(noise: Pipeline): Played {
     );
     return { choice: choiceOf(own), measurements };
   };
-  const simulator = (...all: readonly Measured[]): Simulator =>
+  const simulator = (...all: readonly MeasuredChoice[]): Simulator =>
     networkSimulatorOf(all, topology, { mode: 'concurrency', percentile: 99, seed: 1 });
   return { problem, topology, candidate, measured, simulator };
 }
@@ -73,8 +73,8 @@ export interface Played {
   readonly problem: TestProblem;
   readonly topology: Topology;
   candidate(assignment: Assignment): Candidate;
-  measured(assignment: Assignment, ...levels: readonly number[]): Measured;
-  simulator(...all: readonly Measured[]): Simulator;
+  measured(assignment: Assignment, ...levels: readonly number[]): MeasuredChoice;
+  simulator(...all: readonly MeasuredChoice[]): Simulator;
 }
 
 export const ratio = (a: number | undefined, b: number): number => Math.abs((a ?? Number.NaN) / b - 1);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ContinuousBatcher } from '../../../src/queueing/continuous/continuous-batcher.ts';
 import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
-import type { Step } from '../../../src/queueing/continuous/step.ts';
+import type { EngineStep } from '../../../src/queueing/continuous/step.ts';
 import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
 import { stretchNs } from '../../../src/queueing/continuous/stretch.ts';
 import { NaiveEngine } from './naive-engine.ts';
@@ -28,8 +28,8 @@ const policy = (changes: Partial<ContinuousPolicy> = {}): ContinuousPolicy => ({
 const sorted = (ids: readonly number[]): number[] => [...ids].sort((a, b) => a - b);
 
 /** Takes steps to the end of all sequences. */
-function stepsOf(batcher: ContinuousBatcher): Step[] {
-  const steps: Step[] = [];
+function stepsOf(batcher: ContinuousBatcher): EngineStep[] {
+  const steps: EngineStep[] = [];
   for (let nowNs = 0; ; ) {
     const step = batcher.step(nowNs);
     if (!step) return steps;

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Profile, profileSchema } from '../../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../../src/emulator/profile/schema.ts';
 import { lawOf } from '../../../src/emulator/profile/simulators.ts';
 import { policyOf } from '../../../src/queueing/batcher-policy.ts';
 import { stepsByTensors } from '../../../src/queueing/network/plan.ts';
@@ -30,7 +30,7 @@ interface EnsembleStep {
   readonly out: object;
 }
 
-function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): Profile {
+function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): EmulatorProfile {
   const load = { full_s: 0, add_s: 0, remove_s: 0 };
   return profileSchema.parse({
     name: 'pipeline',
@@ -79,7 +79,7 @@ function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): 
 }
 
 /** The same policies and laws, for the simulation. */
-function networkOf(profile: Profile, concurrency: number): Network {
+function networkOf(profile: EmulatorProfile, concurrency: number): Network {
   const steps = ensembleSteps(profile.ensembles[0]?.config as ModelConfig).map((step) => ({
     stage: step.model_name ?? '',
     needs: Object.values(step.input_map ?? {}),
@@ -99,7 +99,7 @@ function networkOf(profile: Profile, concurrency: number): Network {
 }
 
 /** What clients in a closed loop see of the emulator's ensemble, in virtual time. */
-async function emulated(profile: Profile, concurrency: number, requests: number) {
+async function emulated(profile: EmulatorProfile, concurrency: number, requests: number) {
   const emulator = openVirtualEmulator({ profile });
   onTestFinished(() => emulator.close());
   const request = inferMessage('front', [fp32Input([1, 4])]);

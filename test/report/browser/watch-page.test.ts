@@ -2,7 +2,7 @@ import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StudyRecord } from '../../../src/study/records/records.ts';
 import { Board } from '../../../src/watch/board.ts';
-import type { Order } from '../../../src/watch/serve/controls.ts';
+import type { PageOrder } from '../../../src/watch/serve/controls.ts';
 import { type RunningPage, servePage } from '../../../src/watch/serve/page-server.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../../support/watched-fleet.ts';
 import { hostile, hostileStudy } from '../studies.ts';
@@ -16,10 +16,10 @@ let page: Page;
 let complaints: string[];
 let board: Board;
 let served: RunningPage;
-let asked: [string, Order][];
+let asked: [string, PageOrder][];
 
 const serve = (port = 0, canSteer = false): Promise<RunningPage> => {
-  const order = async (study: string, what: Order): Promise<void> => void asked.push([study, what]);
+  const order = async (study: string, what: PageOrder): Promise<void> => void asked.push([study, what]);
   const controls = canSteer ? { token: TOKEN, order } : null;
   board = new Board(() => performance.now(), { canSteer });
   return servePage({ host: '127.0.0.1', port, board, controls, tell: () => undefined });

@@ -16,7 +16,7 @@ export interface OriginalState {
 }
 
 /** How to load one model and restore it. */
-export interface LoadOptions {
+export interface ModelLoadOptions {
   readonly clock: Clock;
   /**
    * `config` sends the original config again, without an outage. `reload` unloads and loads from

@@ -6,17 +6,17 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
 import type { Applied, Restored } from '../../../tuner/adapter.ts';
-import type { ControlClient, LoadOptions, OriginalState } from './control-options.ts';
+import type { ControlClient, ModelLoadOptions, OriginalState } from './control-options.ts';
 import { ModelLoads } from './model-loads.ts';
 import { changedByOthers, keptWithoutRepository, mismatch, refused, wordsOf } from './words.ts';
 
 /** The change that brought a model to a config. */
-export type Change = Pick<Applied, 'change' | 'loadMs'>;
+export type AppliedChange = Pick<Applied, 'change' | 'loadMs'>;
 
 /** One model of a server: its intended config and its original one. */
 export class ControlledModel {
   readonly original: OriginalState;
-  readonly #options: LoadOptions;
+  readonly #options: ModelLoadOptions;
   readonly #loads: ModelLoads;
   /**
    * The last sent config, and the server's read-back of it: defaults and auto-completed fields make
@@ -31,7 +31,7 @@ export class ControlledModel {
   /** The served config and another one, as texts, that do not fit into memory together. */
   readonly #tooMuch = new Set<string>();
 
-  constructor(client: ControlClient, original: OriginalState, options: LoadOptions) {
+  constructor(client: ControlClient, original: OriginalState, options: ModelLoadOptions) {
     this.original = original;
     this.#options = options;
     this.#loads = new ModelLoads(client, original, options);
@@ -52,7 +52,11 @@ export class ControlledModel {
    * be loaded. Errors: a CandidateRefusedError; CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the
    * signal's reason.
    */
-  async apply(config: ModelConfig, files: () => Promise<ModelFiles | undefined>, signal: AbortSignal): Promise<Change> {
+  async apply(
+    config: ModelConfig,
+    files: () => Promise<ModelFiles | undefined>,
+    signal: AbortSignal,
+  ): Promise<AppliedChange> {
     const current = await this.#loads.configIfLoaded(signal);
     if (this.#isOthers(current)) throw changedByOthers(this.name);
     const known = this.#loads.isSettled && current !== null && equal(current, this.#serving.read);
@@ -73,7 +77,7 @@ export class ControlledModel {
    * Loads an ensemble after its models: until then every load of any model recreates it
    * (docs/served-model.md). Sends no config if it keeps its own. Errors: as `apply`.
    */
-  async renew(config: ModelConfig, signal: AbortSignal): Promise<Change> {
+  async renew(config: ModelConfig, signal: AbortSignal): Promise<AppliedChange> {
     const current = await this.#loads.configIfLoaded(signal);
     if (this.#isOthers(current)) throw changedByOthers(this.name);
     const { clock } = this.#options;

@@ -7,7 +7,7 @@ import { withRunMark } from '../../../triton/config/run-mark.ts';
 import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
 import { readOtherConfigs } from '../../../triton/control/other-configs.ts';
 import type { LoadCall, ModelFiles } from '../../../triton/types.ts';
-import type { ControlClient, LoadOptions, OriginalState } from './control-options.ts';
+import type { ControlClient, ModelLoadOptions, OriginalState } from './control-options.ts';
 
 const POLL_MS = 50;
 
@@ -16,7 +16,7 @@ export class ModelLoads {
   readonly model: string;
   readonly #client: ControlClient;
   readonly #original: ModelConfig;
-  readonly #options: LoadOptions;
+  readonly #options: ModelLoadOptions;
   /** Whether the model loads with the mark of the run; null until that is known. */
   #takesMark: boolean | null = null;
   /** True if anything may have been changed, by this run or by one that was killed. */
@@ -27,7 +27,7 @@ export class ModelLoads {
    */
   isSettled: boolean;
 
-  constructor(client: ControlClient, { model, config }: OriginalState, options: LoadOptions) {
+  constructor(client: ControlClient, { model, config }: OriginalState, options: ModelLoadOptions) {
     this.model = model;
     this.#original = config;
     this.#client = client;

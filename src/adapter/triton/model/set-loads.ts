@@ -1,14 +1,14 @@
 import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
-import { inChangeOrder, lowered, type Target } from './change-order.ts';
-import type { LoadOptions } from './control-options.ts';
-import type { Change, ControlledModel } from './controlled-model.ts';
+import { type IntendedConfig, inChangeOrder, lowered } from './change-order.ts';
+import type { ModelLoadOptions } from './control-options.ts';
+import type { AppliedChange, ControlledModel } from './controlled-model.ts';
 
 /** The models that a candidate sets, and the ensembles that use them, inner ones first. */
 export interface SetTargets {
-  readonly members: readonly Target[];
-  readonly ensembles: readonly Target[];
+  readonly members: readonly IntendedConfig[];
+  readonly ensembles: readonly IntendedConfig[];
 }
 
 export type FilesOf = () => Promise<ModelFiles | undefined>;
@@ -26,7 +26,7 @@ export class SetLoads {
   constructor(
     models: readonly ControlledModel[],
     ensembles: readonly ControlledModel[],
-    { mayUnload = false }: Pick<LoadOptions, 'mayUnload'>,
+    { mayUnload = false }: Pick<ModelLoadOptions, 'mayUnload'>,
   ) {
     this.#models = models;
     this.#ensembles = ensembles;
@@ -37,7 +37,7 @@ export class SetLoads {
    * Brings the models to these configs. If one is refused and there are ensembles, brings all back
    * to their previous configs. Errors: as `ControlledModel.apply`.
    */
-  async bring(targets: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
+  async bring(targets: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly AppliedChange[]> {
     const [members, ensembles] = [targets.members.map(asSent), targets.ensembles.map(asSent)];
     const changing = [...members, ...ensembles].map(([model]) => model);
     this.#idle = this.#models.filter((model) => !changing.includes(model));
@@ -55,10 +55,14 @@ export class SetLoads {
    * An ensemble gets its models' largest batch before they do if it is smaller, and after them if
    * it is larger, so that it is served all the time.
    */
-  async #bringAll({ members, ensembles }: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
+  async #bringAll(
+    { members, ensembles }: SetTargets,
+    files: FilesOf,
+    signal: AbortSignal,
+  ): Promise<readonly AppliedChange[]> {
     const wasStale = this.#isStale;
     this.#isStale = true;
-    const changes: Change[] = [];
+    const changes: AppliedChange[] = [];
     for (const [model, config] of lowered(ensembles)) changes.push(await model.renew(config, signal));
     changes.push(...(await this.#bringMembers(inChangeOrder(members), files, signal)));
     const isAsBefore = !wasStale && changes.every(({ change }) => change === 'none');
@@ -69,7 +73,11 @@ export class SetLoads {
   }
 
   /** A model that does not fit into memory is tried again once the others have their configs. */
-  async #bringMembers([first, ...others]: readonly Target[], files: FilesOf, signal: AbortSignal): Promise<Change[]> {
+  async #bringMembers(
+    [first, ...others]: readonly IntendedConfig[],
+    files: FilesOf,
+    signal: AbortSignal,
+  ): Promise<AppliedChange[]> {
     if (!first) return [];
     if (others.length === 0) return [await this.#applyOne(first, files, signal)];
     const [model, config] = first;
@@ -86,7 +94,7 @@ export class SetLoads {
    * besides its own previous version, unloads those first if allowed. A reloaded model cannot be
    * away while an ensemble that uses it is served.
    */
-  async #applyOne([model, config]: Target, files: FilesOf, signal: AbortSignal): Promise<Change> {
+  async #applyOne([model, config]: IntendedConfig, files: FilesOf, signal: AbortSignal): Promise<AppliedChange> {
     try {
       return await model.apply(config, files, signal);
     } catch (error) {
@@ -101,10 +109,10 @@ export class SetLoads {
 }
 
 /** Returns the same model with its last sent config. */
-const asSent = ([model]: Target): Target => [model, model.sent];
+const asSent = ([model]: IntendedConfig): IntendedConfig => [model, model.sent];
 
 /** True if the model's last sent config is a different one. */
-const isOther = ([{ sent }, config]: Target): boolean => compareConfigs(sent, config).length > 0;
+const isOther = ([{ sent }, config]: IntendedConfig): boolean => compareConfigs(sent, config).length > 0;
 
 const noFiles: FilesOf = async () => undefined;
 

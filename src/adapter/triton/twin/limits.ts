@@ -2,7 +2,7 @@ import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 import { type Footprint, footprintMib, measuredFootprint } from '../../../study/analysis/memory/footprint.ts';
 
 /** What a server loads and refuses, in the fields of a profile. */
-export interface Limits {
+export interface ServerLimits {
   readonly memory: Footprint;
   /** The device's memory; null when unknown. */
   readonly memoryMib: number | null;
@@ -27,7 +27,7 @@ const SHAPES: readonly Footprint[] = [0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10].map((sa
  * it does, and the number of instances that were refused for another reason. Other refusals become
  * arms for settings that never loaded.
  */
-export function limitsOf(attempts: readonly Attempt[]): Limits {
+export function limitsOf(attempts: readonly Attempt[]): ServerLimits {
   const loaded = attempts.filter(({ isLoaded }) => isLoaded);
   const refused = attempts.filter(({ refusal }) => refusal !== null);
   const tooLarge = refused.filter(({ refusal }) => refusal?.kind === 'out-of-memory');
@@ -62,7 +62,7 @@ export function limitsOf(attempts: readonly Attempt[]): Limits {
  * Returns the error message with which settings are refused whatever their instances and batch
  * size: they never loaded, and nothing else explains it; else null.
  */
-export function refusingArm(attempts: readonly Attempt[], { explained }: Limits): string | null {
+export function refusingArm(attempts: readonly Attempt[], { explained }: ServerLimits): string | null {
   if (attempts.some(({ isLoaded }) => isLoaded)) return null;
   const refused = attempts.find(({ refusal, trial }) => refusal !== null && !explained.has(trial));
   return refused?.refusal ? ownWords(refused.refusal.reason) : null;

@@ -1,5 +1,5 @@
 import { BYTES_PER_MIB } from '../../../base/units.ts';
-import type { Profile } from '../../../emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../../emulator/profile/schema.ts';
 import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 
@@ -14,7 +14,7 @@ export function deviceOf(
   config: ModelConfig,
   attempts: readonly Attempt[],
   limitMib: number | null,
-): Profile['device'] {
+): EmulatorProfile['device'] {
   const devices = attempts.flatMap(({ measurements }) => measurements.map(({ device }) => device));
   const gpus = devices.flatMap((device) => device.gpus ?? []);
   const totals = gpus.flatMap(({ memoryTotalBytes }) => (memoryTotalBytes ? [memoryTotalBytes / BYTES_PER_MIB] : []));

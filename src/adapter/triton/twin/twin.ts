@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { NS_PER_MS } from '../../../base/units.ts';
-import { type Profile, profileSchema } from '../../../emulator/profile/schema.ts';
+import { type EmulatorProfile, profileSchema } from '../../../emulator/profile/schema.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
 import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
@@ -22,7 +22,7 @@ import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twi
  * give the same twin. Errors: UNSUPPORTED, with the reason, if the study has too little data;
  * JOURNAL_INVALID.
  */
-export function twinOf(records: readonly StudyRecord[]): Profile {
+export function twinOf(records: readonly StudyRecord[]): EmulatorProfile {
   const state = foldStudy(records);
   const { started } = state;
   const original = modelConfigOf(started.original);
@@ -71,7 +71,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
 }
 
 /** A profile that the emulator cannot serve, such as one without a backend, is an error. */
-function checked(profile: unknown): Profile {
+function checked(profile: unknown): EmulatorProfile {
   const read = profileSchema.safeParse(profile);
   if (read.success) return read.data;
   const [issue] = read.error.issues;

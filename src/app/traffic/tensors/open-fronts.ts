@@ -1,5 +1,5 @@
 import type { FrontTraffic } from '../../../adapter/triton/front-options.ts';
-import type { ProfileOptions } from '../../../adapter/triton/profile.ts';
+import type { TensorProfileOptions } from '../../../adapter/triton/profile.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import { configOfModel } from '../../../space/model-configs.ts';
 import type { Candidate } from '../../../space/types.ts';
@@ -13,7 +13,7 @@ import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic
  * takes.
  */
 export interface OpenFronts {
-  readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts'>>;
+  readonly traffic: FrontTraffic & Required<Pick<TensorProfileOptions, 'otherFronts'>>;
   /** Returns requests with other inputs to the front at this place, in the form of its traffic. */
   requestsFrom(place: number, inputs: PreparedInputs): FrontTraffic['requestsFor'];
   /** Closes the sockets and frees shared memory. */

@@ -8,7 +8,7 @@ import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { refuseOthers } from '../profile/refused-options.ts';
-import { type CapacityOptions, capacityOptionTable } from './options.ts';
+import { capacityOptionTable, type ParsedCapacityOptions } from './options.ts';
 
 /**
  * Our options that suit every kind of service, and that `profile` lacks or uses for other purposes.
@@ -39,27 +39,33 @@ export function capacityCommand(terminal: Terminal): Command {
     'Find the highest request rate that a model keeps within a latency budget',
   );
   addExamples(command, examples, 'Guide: docs/capacity.md');
-  return addOptions(command, capacityOptionTable, mostUsed).action(async (options: AnyProtocol<CapacityOptions>) => {
-    const kind = serviceKindOf(options);
-    const given = command.options.filter(
-      (option) => command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
-    );
-    checkCombination(combinationOfService('capacity', kind, options));
-    refuseOthers(
-      kind,
-      given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
-      options.endpoint,
-    );
-    const { runCapacityCommand } = await import('./run.ts');
-    process.exitCode = await runCapacityCommand(kind, await withProtocolOf(kind, options), terminal);
-  });
+  return addOptions(command, capacityOptionTable, mostUsed).action(
+    async (options: AnyProtocol<ParsedCapacityOptions>) => {
+      const kind = serviceKindOf(options);
+      const given = command.options.filter(
+        (option) =>
+          command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
+      );
+      checkCombination(combinationOfService('capacity', kind, options));
+      refuseOthers(
+        kind,
+        given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
+        options.endpoint,
+      );
+      const { runCapacityCommand } = await import('./run.ts');
+      process.exitCode = await runCapacityCommand(kind, await withProtocolOf(kind, options), terminal);
+    },
+  );
 }
 
 /** A language model's endpoint says its protocol, and any URL is one of HTTP. */
-async function withProtocolOf(kind: ServiceKind, options: AnyProtocol<CapacityOptions>): Promise<CapacityOptions> {
+async function withProtocolOf(
+  kind: ServiceKind,
+  options: AnyProtocol<ParsedCapacityOptions>,
+): Promise<ParsedCapacityOptions> {
   if (kind !== 'triton') return { protocol: 'http', ...options };
   const { withProtocol } = await import('../../../app/server/find-protocol.ts');
-  return withProtocol<CapacityOptions>(options);
+  return withProtocol<ParsedCapacityOptions>(options);
 }
 
 /** Options that `profile` does not have. */

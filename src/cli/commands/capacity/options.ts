@@ -43,7 +43,7 @@ type PlainHttp = Omit<PlainHttpFlags, 'outputFormat'>;
 export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 
 /** The options of `tritune capacity`, parsed. */
-export type CapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
+export type ParsedCapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
 
 /** Returns the rows of another table with these keys. */
 const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
@@ -134,7 +134,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
 
 const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 
-export const capacityOptionTable: OptionTable<CapacityOptions> = {
+export const capacityOptionTable: OptionTable<ParsedCapacityOptions> = {
   ...own,
   ...rowsOf(profileOptionTable, shared),
   workload: { ...profileOptionTable.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },

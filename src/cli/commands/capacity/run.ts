@@ -10,7 +10,7 @@ import type { CapacityDocument } from '../../../capacity/document-schema.ts';
 import { capacityLines, capacityNotes } from '../../../headless/capacity-lines.ts';
 import type { Terminal } from '../../terminal.ts';
 import { interruptible, shownCommandLine } from '../profile/run.ts';
-import type { CapacityOptions } from './options.ts';
+import type { ParsedCapacityOptions } from './options.ts';
 import { capacityScreen } from './screen.ts';
 
 /**
@@ -19,7 +19,7 @@ import { capacityScreen } from './screen.ts';
  */
 export async function runCapacityCommand(
   kind: ServiceKind,
-  options: CapacityOptions,
+  options: ParsedCapacityOptions,
   terminal: Terminal,
 ): Promise<number> {
   // Faults in the options are reported before the server is contacted.
@@ -47,7 +47,7 @@ export async function runCapacityCommand(
 async function shown(
   document: CapacityDocument,
   wasInterrupted: boolean,
-  options: CapacityOptions,
+  options: ParsedCapacityOptions,
   terminal: Terminal,
 ): Promise<number> {
   for (const line of capacityLines(document)) terminal.print(line);

@@ -18,7 +18,7 @@ import type { TritonClient } from '../../../triton/types.ts';
 import type { Terminal } from '../../terminal.ts';
 import { readModelPath } from './model-path.ts';
 import type { ConfigOptions } from './options.ts';
-import { type Start, startOf, withServer } from './start.ts';
+import { type ConfigStart, startOf, withServer } from './start.ts';
 
 /**
  * Makes the config, checks it, reports which fields changed, and prints, writes or loads it.
@@ -68,7 +68,7 @@ const pick = <K extends keyof ConfigEdits>(key: K, value: ConfigEdits[K] | undef
   value === undefined ? {} : { [key]: value };
 
 /** Errors: CONFIG_INVALID. */
-function checkConfig(config: ModelConfig, start: Start): void {
+function checkConfig(config: ModelConfig, start: ConfigStart): void {
   const faultsIn = (of: ModelConfig): string[] => validateConfig(of).map(({ path, reason }) => `${path} ${reason}`);
   const known = new Set(start.isServed ? faultsIn(start.config) : []);
   const faults = faultsIn(config).filter((fault) => !known.has(fault));

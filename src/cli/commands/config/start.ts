@@ -14,7 +14,7 @@ import type { TritonClient } from '../../../triton/types.ts';
 import type { ConfigOptions } from './options.ts';
 
 /** A config to start from. */
-export interface Start {
+export interface ConfigStart {
   readonly config: ModelConfig;
   /** The base of the differences: empty for a new config. */
   readonly before: ModelConfig;
@@ -31,7 +31,7 @@ export interface Start {
  * Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID,
  * MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*.
  */
-export async function startOf(options: ConfigOptions, tell: (line: string) => void): Promise<Start> {
+export async function startOf(options: ConfigOptions, tell: (line: string) => void): Promise<ConfigStart> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
   if ((inputs ?? outputs) && !isNew)
@@ -72,7 +72,7 @@ async function refuseLeftovers(
   for await (const error of leftoversIn(served, [model])) tell(`warning: ${errorLine(error)}`);
 }
 
-async function fromFile(file: string, model: string | undefined): Promise<Start> {
+async function fromFile(file: string, model: string | undefined): Promise<ConfigStart> {
   const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
   });

@@ -3,7 +3,7 @@ import { realClock } from '../../../base/clock.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { loadProfile, profileNames } from '../../../emulator/profile/profiles.ts';
-import type { Profile } from '../../../emulator/profile/schema.ts';
+import type { EmulatorProfile } from '../../../emulator/profile/schema.ts';
 import { addExamples } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
@@ -98,7 +98,7 @@ export function emulateCommand(terminal: Terminal): Command {
 async function profileOf(
   { profile, from, writeProfile, trustRun }: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile' | 'trustRun'>,
   { tell, confirm }: Terminal,
-): Promise<Profile> {
+): Promise<EmulatorProfile> {
   if (from === undefined) {
     if (writeProfile === undefined) return loadProfile(profile ?? DEFAULT_PROFILE);
     throw new TrituneError(

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { EngineSettings } from '../../../emulator/language/engine-settings.ts';
+import type { EmulatedEngineSettings } from '../../../emulator/language/engine-settings.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole, share } from '../../options/option-values.ts';
 
@@ -11,7 +11,7 @@ export interface EngineOptions {
   readonly enablePrefixCaching?: boolean;
   readonly gpuMemoryUtilization?: number;
   readonly numGpuBlocksOverride?: number;
-  readonly kvCacheDtype?: EngineSettings['kv_cache_dtype'];
+  readonly kvCacheDtype?: EmulatedEngineSettings['kv_cache_dtype'];
   readonly maxModelLen?: number;
 }
 
@@ -52,8 +52,8 @@ export function addEngineSwitches(command: Command): void {
 }
 
 /** Returns the given settings, under the names of a profile. */
-export function engineSettingsOf(options: EngineOptions): Partial<EngineSettings> {
-  const settings: { readonly [name in keyof EngineSettings]: EngineSettings[name] | undefined } = {
+export function engineSettingsOf(options: EngineOptions): Partial<EmulatedEngineSettings> {
+  const settings: { readonly [name in keyof EmulatedEngineSettings]: EmulatedEngineSettings[name] | undefined } = {
     max_num_seqs: options.maxNumSeqs,
     max_num_batched_tokens: options.maxNumBatchedTokens,
     enable_chunked_prefill: options.enableChunkedPrefill,

@@ -3,7 +3,7 @@ import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { TrituneError } from '../../../base/errors.ts';
 
 /** The options, and the user's maximum of requests in flight; undefined for no limit. */
-export interface Load<O> {
+export interface ChosenLoad<O> {
   readonly options: O;
   readonly maxInFlight: number | undefined;
 }
@@ -12,7 +12,7 @@ export interface Load<O> {
  * With a rate, a concurrency is the maximum number of requests in flight, and not a level;
  * perf_analyzer takes only one of them for a model on a Triton. Errors: USAGE.
  */
-export function loadOf<O extends LevelSpec>(kind: ServiceKind, options: O): Load<O> {
+export function loadOf<O extends LevelSpec>(kind: ServiceKind, options: O): ChosenLoad<O> {
   const { concurrencyRange, ...others } = options;
   if (kind === 'triton' || !concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
   const { start, end } = concurrencyRange;

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
-import type { RecordingOptions, TuneOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions, RecordingOptions } from '../../../spec/tune-options.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, latencyMs, positiveWhole, wholeRange } from '../../options/option-values.ts';
 import { wholeList } from '../../options/sweep-values.ts';
@@ -115,7 +115,7 @@ export function loadLevels(text: string): readonly number[] {
  * Returns the options of the study that records into the file; its journal is in the directory next
  * to the file. Errors: USAGE.
  */
-export function studyOptionsOf(flags: RecordFlags, grid: string): TuneOptions & RecordingOptions {
+export function studyOptionsOf(flags: RecordFlags, grid: string): FlatStudyOptions & RecordingOptions {
   const { concurrency: levels, ...rest } = flags;
   const [low, high] = [levels[0], levels.at(-1)];
   if (low === undefined || high === undefined)

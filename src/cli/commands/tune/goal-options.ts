@@ -1,10 +1,10 @@
-import type { TuneOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { collect, latencyMs, percentile } from '../../options/option-values.ts';
 
-type GoalOptions = Pick<TuneOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
+type GoalOptions = Pick<FlatStudyOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
 
 /** The options for a study's goal. */
 export const goalOptionTable: OptionTable<GoalOptions> = under<GoalOptions>('Goal', {

@@ -1,10 +1,10 @@
 import { stabilityRules } from '../../../spec/study-spec.ts';
-import type { TuneOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, positiveNumber, share } from '../../options/option-values.ts';
 
-type MeasuringOptions = Pick<TuneOptions, 'precision' | 'stability' | 'requestTimeout' | 'allowForeignTraffic'>;
-type AccuracyOptions = Pick<TuneOptions, 'atol' | 'rtol' | 'outsideShare'>;
+type MeasuringOptions = Pick<FlatStudyOptions, 'precision' | 'stability' | 'requestTimeout' | 'allowForeignTraffic'>;
+type AccuracyOptions = Pick<FlatStudyOptions, 'atol' | 'rtol' | 'outsideShare'>;
 
 /** The options for the length of a study's measurements. */
 export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<MeasuringOptions>('Measurement', {

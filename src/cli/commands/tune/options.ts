@@ -1,6 +1,6 @@
 import type { AddressSpec } from '../../../spec/server-spec.ts';
 import { protocols, restoreWays } from '../../../spec/server-spec.ts';
-import { serviceKinds, type TuneOptions } from '../../../spec/tune-options.ts';
+import { type FlatStudyOptions, serviceKinds } from '../../../spec/tune-options.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { languageOptionTable } from '../../options/language.ts';
@@ -29,7 +29,7 @@ export type UiName = (typeof uiNames)[number];
  * command line has.
  */
 export interface TuneFlags
-  extends Omit<TuneOptions, 'together' | 'mix' | 'blsComposing' | 'modelRequests' | 'modelBudgets'> {
+  extends Omit<FlatStudyOptions, 'together' | 'mix' | 'blsComposing' | 'modelRequests' | 'modelBudgets'> {
   readonly ui: UiName;
   readonly resume?: string;
   readonly trustRun?: boolean;

@@ -1,6 +1,6 @@
 import { checkSamplerName } from '../../../app/study/find-sampler.ts';
 import { requestDistributions } from '../../../spec/study-spec.ts';
-import type { TuneOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import {
@@ -13,10 +13,10 @@ import {
 } from '../../options/option-values.ts';
 
 type SearchOptions = Pick<
-  TuneOptions,
+  FlatStudyOptions,
   'space' | 'clientBatch' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'maxTrials' | 'timeBudget'
 >;
-type LevelOptions = Pick<TuneOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
+type LevelOptions = Pick<FlatStudyOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
 
 /** The options for which candidates a study tries, and for how long. */
 export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions>('Search', {

@@ -1,9 +1,12 @@
-import type { TuneOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { robustRuleOf } from '../../../workload/robust-rule.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { collect, positiveNumber, positiveNumbers, share } from '../../options/option-values.ts';
 
-type WorkloadOptions = Pick<TuneOptions, 'workload' | 'workloadWeights' | 'robust' | 'timeScale' | 'workloadHoldout'>;
+type WorkloadOptions = Pick<
+  FlatStudyOptions,
+  'workload' | 'workloadWeights' | 'robust' | 'timeScale' | 'workloadHoldout'
+>;
 
 /** The options of a study for the traffic of workload files. */
 export const workloadOptionTable: OptionTable<WorkloadOptions> = under<WorkloadOptions>('Workloads', {

@@ -16,9 +16,9 @@ export interface Carrier {
   /** False if nothing new may be sent there. */
   readonly isUsable: boolean;
   /** Sends the body of a call that already has a stream. */
-  resume(call: Call): void;
+  resume(call: UnaryCall): void;
   /** Ends the call's stream from our side. */
-  cancel(call: Call): void;
+  cancel(call: UnaryCall): void;
   /** Notifies `whom` when the kernel has taken everything that was sent so far. */
   tellWhenSent(whom: Sent): void;
 }
@@ -27,7 +27,7 @@ export interface Carrier {
  * One unary call: the request to send, and the response so far. Objects are reused for other calls;
  * `begin` resets one completely.
  */
-export class Call implements FieldSink {
+export class UnaryCall implements FieldSink {
   /** The framed message. */
   body: Buffer = NOTHING;
   done: (outcome: SendOutcome) => void = nobody;

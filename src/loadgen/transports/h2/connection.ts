@@ -9,7 +9,7 @@ import { PeerSettings } from '../../../http2/peer-settings.ts';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
-import type { Call, Carrier } from './call.ts';
+import type { Carrier, UnaryCall } from './call.ts';
 import { Streams, type StreamsOptions } from './streams.ts';
 
 /** Size of the reused read buffer: nothing of a response outlives the turn in which it arrived. */
@@ -25,9 +25,9 @@ export interface ConnectionOwner {
    */
   roomy(connection: Connection): void;
   /** Called when the call is over; it may be reused at once. */
-  settle(call: Call, outcome: SendOutcome): void;
+  settle(call: UnaryCall, outcome: SendOutcome): void;
   /** Called when the peer takes no more calls here and did not look at these. */
-  turnedAway(connection: Connection, calls: readonly Call[]): void;
+  turnedAway(connection: Connection, calls: readonly UnaryCall[]): void;
   /** Called when the connection is lost. Its calls are settled after this. */
   gone(connection: Connection, why: SendFailure): void;
 }
@@ -103,13 +103,13 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
   }
 
   /** Sends the call. Requires `hasRoom`. */
-  start(call: Call): void {
+  start(call: UnaryCall): void {
     call.carrier = this;
     this.#streams.open(call);
     if (this.#streams.isExhausted) this.#drain([]);
   }
 
-  resume(call: Call): void {
+  resume(call: UnaryCall): void {
     this.#streams.resume(call);
   }
 
@@ -117,7 +117,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#writer.tellWhenSent(whom);
   }
 
-  cancel(call: Call): void {
+  cancel(call: UnaryCall): void {
     this.#streams.cancel(call, failed('reset', 'the stream was given up'));
   }
 
@@ -216,7 +216,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#owner.roomy(this);
   }
 
-  #ended(call: Call, outcome: SendOutcome): void {
+  #ended(call: UnaryCall, outcome: SendOutcome): void {
     this.#owner.settle(call, outcome);
     if (this.#state === 'ready') this.#owner.roomy(this);
     else this.#closeIfDrained();
@@ -226,7 +226,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
    * Takes no more calls, and closes once those in flight have ended. `unseen` are calls that the
    * peer did not look at.
    */
-  #drain(unseen: readonly Call[]): void {
+  #drain(unseen: readonly UnaryCall[]): void {
     if (this.#state === 'gone') return;
     this.#state = 'draining';
     this.#owner.turnedAway(this, unseen);

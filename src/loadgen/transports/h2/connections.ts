@@ -5,7 +5,7 @@ import { sweepPeriodMs } from '../deadlines.ts';
 import { timedOut } from '../outcome.ts';
 import { TimedSample, withTimes } from '../request-timer.ts';
 import { endpointOf } from '../socket.ts';
-import type { Call } from './call.ts';
+import type { UnaryCall } from './call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
 
 export interface LeanOptions extends TransportOptions {
@@ -21,7 +21,7 @@ export interface LeanOptions extends TransportOptions {
 /** Callbacks of the connections. */
 export interface CallOwner {
   /** Called when the call is over; it may be reused at once. */
-  settle(call: Call, outcome: SendOutcome): void;
+  settle(call: UnaryCall, outcome: SendOutcome): void;
   /** Called when the connection takes no more calls; it closes once its calls are over. */
   leaving(connection: Connection): void;
 }
@@ -43,7 +43,7 @@ export class Connections implements ConnectionOwner {
   readonly #sample: TimedSample | undefined;
   readonly #connections: Connection[] = [];
   /** Calls that have no connection with room, oldest first. */
-  #waiting = new Set<Call>();
+  #waiting = new Set<UnaryCall>();
   readonly #sweeper: NodeJS.Timeout;
   #reconnect: NodeJS.Timeout | undefined;
   /** True after a failed connection, until one answers. */
@@ -66,13 +66,13 @@ export class Connections implements ConnectionOwner {
   }
 
   /** Starts a call with this body. */
-  begin(call: Call, body: Buffer, done: (outcome: SendOutcome) => void): void {
+  begin(call: UnaryCall, body: Buffer, done: (outcome: SendOutcome) => void): void {
     const nowNs = realClock.nowNs();
     call.begin(body, done, nowNs + this.#timeoutNs, this.#sample?.next(nowNs));
   }
 
   /** Sends the call now, or as soon as a connection has room. */
-  start(call: Call): void {
+  start(call: UnaryCall): void {
     const connection = this.#waiting.size === 0 ? this.#roomiest() : undefined;
     if (connection) {
       connection.start(call);
@@ -101,11 +101,11 @@ export class Connections implements ConnectionOwner {
     if (this.#waiting.size > 0) this.#connect();
   }
 
-  settle(call: Call, outcome: SendOutcome): void {
+  settle(call: UnaryCall, outcome: SendOutcome): void {
     this.#owner.settle(call, call.timer ? withTimes(outcome, call.timer) : outcome);
   }
 
-  turnedAway(connection: Connection, calls: readonly Call[]): void {
+  turnedAway(connection: Connection, calls: readonly UnaryCall[]): void {
     this.#owner.leaving(connection);
     this.#waiting = new Set([...calls, ...this.#waiting]);
     if (this.#waiting.size > 0) this.#connect();

@@ -2,7 +2,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { SendOutcome } from '../../types.ts';
 import { badStatus, failed } from '../outcome.ts';
 import { PlainReplies, type StreamReplies, type StreamReply } from '../stream-reply.ts';
-import { Call, PREFIX_BYTES } from './call.ts';
+import { PREFIX_BYTES, UnaryCall } from './call.ts';
 
 const NOTHING = Buffer.alloc(0);
 /**
@@ -16,7 +16,7 @@ const MAX_MESSAGE_BYTES = 2 ** 29;
  * response, and then the stream may carry another. So replies need not be told apart, and none
  * waits for another.
  */
-export class StreamCall extends Call {
+export class StreamCall extends UnaryCall {
   override readonly endsStream = false;
   /** Called when a request has ended while its stream continues. */
   readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
@@ -34,7 +34,7 @@ export class StreamCall extends Call {
     this.#replies = replies;
   }
 
-  override begin(...request: Parameters<Call['begin']>): void {
+  override begin(...request: Parameters<UnaryCall['begin']>): void {
     super.begin(...request);
     this.#replies.begin();
   }

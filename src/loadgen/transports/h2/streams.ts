@@ -6,7 +6,7 @@ import type { HeaderBlocks } from '../../../http2/header-blocks.ts';
 import type { PeerSettings } from '../../../http2/peer-settings.ts';
 import type { SendOutcome } from '../../types.ts';
 import { failed } from '../outcome.ts';
-import type { Call } from './call.ts';
+import type { UnaryCall } from './call.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 export interface StreamsOptions {
@@ -27,10 +27,10 @@ const NOWHERE = { field: (): void => undefined };
 export class Streams {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
-  readonly #ended: (call: Call, outcome: SendOutcome) => void;
+  readonly #ended: (call: UnaryCall, outcome: SendOutcome) => void;
   readonly #bodies: BodySender;
   readonly #requestHeaders: RequestHeaders;
-  readonly #calls = new Map<number, Call>();
+  readonly #calls = new Map<number, UnaryCall>();
   #nextId: number;
   #answered = 0;
   /** The arrival time of the current bytes. */
@@ -44,7 +44,7 @@ export class Streams {
     options: StreamsOptions,
     writer: FrameWriter,
     peer: PeerSettings,
-    ended: (call: Call, outcome: SendOutcome) => void,
+    ended: (call: UnaryCall, outcome: SendOutcome) => void,
   ) {
     this.#requestHeaders = new RequestHeaders(options.headers);
     this.#nextId = options.firstStreamId;
@@ -69,7 +69,7 @@ export class Streams {
     return this.#nextId > h2.MAX_STREAM_ID;
   }
 
-  open(call: Call): void {
+  open(call: UnaryCall): void {
     const id = this.#nextId;
     this.#nextId += 2;
     call.onStream(id, this.#peer.initialWindow);
@@ -82,7 +82,7 @@ export class Streams {
   }
 
   /** Sends the next part of a call on an open stream. */
-  resume(call: Call): void {
+  resume(call: UnaryCall): void {
     const startNs = call.timer ? realClock.nowNs() : 0;
     this.#bodies.send(call);
     call.timer?.marshalled(realClock.nowNs() - startNs);
@@ -93,7 +93,7 @@ export class Streams {
     this.#heardNs = realClock.nowNs();
   }
 
-  cancel(call: Call, outcome: SendOutcome): void {
+  cancel(call: UnaryCall, outcome: SendOutcome): void {
     if (this.#calls.get(call.streamId) === call) this.#cancel(call.streamId, call, 'CANCEL', outcome);
   }
 
@@ -108,12 +108,12 @@ export class Streams {
     return expired;
   }
 
-  removeAll(): Call[] {
+  removeAll(): UnaryCall[] {
     return this.removeAfter(0);
   }
 
   /** Takes back the calls on streams after this one, oldest first. */
-  removeAfter(lastId: number): Call[] {
+  removeAfter(lastId: number): UnaryCall[] {
     const after = [...this.#calls].filter(([id]) => id > lastId);
     for (const [id, call] of after) {
       this.#calls.delete(id);
@@ -148,7 +148,7 @@ export class Streams {
    * A unary call's reply fits into the initial window of its stream; the replies on a long stream
    * do not.
    */
-  #returnWindow(call: Call, bytes: number): void {
+  #returnWindow(call: UnaryCall, bytes: number): void {
     call.unreturned += bytes;
     if (call.unreturned < WINDOW_PIECE) return;
     this.#writer.bytes(h2.windowUpdateFrame(call.unreturned, call.streamId));
@@ -182,7 +182,7 @@ export class Streams {
   }
 
   /** Returns the call in flight on this stream if it has not ended yet. */
-  #callOn(streamId: number): Call | undefined {
+  #callOn(streamId: number): UnaryCall | undefined {
     const call = this.#calls.get(streamId);
     if (!call && (streamId === 0 || streamId % 2 === 0 || streamId >= this.#nextId)) {
       throw new h2.ProtocolError('PROTOCOL_ERROR', `a frame of stream ${streamId}, which was never opened`);
@@ -191,22 +191,22 @@ export class Streams {
   }
 
   /** Handles the peer's end of the stream. */
-  #finish(id: number, call: Call): void {
+  #finish(id: number, call: UnaryCall): void {
     this.#answered++;
     if (call.isSent) this.#end(id, call, call.outcome());
     else this.#cancel(id, call, 'NO_ERROR', call.outcome());
   }
 
-  #malformed(id: number, call: Call, message: string): void {
+  #malformed(id: number, call: UnaryCall, message: string): void {
     this.#cancel(id, call, 'PROTOCOL_ERROR', failed('malformed', message));
   }
 
-  #cancel(id: number, call: Call, code: h2.ErrorName, outcome: SendOutcome): void {
+  #cancel(id: number, call: UnaryCall, code: h2.ErrorName, outcome: SendOutcome): void {
     this.#writer.bytes(h2.rstStreamFrame(id, code));
     this.#end(id, call, outcome);
   }
 
-  #end(id: number, call: Call, outcome: SendOutcome): void {
+  #end(id: number, call: UnaryCall, outcome: SendOutcome): void {
     this.#calls.delete(id);
     this.#bodies.forget(call);
     call.streamId = 0;

@@ -8,7 +8,7 @@ import type { StudyState } from '../../../study/records/state.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import { rateUnitOfStudy } from '../../../study/summary/rate-unit.ts';
 import type { Constraint } from '../../../study/types.ts';
-import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
+import { type ChartPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
 import type { Chart } from '../../charts/svg.ts';
 import { type PagePoint, pagePoints } from '../points.ts';
 import { standingKinds } from '../standing-kinds.ts';
@@ -72,7 +72,7 @@ interface Placed {
   readonly y: number;
 }
 
-const placed = ({ point, x, y }: Placed): FrontPoint => ({ x, y, link: { href: `#${point.id}`, label: point.label } });
+const placed = ({ point, x, y }: Placed): ChartPoint => ({ x, y, link: { href: `#${point.id}`, label: point.label } });
 
 /** Returns a point's standing by the picture's own two figures. */
 function standingIn(one: Placed, front: readonly Placed[], { goal, speeds }: StudyState): PagePoint['standing'] {

@@ -6,7 +6,7 @@ import type { CandidateShape } from '../../../space/types.ts';
  * Means over a measurement of a language model's engine; null for figures that its metrics page
  * lacks.
  */
-export interface EngineLoad {
+export interface MeanEngineLoad {
   readonly running: number | null;
   readonly waiting: number | null;
   /** The most sequences that it runs at once. */
@@ -17,7 +17,7 @@ export interface EngineLoad {
 }
 
 /** Returns the load of a candidate's engine; null for a measurement without its figures. */
-export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateShape): EngineLoad | null {
+export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateShape): MeanEngineLoad | null {
   if (!engine || Object.keys(engine).length === 0) return null;
   return {
     running: engine.runningSequences ?? null,
@@ -44,16 +44,16 @@ const SOME_WAIT = 1;
 const NEARLY_ALL = 0.9;
 
 /** True if sequences wait, or lost their place, for lack of KV cache. */
-export const isCacheFull = ({ kvCacheShare, waiting, preemptionsPerSecond }: EngineLoad): boolean =>
+export const isCacheFull = ({ kvCacheShare, waiting, preemptionsPerSecond }: MeanEngineLoad): boolean =>
   (kvCacheShare ?? 0) >= FULL_CACHE && ((waiting ?? 0) >= SOME_WAIT || (preemptionsPerSecond ?? 0) > 0);
 
 /** True if sequences wait because the most that may run are running. */
-export const isOutOfSequences = ({ running, waiting, most }: EngineLoad): boolean =>
+export const isOutOfSequences = ({ running, waiting, most }: MeanEngineLoad): boolean =>
   most !== null && (running ?? 0) >= NEARLY_ALL * most && (waiting ?? 0) >= SOME_WAIT;
 
 // The functions below return figures as part of a sentence; '' without any.
 
-export const sequenceWords = ({ running, waiting }: Pick<EngineLoad, 'running' | 'waiting'>): string => {
+export const sequenceWords = ({ running, waiting }: Pick<MeanEngineLoad, 'running' | 'waiting'>): string => {
   const counts = [
     ...(running === null ? [] : [`${formatFigure(running)} sequences run`]),
     ...(waiting === null ? [] : [`${formatFigure(waiting)} wait`]),
@@ -61,13 +61,13 @@ export const sequenceWords = ({ running, waiting }: Pick<EngineLoad, 'running' |
   return counts.length === 0 ? '' : `${counts.join(' and ')} in the mean`;
 };
 
-export const cacheWords = ({ kvCacheShare }: EngineLoad): string =>
+export const cacheWords = ({ kvCacheShare }: MeanEngineLoad): string =>
   kvCacheShare === null ? '' : `${Math.round(kvCacheShare * 100)} % of the KV cache is in use`;
 
-export const preemptionWords = ({ preemptionsPerSecond }: EngineLoad): string =>
+export const preemptionWords = ({ preemptionsPerSecond }: MeanEngineLoad): string =>
   preemptionsPerSecond ? `${formatFigure(preemptionsPerSecond)} sequences a second lose their place in it` : '';
 
-export const engineWords = (load: EngineLoad): string =>
+export const engineWords = (load: MeanEngineLoad): string =>
   [sequenceWords(load), cacheWords(load), preemptionWords(load)].filter((words) => words !== '').join(', ');
 
 /**

@@ -10,7 +10,7 @@ import type { StudyState } from '../../records/state.ts';
 import { MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import type { Constraint, Trial } from '../../types.ts';
 import { busiestStage, type StageSplit, stageSplits } from '../stages.ts';
-import { type EngineLoad, engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
+import { engineLoadOf, isCacheFull, isOutOfSequences, type MeanEngineLoad } from './engine-load.ts';
 import type { TimeSplit } from './time-split.ts';
 
 /** The limit on the throughput of the best. */
@@ -55,7 +55,7 @@ export interface Limit {
   readonly outsideShare: number | null;
   readonly queueDelayMs: number;
   /** The load of a language model's engine; absent if its figures are unknown. */
-  readonly engine?: EngineLoad;
+  readonly engine?: MeanEngineLoad;
   /** The first constraint that the best misses; null when it meets all. */
   readonly missed: Constraint | null;
   /** The measurement of the best at a higher level and why it is no better; null without one. */

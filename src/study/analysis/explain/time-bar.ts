@@ -7,11 +7,11 @@ import type { Told } from './words.ts';
 /** A bar next to a reason: parts that add up to its length. */
 export interface ReasonBar {
   readonly unit: 'ms' | RateUnit;
-  readonly parts: readonly BarPart[];
+  readonly parts: readonly TimePart[];
 }
 
 /** One part of a bar, in the bar's unit. */
-export interface BarPart {
+export interface TimePart {
   readonly name: string;
   /** Its kind, for colours and textures. */
   readonly kind: BarKind;
@@ -74,11 +74,11 @@ export function timeBarOf(told: Told, state: StudyState, trial: Trial): ReasonBa
 }
 
 /** null if it is no pipeline, and without the statistics of its models. */
-function stageParts({ measurement, split }: Told, { started }: StudyState, { candidate }: Trial): BarPart[] | null {
+function stageParts({ measurement, split }: Told, { started }: StudyState, { candidate }: Trial): TimePart[] | null {
   const { topology } = started;
   if (topology?.fronts.length !== 1) return null;
   const stages = stageSplits(measurement, topology, candidate.shape).map(
-    ({ model, timesPerRequest, queueMs, computeMs }): BarPart => ({
+    ({ model, timesPerRequest, queueMs, computeMs }): TimePart => ({
       name: model,
       kind: 'stage',
       value: timesPerRequest * (queueMs + computeMs),
@@ -90,7 +90,7 @@ function stageParts({ measurement, split }: Told, { started }: StudyState, { can
 }
 
 /** null if it is no language model. */
-function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): BarPart[] | null {
+function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): TimePart[] | null {
   const first = tokens?.ttftMs.avg ?? 0;
   if (!(first > 0 && first <= totalMs)) return null;
   return [
@@ -99,7 +99,7 @@ function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): BarP
   ];
 }
 
-function splitParts({ split: { totalMs, parts } }: Told): BarPart[] {
+function splitParts({ split: { totalMs, parts } }: Told): TimePart[] {
   if (!parts) return [{ name: 'a request', kind: 'whole', value: totalMs }];
   return [
     { name: 'queue', kind: 'queue', value: parts.queueMs },

@@ -1,7 +1,7 @@
 import { mean } from 'simple-statistics';
 
 /** One trial: its settings in the order of the parameters, and the logarithm of its worth. */
-export interface Row {
+export interface FittedTrial {
   readonly settings: readonly string[];
   readonly size: number;
 }
@@ -27,12 +27,12 @@ const MAX_LEFT_OUT = 60;
  * Fits log(worth) ≈ mean + one effect per parameter value: ridge regression on indicators, by
  * coordinate descent.
  */
-export function additiveFit(rows: readonly Row[]): AdditiveFit {
+export function additiveFit(rows: readonly FittedTrial[]): AdditiveFit {
   const { effects } = fitted(rows);
   return { effects, predictedShare: crossValidated(rows) };
 }
 
-function fitted(rows: readonly Row[]): { base: number; effects: Map<string, number>[] } {
+function fitted(rows: readonly FittedTrial[]): { base: number; effects: Map<string, number>[] } {
   const base = mean(rows.map(({ size }) => size));
   const parameters = rows[0]?.settings.length ?? 0;
   // The rows of each value, by parameter.
@@ -55,7 +55,7 @@ function fitted(rows: readonly Row[]): { base: number; effects: Map<string, numb
   return { base, effects };
 }
 
-function crossValidated(rows: readonly Row[]): number | null {
+function crossValidated(rows: readonly FittedTrial[]): number | null {
   if (rows.length < 3) return null;
   const step = Math.ceil(rows.length / MAX_LEFT_OUT);
   const out = rows.filter((_, index) => index % step === 0);

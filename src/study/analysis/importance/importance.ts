@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../base/json.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
 import type { StudyState } from '../../records/state.ts';
 import { settingsOfStudy } from '../settings.ts';
-import { additiveFit, type Row } from './additive-fit.ts';
+import { additiveFit, type FittedTrial } from './additive-fit.ts';
 
 /**
  * The effect of a parameter on the objective, between the best and the worst of its tried values.
@@ -72,7 +72,7 @@ export function importanceOf(state: StudyState): Importance | null {
   const settings = settingsOfStudy(started, trials);
   if (feasible.length < 2 || settings.names.length === 0) return null;
   const chosen = feasible.map((trial) => ({ trial, measurement: trial.measurements[trial.chosen as number] }));
-  const rows = chosen.flatMap(({ trial, measurement }): (Row & { halfWidth: number })[] => {
+  const rows = chosen.flatMap(({ trial, measurement }): (FittedTrial & { halfWidth: number })[] => {
     if (!measurement) return [];
     const { cost } = assess(measurement, trial.candidate, goal);
     const halfWidth = costHalfWidth(measurement, trial.candidate, goal);
@@ -100,7 +100,7 @@ const strength = ({ verdict, factor }: ParameterImportance): number => (verdict 
 function importanceOfParameter(
   name: string,
   index: number,
-  rows: readonly Row[],
+  rows: readonly FittedTrial[],
   effects: ReadonlyMap<string, number>,
   noise: number,
 ): ParameterImportance {
@@ -120,7 +120,7 @@ function importanceOfParameter(
   return { name, values, factor, pairs, verdict };
 }
 
-function pairsOf(rows: readonly Row[], index: number): ParameterImportance['pairs'] {
+function pairsOf(rows: readonly FittedTrial[], index: number): ParameterImportance['pairs'] {
   const groups = Map.groupBy(rows, ({ settings }) => canonicalJson(settings.toSpliced(index, 1)));
   let [count, largest] = [0, 1];
   for (const group of groups.values()) {

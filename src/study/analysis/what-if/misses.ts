@@ -7,15 +7,15 @@ import type { StudyModel } from './study-model.ts';
  * compared with its measurements. `share` of the measurements lie within the spans.
  */
 export interface Misses {
-  readonly throughput: Span;
-  readonly latency: Span;
+  readonly throughput: MissBounds;
+  readonly latency: MissBounds;
   readonly share: number;
   readonly measurements: number;
   readonly trials: number;
 }
 
 /** Bounds of measured over predicted. */
-export interface Span {
+export interface MissBounds {
   /** As factors: `low` at most 1, `high` at least 1. */
   readonly factors: Bounds;
   /**
@@ -77,7 +77,7 @@ const OWN_DEVIATIONS = 1.645;
  * normalised residuals: Papadopoulos and others, 2002). The stated range is never shortened,
  * because measured configs are more alike than those that may be asked about.
  */
-export const rangeOf = ({ value, deviation }: Estimate, { deviations: { low, high } }: Span): Bounds => ({
+export const rangeOf = ({ value, deviation }: Estimate, { deviations: { low, high } }: MissBounds): Bounds => ({
   low: value * Math.exp(Math.min(low, -OWN_DEVIATIONS) * deviation),
   high: value * Math.exp(Math.max(high, OWN_DEVIATIONS) * deviation),
 });
@@ -92,7 +92,7 @@ const missOf = (measured: number, { value, deviation }: Estimate): Miss => ({
   deviation,
 });
 
-function spanOf(misses: readonly Miss[]): Span {
+function spanOf(misses: readonly Miss[]): MissBounds {
   const logs = boundsOf(misses.map(({ log }) => log));
   return {
     factors: { low: Math.exp(logs.low), high: Math.exp(logs.high) },

@@ -1,5 +1,5 @@
 import type { PendingPoint } from '../../../perfmodel/correction.ts';
-import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import { assess, isFeasible } from '../../goal/goal.ts';
 import type { Goal } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
@@ -30,7 +30,7 @@ const penalized = (cost: number, chance: number): number => cost - Math.log(Math
  * points that are being measured.
  */
 export function incumbentOf(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   posterior: PosteriorModel,
   goal: Goal,
   without: Without = NOTHING,

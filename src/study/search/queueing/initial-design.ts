@@ -1,5 +1,5 @@
 import { atClientBatch, type Choice } from '../../../perfmodel/modelled-config.ts';
-import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import type { LevelRange } from '../../types.ts';
 
 /** A trial that is chosen for what it shows, with its level. */
@@ -20,7 +20,7 @@ const TRIALS_BEFORE_INITIAL_DESIGN = 1;
  */
 export function initialDesignOf(
   left: readonly Choice[],
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   range: LevelRange,
 ): InitialDesign | null {
   const first = measured[0];

@@ -1,6 +1,6 @@
 import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
-import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import { instancesPerDevice } from '../../../queueing/batcher-policy.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';
@@ -13,7 +13,7 @@ import type { PosteriorModel } from './posterior/posterior-model.ts';
  */
 export function withLoadFeasibility(
   posterior: PosteriorModel,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   trials: readonly Trial[],
   without: Without = NOTHING,
 ): PosteriorModel {
@@ -46,7 +46,7 @@ export function withLoadFeasibility(
  * do (`loadChance`).
  */
 function loadModel(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   trials: readonly Trial[],
   without: Without,
 ): ((choice: Choice) => number) | null {

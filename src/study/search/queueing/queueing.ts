@@ -1,5 +1,5 @@
 import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
-import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
@@ -96,7 +96,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   let listed: readonly Choice[] | undefined;
   const neighboursOf = neighboursIn(space);
   const fitTo = memoizeLast(
-    (measured: readonly Measured[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
+    (measured: readonly MeasuredChoice[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
     (measured) =>
       measured.flatMap(({ choice, measurements }) => partsOf({ candidate: choice.candidate, measurements })),
   );

@@ -2,7 +2,7 @@ import { engineSimulatorOf } from '../../../perfmodel/continuous/engine-simulato
 import type { PendingPoint } from '../../../perfmodel/correction.ts';
 import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
-import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import { type MeasuredChoice, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
@@ -102,7 +102,7 @@ export interface FittedModels {
  */
 export function fitModels(
   all: readonly Choice[],
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   { goal, levels, seed, topology, workloads, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
@@ -127,7 +127,7 @@ export function searchStateOf(
   all: readonly Choice[],
   trials: readonly Trial[],
   running: RunningTrial | null,
-  fitTo: (measured: readonly Measured[]) => FittedModels,
+  fitTo: (measured: readonly MeasuredChoice[]) => FittedModels,
   neighboursOf: NeighboursOf,
   { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
   pending: readonly PendingTrial[] = [],
@@ -227,7 +227,7 @@ function jointPoints(
 const NO_NEIGHBOURS: NeighboursOf = () => [];
 
 /** Returns the candidates with measurements, in the form that models are fitted to. */
-export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
+export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): MeasuredChoice[] =>
   tried
     .filter(({ measurements }) => measurements.length > 0)
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
@@ -237,7 +237,7 @@ export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measuremen
  * two. A single infeasible one may be noise.
  */
 function knownPlaces(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   keyOf: (choice: Choice, level: number) => string,
   goal: Goal,
   without: Without,
@@ -269,7 +269,7 @@ const RATES: ReadonlySet<string> = new Set([
  */
 function tooLow(
   simulator: Simulator,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   goal: Goal,
   best: number | null,
 ): AcquisitionContext['isTooLow'] {

@@ -1,4 +1,4 @@
-import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
 import type { Goal, Trial } from '../../types.ts';
 
@@ -14,7 +14,7 @@ const BEST_KEPT = 16;
  * Returns the measured candidates to fit the models to, in their order: all of them; in a long
  * study the first, the best 16 and the latest.
  */
-export const trainingSubset = (measured: readonly Measured[], goal: Goal): readonly Measured[] =>
+export const trainingSubset = (measured: readonly MeasuredChoice[], goal: Goal): readonly MeasuredChoice[] =>
   subsetOf(measured, ({ choice: { candidate }, measurements }) => bestOf({ candidate, measurements }, goal));
 
 /** Returns the trials to fit a model to, likewise: those with measurements. */

@@ -30,7 +30,7 @@ const OTHER_TIMEOUT_MS = 1_000;
 const MAX_POLLS = 25;
 
 /** The effects of a few requests to a model on other models. */
-export interface Answer {
+export interface CallEffects {
   /** Requests that each other model got per request, directly or through models in between. */
   readonly rates: Rates;
   /**
@@ -51,7 +51,7 @@ export async function askModel(
   opened: OpenServer,
   asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
   others: readonly string[],
-): Promise<Answer | { readonly refusal: string }> {
+): Promise<CallEffects | { readonly refusal: string }> {
   const { config } = asked;
   const own = config.name ?? '';
   const traffic = await openLocalTraffic(opened, { ...asked, levels: alone, check: null });
@@ -96,7 +96,7 @@ async function countsOfRounds(
 }
 
 /** The first of `names` is the model that was asked. `counts`: as returned by `countsOfRounds`. */
-function judge([own = '', ...others]: readonly string[], counts: readonly Counts[]): Answer {
+function judge([own = '', ...others]: readonly string[], counts: readonly Counts[]): CallEffects {
   const risesOf = (name: string): readonly [number, number, number] => {
     const [before = 0, first = 0, pause = 0, second = 0] = counts.map((each) => each.get(name) ?? 0);
     return [first - before, pause - first, second - pause];

@@ -18,7 +18,7 @@ import { requestsOf } from '../../../traffic/tensors/requests.ts';
 import type { FindCalls } from '../models.ts';
 import { trafficTo } from '../pipeline/front-inputs.ts';
 import { readParts } from '../pipeline/read-together.ts';
-import { type Answer, askModel, REQUESTS_SENT } from './ask-model.ts';
+import { askModel, type CallEffects, REQUESTS_SENT } from './ask-model.ts';
 import { callersOf, type FoundAtFront } from './callers-of.ts';
 import type { Rates } from './direct-calls.ts';
 import { whileTraced } from './traced-calls.ts';
@@ -93,7 +93,7 @@ const BY_HAND = '--bls-composing names them by hand';
 async function askFront(
   { spec, opened, read }: Search,
   front: string,
-): Promise<(FoundAtFront & Pick<Answer, 'unclear'>) | null> {
+): Promise<(FoundAtFront & Pick<CallEffects, 'unclear'>) | null> {
   const { client } = opened;
   const original = read.get(front) as OriginalModel;
   const spent = new Set<string>();
@@ -149,7 +149,7 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
  * Leaves out models that another run is studying: that run may have sent their requests, in the
  * same proportion.
  */
-async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): Promise<Answer> {
+async function withoutHeld({ server }: OpenServer, { rates, unclear }: CallEffects): Promise<CallEffects> {
   const held = await heldByOthers([...rates.keys()], server);
   return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };
 }

@@ -1,4 +1,4 @@
-import type { Figure } from '../../../../perfmodel/correction.ts';
+import type { LogFigure } from '../../../../perfmodel/correction.ts';
 import type { Normal } from '../../../../stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../../../stats/normal.ts';
 
@@ -7,19 +7,19 @@ import { chanceBelow, expectedImprovement } from '../../../../stats/normal.ts';
  * whole replicas, as a function of throughput.
  */
 export interface Stepped {
-  readonly figure: Figure;
+  readonly figure: LogFigure;
   readonly of: (logarithm: number) => number;
 }
 
 /** A weighted sum of logarithms: a figure, and a part with steps. */
 export interface Cost {
-  readonly linear: Figure;
+  readonly linear: LogFigure;
   readonly stepped: readonly (Stepped & { readonly weight: number })[];
 }
 
 /** A constraint on a figure; all are logarithms. */
-export interface Limit {
-  readonly figure: Figure;
+export interface FigureConstraint {
+  readonly figure: LogFigure;
   /** The constrained metric, if it follows from the figure with steps. */
   readonly of?: Stepped['of'] | undefined;
   readonly value: number;
@@ -53,21 +53,21 @@ function normalSteps(steps: number): readonly { readonly deviations: number; rea
  * Returns the weighted sum of figures. Their shared parts add up linearly, their own parts in
  * quadrature.
  */
-export function weighted(parts: readonly { readonly figure: Figure; readonly weight: number }[]): Figure {
-  const sum = (of: (figure: Figure) => number): number =>
+export function weighted(parts: readonly { readonly figure: LogFigure; readonly weight: number }[]): LogFigure {
+  const sum = (of: (figure: LogFigure) => number): number =>
     parts.reduce((total, { figure, weight }) => total + weight * of(figure), 0);
   const shared = sum((figure) => figure.shared);
   const own = parts.map(({ figure, weight }) => weight * ownPart(figure));
   return { mean: sum(({ mean }) => mean), sd: Math.hypot(shared, ...own), shared };
 }
 
-const ownPart = ({ sd, shared }: Figure): number => Math.sqrt(Math.max(0, sd ** 2 - shared ** 2));
+const ownPart = ({ sd, shared }: LogFigure): number => Math.sqrt(Math.max(0, sd ** 2 - shared ** 2));
 
 /**
  * Returns the probability that all limits are met, with every standard deviation multiplied by
  * `inflation`.
  */
-export const feasibleChance = (limits: readonly Limit[], inflation: number): number =>
+export const feasibleChance = (limits: readonly FigureConstraint[], inflation: number): number =>
   chanceOfAll(limits, (figure) => widened(figure, inflation));
 
 /**
@@ -77,9 +77,14 @@ export const feasibleChance = (limits: readonly Limit[], inflation: number): num
  * integrated over it: where executions are faster than predicted, throughput is higher and latency
  * is lower at once. The product of the two marginals would be far lower.
  */
-export function constrainedImprovement(cost: Cost, limits: readonly Limit[], best: number, inflation: number): number {
+export function constrainedImprovement(
+  cost: Cost,
+  limits: readonly FigureConstraint[],
+  best: number,
+  inflation: number,
+): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
-    const known = (figure: Figure): Normal => given(figure, deviations, inflation);
+    const known = (figure: LogFigure): Normal => given(figure, deviations, inflation);
     return sum + chance * chanceOfAll(limits, known) * improvementOf(cost, known, best);
   }, 0);
 }
@@ -90,7 +95,7 @@ export function constrainedImprovement(cost: Cost, limits: readonly Limit[], bes
  */
 export function momentsOf(cost: Cost): Normal {
   if (cost.stepped.length === 0) return cost.linear;
-  const known = (figure: Figure): Normal => widened(figure, 1);
+  const known = (figure: LogFigure): Normal => widened(figure, 1);
   const values = OWN.map(({ deviations, chance }) => ({ chance, value: steppedAt(cost, known, deviations) }));
   const mean = values.reduce((sum, { chance, value }) => sum + chance * value, 0);
   const variance = values.reduce((sum, { chance, value }) => sum + chance * (value - mean) ** 2, 0);
@@ -98,7 +103,7 @@ export function momentsOf(cost: Cost): Normal {
 }
 
 /** Returns the expected improvement of a cost whose figures are known up to their own parts. */
-function improvementOf(cost: Cost, at: (figure: Figure) => Normal, best: number): number {
+function improvementOf(cost: Cost, at: (figure: LogFigure) => Normal, best: number): number {
   const linear = at(cost.linear);
   if (cost.stepped.length === 0) return expectedImprovement(linear, best);
   return OWN.reduce(
@@ -107,7 +112,7 @@ function improvementOf(cost: Cost, at: (figure: Figure) => Normal, best: number)
   );
 }
 
-const steppedAt = ({ stepped }: Cost, at: (figure: Figure) => Normal, deviations: number): number =>
+const steppedAt = ({ stepped }: Cost, at: (figure: LogFigure) => Normal, deviations: number): number =>
   stepped.reduce((sum, { figure, of, weight }) => {
     const { mean, sd } = at(figure);
     return sum + weight * of(mean + deviations * sd);
@@ -116,12 +121,12 @@ const steppedAt = ({ stepped }: Cost, at: (figure: Figure) => Normal, deviations
 const widened = ({ mean, sd }: Normal, inflation: number): Normal => ({ mean, sd: Math.max(MIN_SD, sd * inflation) });
 
 /** Conditions a figure on the shared part. */
-function given(figure: Figure, deviations: number, inflation: number): Normal {
+function given(figure: LogFigure, deviations: number, inflation: number): Normal {
   const mean = figure.mean + figure.shared * inflation * deviations;
   return widened({ mean, sd: ownPart(figure) }, inflation);
 }
 
-const chanceOfAll = (limits: readonly Limit[], at: (figure: Figure) => Normal): number =>
+const chanceOfAll = (limits: readonly FigureConstraint[], at: (figure: LogFigure) => Normal): number =>
   limits.reduce((chance, { figure, of, value, relation }) => {
     const { mean, sd } = at(figure);
     const below = of

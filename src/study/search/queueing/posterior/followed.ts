@@ -1,6 +1,6 @@
-import type { Figure, PredictFigure } from '../../../../perfmodel/correction.ts';
+import type { LogFigure, PredictFigure } from '../../../../perfmodel/correction.ts';
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
-import type { Measured } from '../../../../perfmodel/simulator.ts';
+import type { MeasuredChoice } from '../../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../../profiler/measurement.ts';
 import { sizeOf } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
@@ -11,8 +11,8 @@ import type { Stepped } from './constrained-improvement.ts';
  * A metric of the goal at a point: its figure, or the result of a function with steps. `smooth`:
  * its mean without steps. All are logarithms.
  */
-export interface Predicted {
-  readonly figure: Figure;
+export interface PredictedMetric {
+  readonly figure: LogFigure;
   readonly of?: Stepped['of'];
   readonly smooth?: number;
 }
@@ -20,7 +20,7 @@ export interface Predicted {
 /**
  * Returns the measured state of the server's devices; its GPUs are the same in all measurements.
  */
-export const deviceIn = (measured: readonly Measured[]): DeviceMetrics =>
+export const deviceIn = (measured: readonly MeasuredChoice[]): DeviceMetrics =>
   measured.flatMap(({ measurements }) => measurements).find(({ device }) => device.gpus)?.device ?? {};
 
 /**
@@ -28,7 +28,11 @@ export const deviceIn = (measured: readonly Measured[]): DeviceMetrics =>
  * the mean over the measurements. The throughput that a replica counts for, for example, is less by
  * the headroom and its interval.
  */
-export function countedShifts(follows: Derivation, measured: readonly Measured[], metrics: Metrics): readonly number[] {
+export function countedShifts(
+  follows: Derivation,
+  measured: readonly MeasuredChoice[],
+  metrics: Metrics,
+): readonly number[] {
   return follows.from.map((name, index) => {
     const shifts = measured.flatMap(({ choice, measurements }) =>
       measurements.flatMap((each) => {
@@ -56,8 +60,8 @@ export function followed(
   choice: Choice,
   level: number,
   device: DeviceMetrics,
-): Predicted | null {
-  const bases: Figure[] = [];
+): PredictedMetric | null {
+  const bases: LogFigure[] = [];
   for (const [index, name] of follows.from.entries()) {
     const figure = modelFor(name)(choice, level);
     if (figure === null) return null;

@@ -1,7 +1,7 @@
 import {
   correctedFigure,
-  type Figure,
   hypothesesOf,
+  type LogFigure,
   type PendingPoint,
   type PredictFigure,
 } from '../../../../perfmodel/correction.ts';
@@ -9,10 +9,10 @@ import { gpuMemoryNeed } from '../../../../perfmodel/memory/gpu-memory-need.ts';
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../../perfmodel/places.ts';
 import { type FigureName, figureNamed, isTokenFigure } from '../../../../perfmodel/simulated.ts';
-import type { Measured, Simulator } from '../../../../perfmodel/simulator.ts';
+import type { MeasuredChoice, Simulator } from '../../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../../profiler/measurement.ts';
 import type { Candidate } from '../../../../space/types.ts';
-import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../../stats/gaussian-process.ts';
+import { type NoisyReading, type Normal, type Posterior, posteriorOf } from '../../../../stats/gaussian-process.ts';
 import { constraintsOf } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
 import { type Metrics, metricsOf } from '../../../goal/metrics/registry.ts';
@@ -21,12 +21,12 @@ import { NOTHING, type Without } from '../mechanisms.ts';
 import {
   type Cost,
   constrainedImprovement,
+  type FigureConstraint,
   feasibleChance,
-  type Limit,
   momentsOf,
   weighted,
 } from './constrained-improvement.ts';
-import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts';
+import { countedShifts, deviceIn, followed, type PredictedMetric } from './followed.ts';
 
 /** The posterior prediction for a choice at a level, in terms of the goal. */
 export interface PosteriorPrediction {
@@ -69,7 +69,7 @@ export interface PosteriorModel {
  */
 export function posteriorModelOf(
   simulator: Simulator,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   goal: Goal,
   longestDelayUs: number,
   without: Without = NOTHING,
@@ -96,7 +96,7 @@ export function posteriorModelOf(
   };
 
   const predict = (choice: Choice, level: number): PosteriorPrediction | null => {
-    const at = new Map<string, Predicted>();
+    const at = new Map<string, PredictedMetric>();
     for (const name of names) {
       const { follows } = metricsOf(goal).named(name);
       const predicted = follows
@@ -107,13 +107,13 @@ export function posteriorModelOf(
     }
     const parts = goal.objectives.map(({ metric, weight }) => {
       const sign = metricsOf(goal).named(metric).better === 'higher' ? -1 : 1;
-      return { ...(at.get(metric) as Predicted), weight: (sign * weight) / total };
+      return { ...(at.get(metric) as PredictedMetric), weight: (sign * weight) / total };
     });
     const linear = weighted(parts.filter(({ of }) => !of));
     const stepped = parts.flatMap(({ of, ...part }) => (of ? [{ ...part, of }] : []));
     const cost: Cost = { linear, stepped };
-    const limits = constraints.map(({ metric, relation, value }): Limit => {
-      const { figure, of } = at.get(metric) as Predicted;
+    const limits = constraints.map(({ metric, relation, value }): FigureConstraint => {
+      const { figure, of } = at.get(metric) as PredictedMetric;
       return { figure, of, value: Math.log(value), relation };
     });
     return {
@@ -145,7 +145,7 @@ type MetricModel = PredictFigure;
 
 /** Memoizes the predictions of a metric. */
 function memoized(model: MetricModel): MetricModel {
-  const known = new Map<string, Figure | null>();
+  const known = new Map<string, LogFigure | null>();
   return (choice, level) => {
     const key = `${choice.candidate.fingerprint} ${choice.clientBatch} ${level}`;
     const earlier = known.get(key);
@@ -169,7 +169,7 @@ interface Correction {
 function metricModelOf(
   name: string,
   simulator: Simulator,
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   { place, longestDelayUs, without, metrics, pending }: Correction,
 ): MetricModel {
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
@@ -194,14 +194,14 @@ function isSimulated(name: string, simulator: Simulator): name is FigureName {
 }
 
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */
-const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
+const exactly = (value: number): LogFigure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
 
 /**
  * A predicted need is at least this multiple of its standard deviation, so that it has a logarithm.
  */
 const MIN_NEED = 0.5;
 
-function gpuMemoryModel(measured: readonly Measured[]): MetricModel {
+function gpuMemoryModel(measured: readonly MeasuredChoice[]): MetricModel {
   const needs = gpuMemoryNeed(measured);
   return (choice) => {
     if (needs === null) return UNKNOWN;
@@ -212,7 +212,7 @@ function gpuMemoryModel(measured: readonly Measured[]): MetricModel {
 }
 
 /** The prediction of a metric that was never read: hardly any information. */
-const UNKNOWN: Figure = { mean: 0, sd: 5, shared: 0 };
+const UNKNOWN: LogFigure = { mean: 0, sd: 5, shared: 0 };
 
 const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
 
@@ -223,7 +223,7 @@ const OF_ALL_GPUS = 'output-token-throughput';
  * Predicts the output tokens per GPU: the simulated total, over the number of GPUs of similar
  * candidates.
  */
-function perGpuModel(simulator: Simulator, measured: readonly Measured[], correction: Correction): MetricModel {
+function perGpuModel(simulator: Simulator, measured: readonly MeasuredChoice[], correction: Correction): MetricModel {
   const { longestDelayUs, without, metrics, place, pending } = correction;
   const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
   const share = regressed(measured, place, (measurement, candidate) => {
@@ -240,17 +240,21 @@ function perGpuModel(simulator: Simulator, measured: readonly Measured[], correc
  * Regresses a metric that the simulator does not predict on its readings: a Gaussian process around
  * their mean.
  */
-const learnedModel = (name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel =>
-  regressed(measured, place, (measurement, candidate) => metrics.read(name, measurement, candidate));
+const learnedModel = (
+  name: string,
+  measured: readonly MeasuredChoice[],
+  place: PlaceOf,
+  metrics: Metrics,
+): MetricModel => regressed(measured, place, (measurement, candidate) => metrics.read(name, measurement, candidate));
 
 /** Regresses a figure on readings of the measurements. */
 function regressed(
-  measured: readonly Measured[],
+  measured: readonly MeasuredChoice[],
   place: PlaceOf,
   read: (measurement: Measurement, candidate: Candidate) => number | undefined,
 ): MetricModel {
   const readings = measured.flatMap(({ choice, measurements }) =>
-    measurements.flatMap((measurement): Reading<Place>[] => {
+    measurements.flatMap((measurement): NoisyReading<Place>[] => {
       const value = read(measurement, choice.candidate);
       const at = place(choice, measurement.level.value);
       return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
