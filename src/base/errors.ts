@@ -39,6 +39,11 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** A longer message has a foreign text in it that nobody reads to its end. */
+const MAX_LETTERS = 4500;
+
+const capped = (text: string): string => (text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS - 1)}…` : text);
+
 /** An error for people: what happened (`message`) and what to do about it (`hint`). */
 export class TrituneError extends Error {
   override readonly name: string = 'TrituneError';
@@ -46,9 +51,9 @@ export class TrituneError extends Error {
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, hint: string, options?: { cause?: unknown }) {
-    super(message, options);
+    super(capped(message), options);
     this.code = code;
-    this.hint = hint;
+    this.hint = capped(hint);
   }
 }
 

@@ -16,8 +16,11 @@ describe('the batches of clients', () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 4, config: { dynamic_batching: {} } }) });
     const output = join(await freshDirectory(), 'run');
     const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
-    const planned = async (...more: string[]) =>
-      (await callCli(['tune', '-m', 'm', ...at, '--dry-run', '--concurrency', '4:4', ...more])).stdout;
+    const planned = async (...more: string[]) => {
+      const plan = await callCli(['tune', '-m', 'm', ...at, '--dry-run', '--concurrency', '4:4', ...more]);
+      expect(plan.code, plan.stderr).toBe(0);
+      return plan.stdout;
+    };
     expect(await planned()).toContain(
       "max_batch_size 1, 2, 4 are left out: below the original's 8, which clients may use (--client-batch N",
     );

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
+import { runCli } from '../support/cli.ts';
 import { helpOf } from '../support/help-of.ts';
 
 const program = await createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
@@ -21,6 +22,29 @@ describe('tritune --help', () => {
     const stdout = helpOf(program, 80);
     expect(stdout).not.toContain('\nCommands:');
     for (const command of program.commands) expect(stdout).toMatch(new RegExp(`^  ${command.name()} +[A-Z]`, 'm'));
+  });
+
+  it.each(['tune', 'profile', 'capacity', 'record'])(
+    'lists at most sixty options of %s, and all of them when asked',
+    (name) => {
+      const command = program.commands.find((each) => each.name() === name) as Command;
+      const listed = helpOf(command, 80).match(/^ {2}-.*/gm) ?? [];
+      expect(listed.length).toBeLessThanOrEqual(60);
+      const all = command.createHelp().visibleOptions(command).length;
+      const left = [...helpOf(command, 80).matchAll(/\((\d+)\)[,\n]/g)].reduce(
+        (sum, [, count]) => sum + Number(count),
+        0,
+      );
+      expect(listed.length + left).toBe(all);
+    },
+  );
+
+  it('shows every option with --help-all', async () => {
+    const { stdout, code } = await runCli(['tune', '--help-all']);
+    expect(code).toBe(0);
+    for (const flag of ['--latency-budget', '--temporal-tls-ca', '--agents', '--body-file'])
+      expect(stdout).toContain(`  ${flag}`);
+    expect(stdout).not.toContain('More with');
   });
 
   it('lists the ten most used options of tune first', () => {

@@ -5,7 +5,7 @@ import { code } from './type-words.ts';
 /** Options by what their help says, each with the command that lists it first. */
 type Listed = Map<string, string>;
 
-const MAX_USED = 'Most used';
+const FIRST_HEADING = 'Most used';
 
 /**
  * Returns the page of the commands and their options, as Markdown: a section for each command, in
@@ -56,11 +56,11 @@ function argumentsOf(command: Command, help: Help): readonly string[] {
 
 function optionsOf(command: Command, help: Help, listed: Listed, name: string): readonly string[] {
   const keyOf = (option: Option): string => `${option.flags} ${help.optionDescription(option)}`;
-  const options = help.visibleOptions(command).filter(({ long }) => long !== '--help');
+  const options = help.visibleOptions(command).filter(({ long = '' }) => !['--help', '--help-all'].includes(long));
   const groups = Map.groupBy(options, ({ helpGroupHeading }) => (helpGroupHeading ?? 'Options:').replace(/:$/, ''));
   const blocks = [...groups].flatMap(([group, all]) => {
     const [known, fresh] = [true, false].map((isKnown) =>
-      all.filter((option) => (group !== MAX_USED && listed.has(keyOf(option))) === isKnown),
+      all.filter((option) => (group !== FIRST_HEADING && listed.has(keyOf(option))) === isKnown),
     ) as [Option[], Option[]];
     const places = Map.groupBy(known, (option) => listed.get(keyOf(option)) ?? '');
     const references = [...places].map(
@@ -79,7 +79,11 @@ function afterHelp(command: Command): { readonly examples: string; readonly last
   const parts: string[] = [];
   command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp();
   const [, text = ''] = /\nExamples:\n(.*)$/s.exec(parts.join('')) ?? [];
-  const [examples = '', ...rest] = text.trimEnd().split('\n\n');
+  // What the help leaves out is on the page.
+  const [examples = '', ...rest] = text
+    .replace(/\nMore with --help-all: .*/, '')
+    .trimEnd()
+    .split('\n\n');
   return { examples: examples.replace(/^ {2}/gm, ''), last: rest.join(' ').replaceAll('\n', ' ') };
 }
 

@@ -19,6 +19,7 @@ import { compileSpace } from '../../../src/space/source/compile.ts';
 import { inherit } from '../../../src/space/source/inherit.ts';
 import { spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
 import { readSource } from '../../../src/space/source/source.ts';
+import { readSpecChange, withChange } from '../../../src/spec/spec-change.ts';
 import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
 import { parseConfigText } from '../../../src/triton/config/parser.ts';
 import { printConfigText } from '../../../src/triton/config/printer.ts';
@@ -172,6 +173,24 @@ const spec = refusing(['INPUT_INVALID', 'USAGE'], {
   isSlow: true,
 });
 
+const specChange = refusing(['USAGE'], {
+  name: 'a field of a study spec, as for --set',
+  sources: ['spec/spec-change.ts'],
+  read: (text) => {
+    const changed = withChange({ model: 'm', limits: { maxTrials: 3 } }, readSpecChange(text));
+    assert.equal(Object.getPrototypeOf(changed), Object.prototype);
+    return changed;
+  },
+  seeds: [
+    'limits.maxTrials=20',
+    'goal.constraints=[gpu-memory<=8GiB]',
+    'goal.modelBudgetsMs.a=8',
+    'levels.concurrency={low: 1, high: 8}',
+    'space={extends: python}',
+  ],
+  words: ['limits.', 'server.header', 'server', '=', '.', '=null', '__proto__', 'constructor', ...yamlWords],
+});
+
 const prices = refusing(['INPUT_INVALID'], {
   name: 'a file of prices',
   sources: ['app/study/cost/cost-terms.ts'],
@@ -310,6 +329,7 @@ export const yamlFiles: readonly Parser[] = [
   analyzer,
   candidates,
   spec,
+  specChange,
   prices,
   engineSettings,
   launchOptions,
