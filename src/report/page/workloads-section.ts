@@ -11,6 +11,7 @@ import type { StartedWorkloads } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
 import { describeRule } from '../../study/summary/describe-rule.ts';
+import { servedRateHead } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { robustRuleOf } from '../../workload/robust-rule.ts';
 import { type Html, html, none } from '../html.ts';
@@ -55,7 +56,15 @@ interface Told {
 function table(state: StudyState, told: readonly Told[]): Html {
   const metrics = goalMetrics(state.goal, SHOWN);
   const percentile = told[0]?.measurement.budgetLatencyMs.percentile ?? 99;
-  const heads = ['trial', 'assignment', 'level', 'workload', 'requests/s', 'infer/s', `p${percentile}, ms`];
+  const heads = [
+    'trial',
+    'assignment',
+    'level',
+    'workload',
+    'requests/s',
+    servedRateHead(told[0]?.measurement ?? {}),
+    `p${percentile}, ms`,
+  ];
   return html`<div class="scroll"><table id="workloads"><caption>Each candidate under each workload</caption>
 <thead><tr>${[...heads, ...metrics.map(metricHead), 'failed', ''].map((head) => html`<th>${head}</th>`)}</tr></thead>
 <tbody>${told.flatMap((each) => rowsOf(state, each, metrics))}</tbody></table></div>`;

@@ -87,12 +87,12 @@ export function partsOfPoint(
   topology: Topology | undefined,
   shape: Pick<CandidateShape, 'members'>,
 ): PointParts {
-  const { tokens, classes, replies } = measurement;
+  const { tokens, classes } = measurement;
   const goodput = goodputOf(measurement);
   return {
     ...(goodput && { goodput: told(goodput) }),
     ...(classes && { classes: classes.map(told) }),
-    ...(replies && rateUnitOf(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
+    ...(!tokens && rateUnitOf(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
     ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: told(tokens) }),
   };
 }

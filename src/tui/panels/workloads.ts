@@ -3,6 +3,7 @@ import type { Measurement, WorkloadMeasurement } from '../../profiler/measuremen
 import type { Candidate } from '../../space/types.ts';
 import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { servedRateHead } from '../../study/summary/rate-unit.ts';
 import { figuresOf } from '../figures.ts';
 import { fitted, foreign, label, left, type Row, right, row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
@@ -28,8 +29,8 @@ export function workloadSection(
   const rows = rowsOf(study, candidate, measurement).map((line): Row => [span('  '), ...line]);
   if (rows.length === 0) return [];
   const { percentile } = measurement.budgetLatencyMs;
-  return [row(`  by workload: requests/s, infer/s, p${percentile}`, 'muted'), ...rows].map((line) =>
-    fitted(line, width),
+  return [row(`  by workload: requests/s, ${servedRateHead(measurement)}, p${percentile}`, 'muted'), ...rows].map(
+    (line) => fitted(line, width),
   );
 }
 
