@@ -103,7 +103,7 @@ export async function subjectsOn(server: LaunchedServer, folder: string): Promis
         'grpc',
         '-l',
         '50',
-        '--max-duration',
+        '--time-budget',
         '6s',
       ],
     },

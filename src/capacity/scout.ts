@@ -112,8 +112,8 @@ function noReply({ failures }: Measurement): TrituneError {
   }
   return new TrituneError(
     'SERVER_TIMEOUT',
-    'no reply came in half of --max-duration',
-    'allow more time with --max-duration',
+    'no reply came in half of --time-budget',
+    'allow more time with --time-budget',
   );
 }
 

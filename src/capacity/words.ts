@@ -39,10 +39,10 @@ export const metText = (isMet: boolean): string => (isMet ? 'met' : 'missed');
 
 /**
  * Returns what the time was too short for:
- * `the time (--max-duration, 15 s) was up: the search ended there`.
+ * `the time (--time-budget, 15 s) was up: the search ended there`.
  */
 export const cutText = (parts: readonly CapacityPart[], mostSeconds: number): string =>
-  `the time (--max-duration, ${formatDuration(mostSeconds)}) was up: ${parts.map((part) => cutParts[part]).join('; ')}`;
+  `the time (--time-budget, ${formatDuration(mostSeconds)}) was up: ${parts.map((part) => cutParts[part]).join('; ')}`;
 
 /** Returns the budget or the limits in words: `p99 within 50 ms`. */
 export const limitText = ({ percentile, budgetMs, limits }: CapacityDocument['limit']): string =>

@@ -9,6 +9,7 @@ import { afterRestoring } from '../app/restore/restore-first.ts';
 import { withProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
 import { TrituneError } from '../base/errors.ts';
+import { lookUp } from '../base/look-up.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
 import { checkCombination } from '../spec/combinations.ts';
@@ -16,7 +17,7 @@ import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
  * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts.
- * `latencyBudget` is in milliseconds, `maxDuration` and `recoverWithin` in seconds, `burst` is
+ * `latencyBudget` is in milliseconds, `timeBudget` and `recoverWithin` in seconds, `burst` is
  * `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set
  * `endpoint` for a language model, and `serviceKind: 'http'` for any URL.
  */
@@ -35,6 +36,9 @@ export interface CapacityWatch {
   /** Aborting ends the run; the document has the results so far. */
   readonly signal?: AbortSignal;
 }
+
+/** Names of the release before, which work once more. */
+const formerNames: Readonly<Record<string, string>> = { maxDuration: 'timeBudget', chance: 'holdChance' };
 
 const usual = {
   ...capacityDefaults,
@@ -55,7 +59,13 @@ export async function capacity(
   { json, output, serviceKind = 'triton', ...given }: CapacityOptions,
   { onEvent, onNote, signal = new AbortController().signal }: CapacityWatch = {},
 ): Promise<CapacityDocument> {
-  const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const asked = Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => {
+      const now = lookUp(formerNames, name);
+      if (now !== undefined) onNote?.(`${name} is now ${now}, and will go`);
+      return value === undefined ? [] : [[now ?? name, value]];
+    }),
+  );
   const checked: CapacitySpec = { protocol: 'grpc', ...usual, ...asked };
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   limitAsked(checked);

@@ -35,7 +35,7 @@ describe('the protocol of a server', () => {
 
 const commands = {
   profile: ['profile', '-m', 'm', '--request-count', '5'],
-  capacity: ['capacity', '-m', 'm', '-l', '500', '--max-duration', '3s', '--precision', '90'],
+  capacity: ['capacity', '-m', 'm', '-l', '500', '--time-budget', '3s', '--precision', '90'],
   'tune --dry-run': ['tune', '-m', 'm', '--dry-run'],
   'record --dry-run': ['record', '-m', 'm', '--dry-run', '--concurrency', '1'],
   config: ['config', '-m', 'm'],

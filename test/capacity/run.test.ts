@@ -102,7 +102,7 @@ describe('the search for the capacity', () => {
     const document = capacityDocument(head, question, state, end);
     expect(document).toMatchObject({ mostSeconds, outcome: 'imprecise' });
     expect(document.cutShort).toContain('search');
-    expect(document.notes.join()).toMatch(/the time \(--max-duration, .*\) was up: the search ended there/);
+    expect(document.notes.join()).toMatch(/the time \(--time-budget, .*\) was up: the search ended there/);
     // Nothing that a person relies on is missing where there is a minute.
     if (mostSeconds >= 60) {
       expect(document.capacity).not.toBeNull();

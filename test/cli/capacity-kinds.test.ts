@@ -17,7 +17,7 @@ const SECONDS = 12;
  */
 async function capacity(args: readonly string[]) {
   const json = join(await freshDirectory(), 'capacity.json');
-  const outcome = await runCli(['capacity', '--max-duration', `${SECONDS}s`, '--json', json, ...args]);
+  const outcome = await runCli(['capacity', '--time-budget', `${SECONDS}s`, '--json', json, ...args]);
   return { ...outcome, read: async (): Promise<CapacityDocument> => JSON.parse(await readFile(json, 'utf8')) };
 }
 
@@ -25,7 +25,7 @@ function checkWhole(document: CapacityDocument): void {
   expect(capacityDocumentSchema.safeParse(document).error).toBeUndefined();
   expect(document.mostSeconds).toBe(SECONDS);
   expect(document.cutShort).toContain('search');
-  expect(document.notes.join()).toContain(`the time (--max-duration, ${SECONDS} s) was up: the search ended there`);
+  expect(document.notes.join()).toContain(`the time (--time-budget, ${SECONDS} s) was up: the search ended there`);
   expect(document.probes.length + document.closedLoops.length).toBeGreaterThan(0);
   // The last replies, and a busy machine, take some time more; a search without its limit takes a
   // minute and more.
@@ -115,7 +115,7 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     const long = await capacity([...where, '--workload', file, '--time-scale', '60']);
     expect([long.code, long.stderr]).toEqual([
       2,
-      expect.stringMatching(/'day' takes 1 min, but --max-duration is 12 s/),
+      expect.stringMatching(/'day' takes 1 min, but --time-budget is 12 s/),
     ]);
   });
 

@@ -13,7 +13,7 @@ describe('tritune capacity', () => {
     const { code, stdout } = await callCli([
       'capacity',
       ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '200'],
-      ...['--precision', '20', '--max-duration', '4m', '--for-rate', '1000', '-o', directory],
+      ...['--precision', '20', '--time-budget', '4m', '--for-rate', '1000', '-o', directory],
     ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);
@@ -33,11 +33,22 @@ describe('tritune capacity', () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 5, b: 0.1 }) });
     const { code, stdout } = await callCli([
       'capacity',
-      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--max-duration', '200s'],
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--time-budget', '200s'],
     ]);
     expect(code).toBe(3);
     expect(stdout).toContain('no rate meets p99 within 1 ms');
   }, 300_000);
+
+  it.each([
+    [['--max-duration', '2s'], '--max-duration is now --time-budget', 'SERVER_UNREACHABLE'],
+    [['--max-duration', 'x'], '', "'x' is not a duration"],
+    [['--chance', '0.9'], '--chance is now --hold-chance', 'SERVER_UNREACHABLE'],
+    [['--chance', '0.1'], '', "'10' is not a percentage from 50"],
+  ])('takes the names of the release before: %s', async (args, note, end) => {
+    const { stderr } = await callCli(['capacity', '-m', 'm', '-u', 'localhost:1', '-i', 'grpc', '-l', '5', ...args]);
+    expect(stderr).toContain(note);
+    expect(stderr).toContain(end);
+  });
 
   it('refuses what cannot be asked', async () => {
     const faultOf = async (...args: string[]) => (await callCli(['capacity', '-m', 'm', ...args])).stderr;
@@ -45,7 +56,10 @@ describe('tritune capacity', () => {
     expect(await faultOf('-l', '5', '--goodput', 'e2e<=5ms')).toContain('cannot be used together');
     expect(await faultOf('-l', '5', '--recover-within', '5s')).toContain('add --burst');
     expect(await faultOf('-l', '5', '--burst', '2')).toContain("'2' is not a burst");
-    expect(await faultOf('-l', '5', '--chance', '20%')).toContain('is not a percentage from 50');
+    expect(await faultOf('-l', '5', '--hold-chance', '20%')).toContain('is not a percentage from 50');
+    expect(await faultOf('-l', '5', '--headroom', '0.2')).toContain(
+      "'0.2' may be a share or a percentage (give 20% or 0.2%)",
+    );
     expect(await faultOf('-l', '5', '--endpoint', 'auto', '--shape', 'x:1')).toContain('language model');
   });
 });

@@ -81,7 +81,7 @@ describe.each(['stream', 'seq'] as const)('the expected outputs of %s', { timeou
     const data = ['--input-data', await dataFile(model, which === 'right' ? right[model] : wrong[model])];
     const json = join(await freshDirectory(), 'capacity.json');
     // Replies take a few milliseconds. A search that ends early may leave sequences open.
-    const limits = ['-l', '1000', '--max-duration', '20s', '--precision', '20', '--json', json];
+    const limits = ['-l', '1000', '--time-budget', '20s', '--precision', '20', '--json', json];
     const at = where(model, await emulatorForTest({ profile }));
     await callCli(['capacity', ...at, ...kinds[model], ...data, ...limits]);
     const { closedLoops, probes }: CapacityDocument = JSON.parse(await readFile(json, 'utf8'));

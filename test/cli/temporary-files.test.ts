@@ -11,7 +11,7 @@ const engine = ['--endpoint', 'openai', '--launch-command', 'vllm serve m --port
 /** With the exit code that each ends with. */
 const commands = (url: string): readonly (readonly [code: number, args: readonly string[]])[] => [
   [0, ['profile', ...started, '--request-count', '5']],
-  [0, ['capacity', ...started, '-l', '5000', '--max-duration', '4s', '--precision', '90']],
+  [0, ['capacity', ...started, '-l', '5000', '--time-budget', '4s', '--precision', '90']],
   [0, ['tune', ...started, '--dry-run']],
   [0, ['record', ...started, '--dry-run', '--concurrency', '1']],
   [0, ['tune', '-m', 'm', ...engine, '--dry-run']],

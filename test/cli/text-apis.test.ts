@@ -41,7 +41,7 @@ describe('APIs that answer texts at once', { timeout: 240_000 }, () => {
 
   it('have a capacity', async () => {
     const url = await serverForTest();
-    const limits = ['--latency-budget', '5000', '--max-duration', '12s'];
+    const limits = ['--latency-budget', '5000', '--time-budget', '12s'];
     const run = await runCli(['capacity', '--endpoint', 'embeddings', '-u', url, ...requests, ...limits]);
     expect(run.code).toBe(0);
     expect(run.stdout).toMatch(/requests\/s: p99 [\d.,]+ ms, met/);

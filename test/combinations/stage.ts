@@ -120,7 +120,7 @@ async function argsOf(combination: Combination, props: Props): Promise<readonly 
   const { driver } = combination;
   const short: Readonly<Record<Driver, readonly string[]>> = {
     profile: combination.load === 'batch sizes' ? ['--output', join(await freshDirectory(), 'table')] : [],
-    capacity: ['--latency-budget', '10000', '--max-duration', '3s'],
+    capacity: ['--latency-budget', '10000', '--time-budget', '3s'],
     tune: [
       ...['--latency-budget', '10000', '--max-trials', '1', '--time-budget', '2s', '--precision', '50', '--ui', 'none'],
       ...['--sampler', 'grid', '-o', join(await freshDirectory(), 'run')],

@@ -167,8 +167,8 @@ describe('a run against replies that never end, whose requests may take half a m
     const url = await httpServer(chunks, WELL);
     const { stderr, stdout } = await runCli([
       ...['capacity', '--service-kind', 'http', '-u', `http://${url}/`, '--latency-budget', '50'],
-      ...['--max-duration', '8s'],
+      ...['--time-budget', '8s'],
     ]);
-    expect(`${stdout}${stderr}`).toMatch(/--max-duration/);
+    expect(`${stdout}${stderr}`).toMatch(/--time-budget/);
   });
 });

@@ -42,7 +42,7 @@ const commandsOn = (url: string, output: string): Readonly<Record<string, readon
   'tune, several models': shortRun('other,m', url, output),
   record: ['record', '-m', 'm', '-u', url, '-o', join(output, 'grid.json'), '--concurrency', '1'],
   profile: ['profile', '-m', 'm', '-u', url, '-i', 'grpc', '--request-count', '5'],
-  capacity: ['capacity', '-m', 'm', '-u', url, '-i', 'grpc', '-l', '50', '--max-duration', '2s'],
+  capacity: ['capacity', '-m', 'm', '-u', url, '-i', 'grpc', '-l', '50', '--time-budget', '2s'],
   'config --load': ['config', '-m', 'm', '-u', url, '--max-queue-delay', '1ms', '--load'],
   doctor: ['doctor', '-m', 'm', '-u', url],
   'doctor without a model': ['doctor', '-u', url],

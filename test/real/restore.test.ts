@@ -65,7 +65,7 @@ describe('the served model', () => {
     const commands = {
       tune: ['tune', ...there, '-o', next],
       profile: ['profile', ...there, '-i', 'grpc', '--request-count', '5'],
-      capacity: ['capacity', ...there, '-i', 'grpc', '-l', '1000', '--max-duration', '3s'],
+      capacity: ['capacity', ...there, '-i', 'grpc', '-l', '1000', '--time-budget', '3s'],
       doctor: ['doctor', ...there],
     };
     for (const [name, args] of Object.entries(commands)) {

@@ -14,14 +14,14 @@ export interface CapacityAsked {
   /**
    * Seconds that everything but bursts may take; bursts come after it, and may take as long again.
    */
-  readonly maxDuration: number;
+  readonly timeBudget: number;
   readonly burst?: BurstShape;
   /** Seconds after a burst within which the server must keep the budget again. */
   readonly recoverWithin?: number;
   /** Requests per second that the replicas must serve together. */
   readonly forRate?: number;
   /** The required probability that all replicas keep the limit. */
-  readonly chance: number;
+  readonly holdChance: number;
   /** The share of each replica's capacity to keep free. */
   readonly headroom: number;
   /** The standard deviation of the replicas' capacities, as a share. */
@@ -49,8 +49,8 @@ export const capacityDefaults = {
   percentile: 99,
   precision: 3,
   requestDistribution: 'poisson',
-  maxDuration: 600,
-  chance: 0.95,
+  timeBudget: 600,
+  holdChance: 0.95,
   headroom: 0,
   replicaSpread: 0,
 } as const satisfies Partial<CapacityAsked>;

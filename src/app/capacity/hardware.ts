@@ -14,7 +14,7 @@ export function capacityTerms({
   serverGpus,
   instanceType,
   headroom,
-  chance,
+  holdChance,
 }: CapacitySpec): CostTerms | null {
   if (prices === undefined && gpu === undefined && instanceType === undefined) return null;
   const cost = {
@@ -22,7 +22,7 @@ export function capacityTerms({
     ...(serverGpus !== undefined && { serverGpus }),
     ...(instanceType !== undefined && { instanceType }),
     headroomPercent: headroom * 100,
-    holdPercent: chance * 100,
+    holdPercent: holdChance * 100,
   };
   return costTermsOf({ prices, cost }) ?? null;
 }

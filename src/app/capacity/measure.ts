@@ -93,14 +93,14 @@ export async function measureCapacity(
  * Returns the seconds of a measurement of the workload. Errors: USAGE if not even one fits into the
  * time.
  */
-function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, maxDuration }: CapacitySpec): number {
+function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, timeBudget }: CapacitySpec): number {
   const division = passDivision(passS * NS_PER_S, Number.POSITIVE_INFINITY, passes);
   const seconds = division.passes * passS;
-  if (seconds < maxDuration) return seconds;
+  if (seconds < timeBudget) return seconds;
   const whole = passes === undefined ? 'a pass' : `${passes} passes`;
   throw new TrituneError(
     'USAGE',
-    `${whole} of the workload '${workload.name}' takes ${formatDuration(seconds)}, but --max-duration is ${formatDuration(maxDuration)}`,
-    `shorten it with --time-scale ${Number((maxDuration / seconds / MIN_PASSES).toPrecision(1))}, or allow more time`,
+    `${whole} of the workload '${workload.name}' takes ${formatDuration(seconds)}, but --time-budget is ${formatDuration(timeBudget)}`,
+    `shorten it with --time-scale ${Number((timeBudget / seconds / MIN_PASSES).toPrecision(1))}, or allow more time`,
   );
 }

@@ -17,7 +17,7 @@ export function questionOf(
     hasLimits,
   }: { readonly batch: number; readonly followsHost: boolean; readonly hasLimits: boolean },
 ): CapacityQuestion {
-  const { burst, recoverWithin, forRate, chance, headroom, replicaSpread, workload } = options;
+  const { burst, recoverWithin, forRate, holdChance, headroom, replicaSpread, workload } = options;
   if (recoverWithin !== undefined && !burst)
     throw usage('--recover-within needs a burst', 'add --burst, such as --burst 2x:30s');
   if (burst && workload !== undefined)
@@ -29,10 +29,11 @@ export function questionOf(
     limit: limitOf(options, hasLimits),
     batch,
     precision: options.precision / 100,
-    mostSeconds: options.maxDuration,
+    mostSeconds: options.timeBudget,
     followsHost,
     burst: burst ? { ...burst, recoverSeconds: recoverWithin ?? null } : null,
-    replicas: forRate === undefined ? null : { perSecond: forRate, headroom, chance, spread: replicaSpread },
+    replicas:
+      forRate === undefined ? null : { perSecond: forRate, headroom, chance: holdChance, spread: replicaSpread },
   };
 }
 

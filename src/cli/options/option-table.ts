@@ -16,8 +16,28 @@ export interface OptionRow<T> {
   readonly required?: boolean;
   /** The heading of the option in the help. */
   readonly heading?: Heading;
+  /** Its name in the release before: that works once more, and says the new one. */
+  readonly former?: FormerName;
   /** True for another tool's spelling: it works, but the help omits it. */
   readonly isHidden?: boolean;
+}
+
+/** A former name of an option. `read`: makes its value one of the option. */
+interface FormerName {
+  readonly flags: string;
+  readonly read?: (text: string) => string;
+}
+
+/** A former name of an option that takes a value. */
+export class FormerOption extends Option {
+  readonly now: Option;
+
+  constructor({ flags, read = (text) => text }: FormerName, now: Option) {
+    super(flags);
+    this.now = now;
+    this.argParser((text, previous: unknown) => now.parseArg?.(read(text), previous) ?? read(text));
+    this.hideHelp();
+  }
 }
 
 /** An option with completions for its value. */
@@ -48,7 +68,10 @@ export function addOptions<O>(
   const others = rows.filter(([key]) => !mostUsed.some((each) => each === key));
   for (const heading of headings) {
     for (const [key, row] of [...first, ...others]) {
-      if ((row.heading ?? 'Options') === heading) command.addOption(optionOf(key, row).helpGroup(`${heading}:`));
+      if ((row.heading ?? 'Options') !== heading) continue;
+      const option = optionOf(key, row).helpGroup(`${heading}:`);
+      command.addOption(option);
+      if (row.former) command.addOption(new FormerOption(row.former, option));
     }
   }
   return command;

@@ -36,7 +36,7 @@ async function open(document: CapacityDocument): Promise<void> {
 
 const longest: Partial<CapacityDocument> = {
   model: 'a_model_with_a_very_long_name_that_has_no_place_to_break_on_a_small_screen',
-  notes: ['the time (--max-duration, 15 s) was up: the search ended there'],
+  notes: ['the time (--time-budget, 15 s) was up: the search ended there'],
   commandLine: ['capacity', '-u', `http://${'long.'.repeat(40)}example/inference`],
 };
 

@@ -16,7 +16,7 @@ import { capacityOptionTable, type ParsedCapacityOptions } from './options.ts';
 const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst']);
 
 const mostUsed = [
-  ...(['model', 'url', 'protocol', 'latencyBudget', 'percentile', 'forRate', 'burst', 'maxDuration'] as const),
+  ...(['model', 'url', 'protocol', 'latencyBudget', 'percentile', 'forRate', 'burst', 'timeBudget'] as const),
   ...(['workload', 'output'] as const),
 ];
 
@@ -71,7 +71,7 @@ async function withProtocolOf(
 /** Options that `profile` does not have. */
 const ownNames: Readonly<Record<string, true>> = Object.fromEntries(
   [
-    ...['latencyBudget', 'maxDuration', 'recoverWithin', 'forRate', 'chance', 'headroom', 'replicaSpread'],
+    ...['latencyBudget', 'timeBudget', 'recoverWithin', 'forRate', 'holdChance', 'headroom', 'replicaSpread'],
     ...['prices', 'gpu', 'serverGpus', 'instanceType'],
   ].map((name) => [name, true as const]),
 );

@@ -7,7 +7,7 @@ import { type AgentsSpec, agentsSpec } from '../../../spec/traffic-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { durationSeconds, latencyMs, percentile, positiveNumber } from '../../options/option-values.ts';
+import { durationSeconds, latencyMs, percent, percentile, positiveNumber } from '../../options/option-values.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-options.ts';
 import { type ProfileOptions, profileOptionTable } from '../profile/options.ts';
@@ -73,11 +73,12 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     ...profileOptionTable.requestDistribution,
     default: capacityDefaults.requestDistribution,
   },
-  maxDuration: {
-    flags: '--max-duration <duration>',
+  timeBudget: {
+    flags: '--time-budget <duration>',
     help: 'Longest time for everything but bursts, such as 10m, in s without a unit; bursts may take as long again',
     parse: durationSeconds,
-    default: capacityDefaults.maxDuration,
+    default: capacityDefaults.timeBudget,
+    former: { flags: '--max-duration <duration>' },
   },
   burst: {
     flags: '--burst <factor:duration>',
@@ -97,25 +98,29 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     heading: 'Cost and replicas',
     parse: positiveNumber,
   },
-  chance: {
-    flags: '--chance <p>',
-    help: 'Chance that all replicas keep the limit, 0.5 to 0.9999',
+  holdChance: {
+    flags: '--hold-chance <percent>',
+    help: 'Chance that all replicas keep the limit, in percent',
     heading: 'Cost and replicas',
-    parse: (text) => shareBelow(text, 0.5, 0.9999),
-    default: capacityDefaults.chance,
+    parse: shareIn(50, 99.99),
+    default: capacityDefaults.holdChance,
+    former: {
+      flags: '--chance <p>',
+      read: (text) => (Number(text) <= 1 ? String(Number((100 * Number(text)).toPrecision(6))) : text),
+    },
   },
   headroom: {
     flags: '--headroom <percent>',
     help: 'Capacity of each replica that stays free, in percent',
     heading: 'Cost and replicas',
-    parse: (text) => shareBelow(text, 0, 0.9),
+    parse: shareIn(0, 90),
     default: capacityDefaults.headroom,
   },
   replicaSpread: {
     flags: '--replica-spread <percent>',
     help: 'Standard deviation of the capacity among replicas, in percent',
     heading: 'Cost and replicas',
-    parse: (text) => shareBelow(text, 0, 0.5),
+    parse: shareIn(0, 50),
     default: capacityDefaults.replicaSpread,
   },
   ...rowsOf(costOptionTable, ['prices', 'instanceType']),
@@ -160,14 +165,16 @@ function burst(text: string): BurstShape {
   return { factor: Number(factor), seconds: durationSeconds(duration) };
 }
 
-/** Parses a share between bounds: '0.2' or '20%' or '20'. */
-function shareBelow(text: string, least: number, most: number): number {
-  const number = Number(text.replace(/ ?%$/, ''));
-  const share = text.trim().endsWith('%') || number > 1 ? number / 100 : number;
-  if (text.trim() !== '' && share >= least && share <= most) return share;
-  throw new TrituneError(
-    'USAGE',
-    `'${text}' is not a percentage from ${least * 100} to ${most * 100}`,
-    'give a percentage such as 20%',
-  );
+/**
+ * Returns the parser of a percentage between bounds, as `percent`, into a share. It refuses what may
+ * be meant as a share.
+ */
+function shareIn(low: number, high: number): (text: string) => number {
+  const parse = percent(low, high);
+  return (text) => {
+    const value = parse(text);
+    if (value === 0 || value >= 1 || text.includes('%')) return value / 100;
+    const asShare = Number((100 * value).toPrecision(6));
+    throw new TrituneError('USAGE', `'${text}' may be a share or a percentage`, `give ${asShare}% or ${value}%`);
+  };
 }
