@@ -166,8 +166,8 @@ function burst(text: string): BurstShape {
 }
 
 /**
- * Returns the parser of a percentage between bounds, as `percent`, into a share. It refuses what may
- * be meant as a share.
+ * Returns the parser of a percentage between bounds, as `percent`, into a share. It refuses what
+ * may be meant as a share.
  */
 function shareIn(low: number, high: number): (text: string) => number {
   const parse = percent(low, high);
