@@ -148,7 +148,7 @@ describe('a study of several models on a real Triton', () => {
     await writeFile(list, JSON.stringify([candidate]));
     const where = ['-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', join(output, 'run')];
     const how = ['--sampler', 'manual', '--candidates', list, '--concurrency', '4:4', '--precision', '30'];
-    const { code, stdout, stderr } = await runCli(['tune', ...target, ...where, ...how, '--time-budget', '20s']);
+    const { code, stdout, stderr } = await runCli(['tune', ...target, ...where, ...how, '--time-budget', '60s']);
     expect([code, stderr], stdout).toEqual([0, '']);
     const { topology, counts, restored } = await summaryOf(join(output, 'run'));
     expect(topology?.stages).toEqual(stages);
