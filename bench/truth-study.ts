@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { median } from 'simple-statistics';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { ClientFigures } from '../src/profiler/measurement.ts';
+import type { ClientFigures } from '../src/profiler/client-figures.ts';
 import { readJournal } from '../src/study/records/journal.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 import type { Summary } from '../src/study/summary/summary.ts';

@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { LatencySummary, Measurement } from '../profiler/measurement.ts';
+import type { LatencySummary } from '../profiler/figure-schemas.ts';
+import type { Measurement } from '../profiler/measurement.ts';
 import type { TokenFigures } from '../profiler/token-figures.ts';
 import type { TokenTruth, Truth } from './truth.ts';
 

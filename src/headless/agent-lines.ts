@@ -1,5 +1,5 @@
 import { formatFigure, formatMs, plainLine } from '../base/format.ts';
-import type { AgentFigures } from '../profiler/measurement.ts';
+import type { AgentFigures } from '../profiler/client-figures.ts';
 import { describeAgents, overviewsOf } from '../study/summary/agent-words.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ServerBreakdown } from './measurement.ts';
+import type { ServerBreakdown } from './server-figures.ts';
 
 /**
  * Returns one breakdown for all servers: sums of the counts, and means over their requests. Leaves

@@ -1,35 +1,45 @@
+import { z } from 'zod';
+import { figure, type Immutable, openObject, text } from '../base/schema.ts';
 import { NS_PER_S } from '../base/units.ts';
 import type { ReplyTally, TimeSpread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
+
+const seconds = {
+  averageSeconds: figure.describe('mean'),
+  fastestSeconds: figure.describe('shortest'),
+  slowestSeconds: figure.describe('longest'),
+};
+
+export const replies = openObject({
+  count: figure.describe('their number'),
+  batch: figure.exactOptional().describe('inferences that each answers, if more than one'),
+  totalBytes: figure.describe('bytes of their bodies'),
+  latencySeconds: openObject({
+    average: figure.describe('mean'),
+    fastest: figure.describe('shortest'),
+    slowest: figure.describe('longest'),
+  }).describe('response times'),
+  histogram: z
+    .array(openObject({ uptoSeconds: figure.describe('its bound'), count: figure.describe('replies in it') }))
+    .describe('buckets of response times'),
+  percentiles: z
+    .array(openObject({ percentile: figure.describe('the percentile'), seconds: figure.describe('its time') }))
+    .describe('percentiles of response times'),
+  phases: z
+    .array(openObject({ name: text.describe('its name'), count: figure.describe('measured values'), ...seconds }))
+    .describe('parts of a response time'),
+  statuses: z
+    .array(openObject({ status: figure.describe('the status'), count: figure.describe('replies with it') }))
+    .describe('replies by status'),
+});
 
 /**
  * The plain HTTP replies in the counted windows, in seconds and bytes. Response times count from
  * the due time of a request if it had one, else from its sending.
  */
-export interface HttpReplies {
-  readonly count: number;
-  /** Inferences that each answers, if more than one. */
-  readonly batch?: number;
-  readonly totalBytes: number;
-  readonly latencySeconds: { readonly average: number; readonly fastest: number; readonly slowest: number };
-  /**
-   * Eleven buckets, evenly spaced from the fastest to the slowest reply. Each counts the replies up
-   * to its bound that no earlier bucket holds.
-   */
-  readonly histogram: readonly { readonly uptoSeconds: number; readonly count: number }[];
-  readonly percentiles: readonly { readonly percentile: number; readonly seconds: number }[];
-  readonly phases: readonly HttpPhase[];
-  readonly statuses: readonly { readonly status: number; readonly count: number }[];
-}
+export type HttpReplies = Immutable<z.output<typeof replies>>;
 
-export interface HttpPhase {
-  readonly name: string;
-  /** The number of measured values: only new connections look up names and connect. */
-  readonly count: number;
-  readonly averageSeconds: number;
-  readonly fastestSeconds: number;
-  readonly slowestSeconds: number;
-}
+export type HttpPhase = HttpReplies['phases'][number];
 
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99] as const;
 /** Steps of the histogram; it has one more bucket, for the fastest reply. */

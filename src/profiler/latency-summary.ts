@@ -1,6 +1,7 @@
 import { nsToMs } from '../base/units.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
-import type { LatencySummary, Measurement } from './measurement.ts';
+import type { LatencySummary } from './figure-schemas.ts';
+import type { Measurement } from './measurement.ts';
 
 /** Returns zeros for an empty histogram. */
 export function latencySummary(latencies: LatencyHistogram): LatencySummary {

@@ -11,7 +11,7 @@ import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './devices/device-probe.ts';
 import type { EngineProbe } from './devices/engine-metrics.ts';
-import type { ProfileProgress } from './measurement.ts';
+import type { ProfileProgress } from './progress.ts';
 
 /**
  * Lengths of the windows and of the measurement. Windows get longer for slow models, within these

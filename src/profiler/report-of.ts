@@ -1,6 +1,7 @@
 import { MS_PER_S } from '../base/units.ts';
 import type { CacheReport, LevelReport, ServerReport } from './level-report.ts';
-import type { Measurement, ServerBreakdown } from './measurement.ts';
+import type { Measurement } from './measurement.ts';
+import type { ServerBreakdown } from './server-figures.ts';
 
 const US_PER_MS = 1e3;
 

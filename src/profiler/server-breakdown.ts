@@ -1,6 +1,6 @@
 import { NS_PER_US } from '../base/units.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../triton/types.ts';
-import type { ServerBreakdown } from './measurement.ts';
+import type { ServerBreakdown } from './server-figures.ts';
 
 export type BreakdownOutcome =
   | { readonly usable: true; readonly breakdown: ServerBreakdown }

@@ -1,6 +1,7 @@
 import { MS_PER_S } from '../base/units.ts';
 import type { Topology } from '../space/topology.ts';
-import type { Measurement, ServerBreakdown } from './measurement.ts';
+import type { Measurement } from './measurement.ts';
+import type { ServerBreakdown } from './server-figures.ts';
 
 /**
  * Returns the server's figures of each stage, by model name, in the order of the topology. Leaves

@@ -4,9 +4,10 @@ import { meanInterval } from '../stats/batch-means.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 import { type Interval, productOfIntervals } from '../stats/interval.ts';
 import { quantileInterval } from '../stats/quantile-interval.ts';
+import type { LengthSummary } from './figure-schemas.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';
-import type { LengthSummary, TokenFigures } from './token-figures.ts';
+import type { TokenFigures } from './token-figures.ts';
 import { inMs, rateOf, writable } from './windows/figures.ts';
 import type { WindowsOutcome } from './windows/outcome.ts';
 

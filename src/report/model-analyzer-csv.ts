@@ -1,4 +1,5 @@
-import type { GpuMetrics, Measurement } from '../profiler/measurement.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { GpuMetrics } from '../profiler/server-figures.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal/goal.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Trial } from '../study/types.ts';

@@ -3,29 +3,11 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
-import type { CostTerms } from './goal/cost-terms.ts';
+
 import type { Metrics } from './goal/metrics/registry.ts';
+import type { Constraint, CostTerms, LatencyBudget, LevelPlan, Objective } from './records/schema/goal.ts';
 
-/** The budget on one latency percentile. */
-export interface LatencyBudget {
-  readonly percentile: number;
-  readonly latencyMs: number;
-}
-
-/**
- * `METRIC<=VALUE` or `METRIC>=VALUE`; the metric is one of the goal's registry, and the value is in
- * its unit.
- */
-export interface Constraint {
-  readonly metric: string;
-  readonly relation: '<=' | '>=';
-  readonly value: number;
-}
-
-export interface Objective {
-  readonly metric: string;
-  readonly weight: number;
-}
+export type { Constraint, LatencyBudget, LevelPlan, Objective };
 
 /** The objectives of a study, and what a measurement must satisfy to be feasible. */
 export interface Goal {
@@ -57,31 +39,26 @@ export interface LevelRange {
 /** A level in the mode of its study. */
 export type LevelPoint = Omit<LoadLevel, 'mode'>;
 
-/**
- * `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure
- * exactly these. `batch`: the samples per request of these levels, where the study varies them.
- */
-export type LevelPlan =
-  | { readonly kind: 'search'; readonly start?: number; readonly batch?: number }
-  | { readonly kind: 'fixed'; readonly values: readonly number[]; readonly batch?: number };
+export const FAILURE_KINDS = [
+  'illegal', // breaks a rule of the space or of Triton's; never sent
+  'pruned', // must fail because another candidate did
+  'invalid-config', // the server could not parse it
+  'out-of-memory',
+  'no-gpu',
+  'init-failed',
+  'build-failed', // the command that builds the variant's files failed
+  'upload-refused', // the server refused the variant's files
+  'inaccurate', // its outputs differ from the expected ones by more than allowed
+  'load-timeout',
+  'config-mismatch', // the config read back is not the one sent
+  'requests-failed', // loaded, but did not serve
+  'client-bound', // every measurement was limited by the load generator
+  'metric-missing', // measured, but without a metric that the goal needs
+  'skipped', // skipped by the user before anything was measured
+  'server-lost',
+] as const;
 
-export type FailureKind =
-  | 'illegal' // breaks a rule of the space or of Triton's; never sent
-  | 'pruned' // must fail because another candidate did
-  | 'invalid-config' // the server could not parse it
-  | 'out-of-memory'
-  | 'no-gpu'
-  | 'init-failed'
-  | 'build-failed' // the command that builds the variant's files failed
-  | 'upload-refused' // the server refused the variant's files
-  | 'inaccurate' // its outputs differ from the expected ones by more than allowed
-  | 'load-timeout'
-  | 'config-mismatch' // the config read back is not the one sent
-  | 'requests-failed' // loaded, but did not serve
-  | 'client-bound' // every measurement was limited by the load generator
-  | 'metric-missing' // measured, but without a metric that the goal needs
-  | 'skipped' // skipped by the user before anything was measured
-  | 'server-lost';
+export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export interface TrialFailure {
   readonly kind: FailureKind;

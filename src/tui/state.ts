@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { WindowProgress } from '../profiler/measurement.ts';
+import type { WindowProgress } from '../profiler/progress.ts';
 import { StudyFold } from '../study/records/fold.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';

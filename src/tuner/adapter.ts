@@ -1,6 +1,7 @@
 import type { Accuracy } from '../loadgen/accuracy.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { ProfileProgress } from '../profiler/progress.ts';
 import type { Difference } from '../space/differences.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records/records.ts';

@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { ProfileProgress } from '../profiler/measurement.ts';
+import type { ProfileProgress } from '../profiler/progress.ts';
 import type { Assignment } from '../space/types.ts';
 import type { RecordedTraceSettings, StudyRecord } from '../study/records/records.ts';
 import type { SpeedChange } from '../study/speed/changes.ts';

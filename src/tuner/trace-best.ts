@@ -1,6 +1,6 @@
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
-import type { ProfileProgress } from '../profiler/measurement.ts';
+import type { ProfileProgress } from '../profiler/progress.ts';
 import { representative } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';

@@ -1,7 +1,8 @@
 import { catchUp } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { largestRequest } from '../perfmodel/modelled-config.ts';
-import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { ProfileProgress } from '../profiler/progress.ts';
 import type { Candidate } from '../space/types.ts';
 import { type NextLoad, nextLoad } from '../study/goal/batch-levels.ts';
 import { assess, goalOfLevels, requireMetrics } from '../study/goal/goal.ts';

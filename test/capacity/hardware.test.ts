@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Hardware, hardwareFigures, whyNoCost } from '../../src/capacity/hardware.ts';
 import { freshState } from '../../src/capacity/state.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { CostTerms } from '../../src/study/goal/cost-terms.ts';
+import type { CostTerms } from '../../src/study/records/schema/goal.ts';
 import { measured } from '../study/builders.ts';
 
 const perSecond = { value: 100, low: 90, high: 120 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement, ServerBreakdown, WorkloadMeasurement } from '../../src/profiler/measurement.ts';
+import type { Measurement, WorkloadMeasurement } from '../../src/profiler/measurement.ts';
+import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import type { TokenFigures } from '../../src/profiler/token-figures.ts';
 import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
 import { robustRuleOf } from '../../src/workload/robust-rule.ts';

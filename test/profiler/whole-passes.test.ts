@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import type { Measurement, ProfileProgress } from '../../src/profiler/measurement.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { ProfileProgress } from '../../src/profiler/progress.ts';
 import { passDivision } from '../../src/profiler/windows/whole-passes.ts';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
 import { aPlan, classedSet, nameOf } from '../loadgen/request-classes.ts';

@@ -1,6 +1,6 @@
 import { realClock } from '../../src/base/clock.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
-import type { ProfileProgress } from '../../src/profiler/measurement.ts';
+import type { ProfileProgress } from '../../src/profiler/progress.ts';
 import { openTui } from '../../src/tui/open.ts';
 import type { TunerCommands } from '../../src/tuner/steering.ts';
 import { midRun, recordedRun } from '../tui/recorded.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentFigures, Measurement } from '../../src/profiler/measurement.ts';
+import type { AgentFigures } from '../../src/profiler/client-figures.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
 import { reportHtml } from '../../src/report/report-html.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';

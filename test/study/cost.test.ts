@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { readGateDocument } from '../../src/report/gate/readings.ts';
 import type { Candidate } from '../../src/space/types.ts';
-import type { CostTerms } from '../../src/study/goal/cost-terms.ts';
 import { assess, costOfServed, followsFromThroughput, goalOfLevels } from '../../src/study/goal/goal.ts';
 import { goalOverModels } from '../../src/study/goal/goal-of-models.ts';
 import { metricsOf } from '../../src/study/goal/metrics/registry.ts';
 import { tableMetrics } from '../../src/study/goal/metrics/shown.ts';
 import { standingOf } from '../../src/study/goal/ranking.ts';
 import { checkRecord } from '../../src/study/records/record-schema.ts';
+import type { CostTerms } from '../../src/study/records/schema/goal.ts';
 import { costPointOf, describeCost, describeCostShare } from '../../src/study/summary/cost-point.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';

@@ -1,4 +1,5 @@
-import type { Measurement, ServerBreakdown } from '../../src/profiler/measurement.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../src/profiler/measurement.ts';
+import type { FrontMeasurement, Measurement } from '../../src/profiler/measurement.ts';
+import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import { jointOriginal } from '../../src/space/joint/joint-space.ts';
 import type { Topology } from '../../src/space/topology.ts';
 import { assess, costHalfWidth, missedConstraints, requireMetrics } from '../../src/study/goal/goal.ts';

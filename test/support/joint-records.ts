@@ -1,4 +1,5 @@
-import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../src/profiler/measurement.ts';
+import type { FrontMeasurement, Measurement } from '../../src/profiler/measurement.ts';
+import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import { jointOriginal } from '../../src/space/joint/joint-space.ts';
 import type { Topology } from '../../src/space/topology.ts';
 import type { Candidate } from '../../src/space/types.ts';

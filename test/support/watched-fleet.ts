@@ -2,7 +2,7 @@ import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
 import { scenarios } from '../../src/benchmark/problems.ts';
 import type { Work } from '../../src/fleet/study/work.ts';
 import type { FleetProgress } from '../../src/fleet/workflow/seams.ts';
-import type { ProfileProgress } from '../../src/profiler/measurement.ts';
+import type { ProfileProgress } from '../../src/profiler/progress.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { makeSampler } from '../../src/study/search/samplers/registry.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';

@@ -1,6 +1,6 @@
 import type { Hardware } from '../../capacity/hardware.ts';
 import type { CapacityState } from '../../capacity/state.ts';
-import type { CostTerms } from '../../study/goal/cost-terms.ts';
+import type { CostTerms } from '../../study/records/schema/goal.ts';
 import type { ServedTarget } from '../profile/services/service.ts';
 import { costTermsOf } from '../study/cost/cost-terms.ts';
 import type { CapacitySpec } from './capacity-spec.ts';

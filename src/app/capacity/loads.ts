@@ -6,7 +6,8 @@ import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
 import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
-import type { Measurement, ProfileProgress, WindowProgress } from '../../profiler/measurement.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ProfileProgress, WindowProgress } from '../../profiler/progress.ts';
 import type { LevelTarget, MeasuringChange } from '../profile/measuring.ts';
 
 /** How loads are played on a target. */

@@ -9,7 +9,7 @@ import type { CapacityEvent } from '../../capacity/means.ts';
 import type { CapacityLimit } from '../../capacity/reading.ts';
 import { runCapacity } from '../../capacity/run.ts';
 import { freshState } from '../../capacity/state.ts';
-import type { ProfileProgress } from '../../profiler/measurement.ts';
+import type { ProfileProgress } from '../../profiler/progress.ts';
 import { passDivision } from '../../profiler/windows/whole-passes.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
 import { limitsOf, type PlayedWorkload } from '../traffic/workload.ts';

@@ -6,7 +6,7 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
-import type { ProfileProgress } from '../../profiler/measurement.ts';
+import type { ProfileProgress } from '../../profiler/progress.ts';
 import { exportedTensors } from '../../report/exported-tensors.ts';
 import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
 import { ProfileExport } from '../../report/profile-export.ts';

@@ -1,6 +1,7 @@
 import { type Random, standardNormal } from '../../base/random.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { FrontMeasurement, Measurement } from '../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../profiler/server-figures.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
 import { type MeasurementNoise, measurementOf } from '../measurement-of.ts';
 import type { FrontTruth, StageTruth, Truth } from '../truth.ts';

@@ -1,7 +1,8 @@
 import { formatFigure, formatMs } from '../../base/format.ts';
+import type { LatencySummary, LengthSummary } from '../../profiler/figure-schemas.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
-import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
-import type { LengthSummary, TokenFigures } from '../../profiler/token-figures.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 
 const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {

@@ -1,6 +1,7 @@
 import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
+import type { UnheldRate } from '../../profiler/client-figures.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
-import type { Measurement, UnheldRate } from '../../profiler/measurement.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import { agentLines } from '../agent-lines.ts';
 

@@ -1,5 +1,5 @@
+import type { LengthSummary } from '../../profiler/figure-schemas.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import type { LengthSummary } from '../../profiler/token-figures.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';

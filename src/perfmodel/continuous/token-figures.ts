@@ -1,4 +1,5 @@
-import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
+import type { LatencySummary } from '../../profiler/figure-schemas.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 import { type Interval, timesInterval } from '../../stats/interval.ts';
 
 const times = ['ttft', 'itl', 'tpot'] as const;

@@ -1,5 +1,6 @@
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.ts';
-import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../profiler/server-figures.ts';
 import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Choice } from '../modelled-config.ts';

@@ -1,9 +1,9 @@
 import { nsToMs } from '../../base/units.ts';
 import type { AgentUse, ClientUse } from '../../loadgen/client/cost.ts';
 import { defaultOpenLoopRule, type SendTally } from '../../loadgen/pacing/open-loop.ts';
+import type { ClientFigures, UnheldRate } from '../client-figures.ts';
 import type { FrontResult } from '../fronts/measure-front.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { ClientFigures, UnheldRate } from '../measurement.ts';
 import { gapShiftNs, type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
 import { agentFigures } from './agent-figures.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';

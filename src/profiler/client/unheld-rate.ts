@@ -1,7 +1,7 @@
 import { formatFigure, formatRate } from '../../base/format.ts';
 import type { HeldUp } from '../../loadgen/client/held-up.ts';
 import { busyShareOf, type HostCpu } from '../../loadgen/client/host-cpu.ts';
-import type { UnheldRate } from '../measurement.ts';
+import type { UnheldRate } from '../client-figures.ts';
 import { NEAR_CEILING } from './client-verdict.ts';
 import { delayOf } from './held-up-reason.ts';
 

@@ -1,4 +1,4 @@
-import type { DeviceMetrics } from '../measurement.ts';
+import type { DeviceMetrics } from '../server-figures.ts';
 import { gpuMetrics, gpuTotals, meanGpuMetrics } from './gpu-metrics.ts';
 import type { PageAccess } from './metrics-page.ts';
 import { metricsPage } from './metrics-page.ts';

@@ -1,6 +1,6 @@
 import { NS_PER_S } from '../../base/units.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { DeviceMetrics } from '../measurement.ts';
+import type { DeviceMetrics } from '../server-figures.ts';
 import { meanDeviceMetrics } from './device-probe.ts';
 
 /** The server renews its figures at this interval, and reading them takes CPU from the server. */

@@ -1,5 +1,5 @@
 import { BYTES_PER_MIB } from '../../base/units.ts';
-import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
+import type { DeviceMetrics, GpuMetrics } from '../server-figures.ts';
 import type { MetricSample } from './prometheus.ts';
 
 const MAX_UUID = 1024;

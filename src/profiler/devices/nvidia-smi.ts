@@ -1,6 +1,6 @@
 import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { FollowLines } from '../../launch/follow-lines.ts';
-import type { GpuMetrics } from '../measurement.ts';
+import type { GpuMetrics } from '../server-figures.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import { gpuTotals } from './gpu-metrics.ts';
 

@@ -1,4 +1,4 @@
-import type { OwnWindowFigures, ProfileProgress, VoidProgress, WindowProgress } from '../measurement.ts';
+import type { OwnWindowFigures, ProfileProgress, VoidProgress, WindowProgress } from '../progress.ts';
 
 /** Combines the progress of the fronts into that of the measurement. */
 export class MixProgress {

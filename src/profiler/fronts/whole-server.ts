@@ -1,5 +1,6 @@
 import { addedBreakdowns } from '../added-breakdowns.ts';
-import type { Measurement, ServerBreakdown } from '../measurement.ts';
+import type { Measurement } from '../measurement.ts';
+import type { ServerBreakdown } from '../server-figures.ts';
 import type { FrontResult } from './measure-front.ts';
 
 type ServerSide = Pick<Measurement, 'server' | 'serverNote'>;

@@ -2,7 +2,7 @@ import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import type { Batch, BatchRule } from '../../loadgen/recorder.ts';
 import { coldSizes } from '../cold-sizes.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { OwnWindowFigures } from '../measurement.ts';
+import type { OwnWindowFigures } from '../progress.ts';
 import { readAtBoundary, type StatisticsReading } from '../server-side.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './figures.ts';

@@ -1,4 +1,4 @@
-import type { VoidProgress, WindowProgress } from '../measurement.ts';
+import type { VoidProgress, WindowProgress } from '../progress.ts';
 import type { CountedWindows } from './log.ts';
 
 /** The windows that form the measurement. */

@@ -1,6 +1,6 @@
 import { isPrecise } from '../../stats/precision.ts';
 import { defaultPrecision, type LevelOptions } from '../level-options.ts';
-import type { WindowProgress } from '../measurement.ts';
+import type { WindowProgress } from '../progress.ts';
 import type { WindowedFigures } from './figures.ts';
 import type { WindowLog } from './log.ts';
 

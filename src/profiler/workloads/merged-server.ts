@@ -1,6 +1,7 @@
 import { decidingIndex, type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import { addedBreakdowns } from '../added-breakdowns.ts';
-import type { Measurement, ServerBreakdown } from '../measurement.ts';
+import type { Measurement } from '../measurement.ts';
+import type { ServerBreakdown } from '../server-figures.ts';
 
 type ServerSide = Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
 

@@ -1,4 +1,6 @@
-import type { ClientFigures, DeviceMetrics, GpuMetrics, Measurement } from '../measurement.ts';
+import type { ClientFigures } from '../client-figures.ts';
+import type { Measurement } from '../measurement.ts';
+import type { DeviceMetrics, GpuMetrics } from '../server-figures.ts';
 
 /**
  * Returns the figures of devices, host and client over all workloads: means, the largest memory,

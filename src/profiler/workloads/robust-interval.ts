@@ -1,6 +1,6 @@
 import { type Interval, timesInterval } from '../../stats/interval.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
-import type { LatencySummary } from '../measurement.ts';
+import type { LatencySummary } from '../figure-schemas.ts';
 
 /** A part with its weight. */
 interface Weighted<T> {

@@ -1,7 +1,7 @@
 import type { Interval } from '../../stats/interval.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
-import type { LatencySummary } from '../measurement.ts';
-import type { LengthSummary, TokenFigures } from '../token-figures.ts';
+import type { LatencySummary, LengthSummary } from '../figure-schemas.ts';
+import type { TokenFigures } from '../token-figures.ts';
 import { robustInterval, robustRate, robustSummary } from './robust-interval.ts';
 
 /** Token figures of one workload; `perLevel`: its rate relative to the level of the study. */

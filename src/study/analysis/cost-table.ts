@@ -1,9 +1,9 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { usableRate } from '../../stats/replicas.ts';
-import type { CostTerms } from '../goal/cost-terms.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
+import type { CostTerms } from '../records/schema/goal.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 import { type WhatIf, whatIf } from './what-if/what-if.ts';

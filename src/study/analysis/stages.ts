@@ -1,6 +1,7 @@
 import { lookUp } from '../../base/look-up.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../profiler/server-figures.ts';
 import { answeredPerSecond, countedMs, stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';

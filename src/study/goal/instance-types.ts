@@ -1,6 +1,6 @@
 import { type Interval, timesInterval } from '../../stats/interval.ts';
+import type { InstanceType } from '../records/schema/goal.ts';
 import { costsPerMillion } from './cost-per-million.ts';
-import type { InstanceType } from './cost-terms.ts';
 
 /** What one replica is, and serves. */
 export interface PricedReplica {

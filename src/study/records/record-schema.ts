@@ -11,7 +11,8 @@ import { record } from './schema/record.ts';
  * Returns the JSON Schema (2020-12) of a line of the journal: the content of
  * docs/journal.schema.json.
  */
-export const recordJsonSchema = (): JsonObject => z.toJSONSchema(record, { io: 'input' }) as JsonObject;
+export const recordJsonSchema = (): JsonObject =>
+  z.toJSONSchema(record, { io: 'input', unrepresentable: 'any' }) as JsonObject;
 
 /**
  * Returns the value as a record of this version, or what is wrong with it. Fields unknown to this
@@ -25,7 +26,7 @@ export function checkRecord(
   const current = inThisForm(value);
   if ('fault' in current) return current;
   const outcome = record.safeParse(current.value);
-  if (outcome.success) return withMetrics(outcome.data as unknown as StudyRecord, metrics);
+  if (outcome.success) return withMetrics(outcome.data, metrics);
   const issue = outcome.error.issues[0];
   return { fault: issue ? `${issue.path.join('.') || 'record'}: ${issue.message}` : 'not a record' };
 }

@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { ClassFigures, Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { ClassFigures, Measurement } from '../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../profiler/server-figures.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 

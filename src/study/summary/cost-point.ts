@@ -3,9 +3,9 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { timesInterval } from '../../stats/interval.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
-import type { CostTerms } from '../goal/cost-terms.ts';
 import { type InstanceTypeCost, instanceTypeCosts } from '../goal/instance-types.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
+import type { CostTerms } from '../records/schema/goal.ts';
 import type { Goal, Objective } from '../types.ts';
 
 type Figure = number | null;

@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { OwnWindowFigures } from '../../profiler/measurement.ts';
+import type { OwnWindowFigures } from '../../profiler/progress.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 
 /** One window of the measurement under way. */

@@ -5,7 +5,7 @@ import { didYouMean } from '../../../base/nearest.ts';
 import { readDocument } from '../../../base/read-document.ts';
 import { type CostSpec, type PriceList, priceList } from '../../../spec/price-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import type { CostTerms } from '../../../study/goal/cost-terms.ts';
+import type { CostTerms } from '../../../study/records/schema/goal.ts';
 
 /** Returns the prices in a YAML or JSON file. Errors: INPUT_INVALID with the place of the fault. */
 export function readPrices(file: string): PriceList {

@@ -2,7 +2,7 @@ import { formatFigure, formatMs } from '../../../base/format.ts';
 import type { CapacityEvent } from '../../../capacity/means.ts';
 import type { CapacityLimit } from '../../../capacity/reading.ts';
 import { eventLine } from '../../../headless/capacity-lines.ts';
-import type { ProfileProgress } from '../../../profiler/measurement.ts';
+import type { ProfileProgress } from '../../../profiler/progress.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** The output during the search for a capacity. */

@@ -13,7 +13,7 @@ import { inertJson } from '../../../base/format.ts';
 import { shownUrl } from '../../../base/secrets.ts';
 import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '../../../profiler/failed-requests.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
-import type { DeviceMetrics } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { type ProfileHead, profileJson } from '../../../report/profile-json.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';

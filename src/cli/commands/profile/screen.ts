@@ -13,7 +13,7 @@ import { tokenLines } from '../../../headless/perf-analyzer/token-lines.ts';
 import { trustLines } from '../../../headless/perf-analyzer/trust-lines.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
-import type { ProfileProgress } from '../../../profiler/measurement.ts';
+import type { ProfileProgress } from '../../../profiler/progress.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const MS_TO_US = 1e3;

@@ -1,5 +1,6 @@
 import { latenciesOf } from '../../../profiler/latency-summary.ts';
-import type { Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 
 /** The parts of a request's mean latency, in milliseconds; the three parts add up to `totalMs`. */

@@ -1,10 +1,11 @@
-import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import { gpusOf } from '../../../space/gpus.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import { replicasFor, usableRate } from '../../../stats/replicas.ts';
+import type { CostTerms } from '../../records/schema/goal.ts';
 import { costPerMillion } from '../cost-per-million.ts';
-import type { CostTerms } from '../cost-terms.ts';
 import type { Derivation, Metric, MetricColumn, MetricNeed } from './metric.ts';
 import { nameOfModel, partOf } from './of-model.ts';
 

@@ -1,6 +1,6 @@
 import { formatFigure } from '../../../base/format.ts';
+import type { LatencySummary } from '../../../profiler/figure-schemas.ts';
 import { latenciesOf } from '../../../profiler/latency-summary.ts';
-import type { LatencySummary } from '../../../profiler/measurement.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 

@@ -1,4 +1,5 @@
-import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 

@@ -1,5 +1,6 @@
 import { lookUp } from '../../../base/look-up.ts';
-import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
+import type { FrontMeasurement, Measurement } from '../../../profiler/measurement.ts';
+import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
 import { countedMs } from '../../../profiler/stage-breakdowns.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';

@@ -2,7 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
-import type { CostTerms } from '../cost-terms.ts';
+import type { CostTerms } from '../../records/schema/goal.ts';
 import { builtInEntries } from './built-in.ts';
 import { columnsOf } from './columns.ts';
 import { metricsByPrices } from './cost-metrics.ts';

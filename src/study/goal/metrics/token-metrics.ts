@@ -1,4 +1,5 @@
-import type { LatencySummary, Measurement } from '../../../profiler/measurement.ts';
+import type { LatencySummary } from '../../../profiler/figure-schemas.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
 import type { TokenFigures } from '../../../profiler/token-figures.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import { latencyParts } from './latency-parts.ts';

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { count, jsonObject, openObject, text } from '../../../base/schema.ts';
+import { mode } from '../../../profiler/figure-schemas.ts';
 import { modelAnalyzerSource, studySpec } from '../../../spec/study-spec.ts';
 import { candidate, topology } from './candidate.ts';
-import { count, json, mode, text } from './figures.ts';
 import { goal, server } from './goal.ts';
 import { stamp } from './stamp.ts';
 
-const workload = z.looseObject({
+const workload = openObject({
   name: text.describe('its name'),
   file: text.describe('its file'),
   weight: z.number().positive().describe('its weight, relative to the others'),
@@ -15,63 +16,57 @@ const workload = z.looseObject({
 });
 
 /** The first record of a journal. */
-export const studyStarted = z
-  .looseObject({
-    type: z.literal('study-started'),
-    ...stamp,
-    schemaVersion: z.literal(2).describe('version of the format'),
-    adapter: text.describe('adapter that the candidates are for'),
-    model: text.describe('the model that is tuned'),
-    server,
-    original: candidate.describe("the server's state before the first change, which `restore` restores"),
-    originalDigest: text.optional().describe("digest of the original's value"),
-    wasLoaded: z.boolean().describe('whether the model was loaded before the run'),
-    unloadedOthers: z.array(text).optional().describe('other models that were not loaded before the run'),
-    topology: topology.optional(),
-    goal,
-    levels: z
-      .looseObject({
-        mode,
-        low: z.number().describe('lowest level'),
-        high: z.number().describe('highest level'),
-        batch: z
-          .looseObject({ low: count.describe('fewest'), high: count.describe('most') })
-          .optional()
-          .describe('samples in one request, where the study varies them'),
-      })
-      .describe('the range of load levels'),
-    workloads: z
-      .looseObject({
-        rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
-        holdout: z.number().optional().describe('share of each trace that only the final sees'),
-        of: z.array(workload).min(1).describe('the workloads, in their order'),
-      })
-      .optional()
-      .describe('the workloads of the study'),
-    sampler: text.describe('the sampler'),
-    seed: z.number().describe('seed of the random numbers'),
-    space: json.describe('the search space as it was used'),
-    clients: z
-      .array(
-        z.looseObject({
-          model: text.describe('the model'),
-          largest: count.describe('the largest batch of one request of its clients, in samples'),
-          basis: z
-            .enum(['config', 'option', 'counters'])
-            .describe('how it is known: the original config, --client-batch, or the counters of the server'),
-          original: count.describe('max_batch_size of the original config'),
-          leftOut: z.array(count).describe('smaller values of max_batch_size that the search left out'),
-          requests: count.optional().describe('requests of clients that the counters are about'),
-        }),
-      )
-      .optional()
-      .describe('what clients send, where the search keeps max_batch_size for them'),
-    spec: studySpec.describe('the request for the study, without header values'),
-    commandLine: z.array(text).describe('the command line'),
-    modelAnalyzer: modelAnalyzerSource
-      .loose()
-      .optional()
-      .describe('the file of Model Analyzer that the study was read from'),
-    trituneVersion: text.describe('version of tritune'),
+export const studyStarted = openObject({
+  type: z.literal('study-started'),
+  ...stamp,
+  schemaVersion: z.literal(2).describe('version of the format'),
+  adapter: text.describe('adapter that the candidates are for'),
+  model: text.describe('the model that is tuned'),
+  server,
+  original: candidate.describe("the server's state before the first change, which `restore` restores"),
+  originalDigest: text.exactOptional().describe("digest of the original's value"),
+  wasLoaded: z.boolean().describe('whether the model was loaded before the run'),
+  unloadedOthers: z.array(text).exactOptional().describe('other models that were not loaded before the run'),
+  topology: topology.exactOptional(),
+  goal,
+  levels: openObject({
+    mode,
+    low: z.number().describe('lowest level'),
+    high: z.number().describe('highest level'),
+    batch: openObject({ low: count.describe('fewest'), high: count.describe('most') })
+      .exactOptional()
+      .describe('samples in one request, where the study varies them'),
+  }).describe('the range of load levels'),
+  workloads: openObject({
+    rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
+    holdout: z.number().exactOptional().describe('share of each trace that only the final sees'),
+    of: z.array(workload).min(1).describe('the workloads, in their order'),
   })
-  .describe('The first record: everything that the study is about');
+    .exactOptional()
+    .describe('the workloads of the study'),
+  sampler: text.describe('the sampler'),
+  seed: z.number().describe('seed of the random numbers'),
+  space: jsonObject.describe('the search space as it was used'),
+  clients: z
+    .array(
+      openObject({
+        model: text.describe('the model'),
+        largest: count.describe('the largest batch of one request of its clients, in samples'),
+        basis: z
+          .enum(['config', 'option', 'counters'])
+          .describe('how it is known: the original config, --client-batch, or the counters of the server'),
+        original: count.describe('max_batch_size of the original config'),
+        leftOut: z.array(count).describe('smaller values of max_batch_size that the search left out'),
+        requests: count.exactOptional().describe('requests of clients that the counters are about'),
+      }),
+    )
+    .exactOptional()
+    .describe('what clients send, where the search keeps max_batch_size for them'),
+  spec: studySpec.describe('the request for the study, without header values'),
+  commandLine: z.array(text).describe('the command line'),
+  modelAnalyzer: modelAnalyzerSource
+    .loose()
+    .exactOptional()
+    .describe('the file of Model Analyzer that the study was read from'),
+  trituneVersion: text.describe('version of tritune'),
+}).describe('The first record: everything that the study is about');

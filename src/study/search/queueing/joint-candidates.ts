@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../base/random.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
 import { chosenOf } from '../../goal/ranking.ts';

@@ -3,7 +3,7 @@ import type { PendingPoint } from '../../../perfmodel/correction.ts';
 import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type MeasuredChoice, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../../base/json.ts';
-import { mode } from '../../records/schema/figures.ts';
 import {
   budgetedPercentile,
   endFields,
   intervalFields,
   levelFields,
   longestField,
+  mode,
   percentileFields,
   spreadFields,
-} from '../../records/schema/shared-fields.ts';
+} from '../../../profiler/figure-schemas.ts';
 
 /** Figures that several parts of `summary.json` have. */
 

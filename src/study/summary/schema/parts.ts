@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lengthFields } from '../../records/schema/shared-fields.ts';
+import { lengthFields } from '../../../profiler/figure-schemas.ts';
 import type { ClassPoint, FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from '../point-parts.ts';
 import { budgetLatencyMs, errorRate, figure, interval, latencyMs, latencySummary, load, text } from './figures.ts';
 

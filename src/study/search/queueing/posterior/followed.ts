@@ -1,7 +1,7 @@
 import type { LogFigure, PredictFigure } from '../../../../perfmodel/correction.ts';
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../../profiler/measurement.ts';
+import type { DeviceMetrics } from '../../../../profiler/server-figures.ts';
 import { sizeOf } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
 import type { Metrics } from '../../../goal/metrics/registry.ts';

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { count, figure, type Immutable, laterFigure, openObject } from '../base/schema.ts';
+
+/**
+ * Fields of figures that several documents have alike. Their numbers differ: the journal reads null
+ * as NaN again, and keeps fields that a newer version wrote; `summary.json` holds null and nothing
+ * else.
+ */
+
+type Field = z.ZodType;
+
+export const intervalFields = <F extends Field>(figure: F) => ({
+  value: figure.describe('the estimate'),
+  ...endFields(figure),
+});
+
+/** The ends of an interval. */
+export const endFields = <F extends Field>(figure: F) => ({
+  low: figure.describe('lower end of the 95 % interval'),
+  high: figure.describe('upper end of the 95 % interval'),
+});
+
+export const percentileFields = <F extends Field>(figure: F) => ({
+  avg: figure.describe('mean'),
+  p50: figure.describe('median'),
+  p90: figure.describe('90th percentile'),
+  p95: figure.describe('95th percentile'),
+  p99: figure.describe('99th percentile'),
+});
+
+export const longestField = <F extends Field>(figure: F) => ({ max: figure.describe('longest') });
+
+export const spreadFields = <F extends Field>(figure: F) => ({
+  min: figure.describe('shortest'),
+  std: figure.describe('standard deviation'),
+});
+
+/** Lengths of requests or replies. */
+export const lengthFields = <F extends Field>(figure: F) => ({
+  mean: figure.describe('mean'),
+  std: figure.describe('standard deviation'),
+  min: figure.describe('least'),
+  max: figure.describe('most'),
+});
+
+/** A load level. */
+export const levelFields = <M extends Field, C extends Field>(mode: M, count: C) => ({
+  mode,
+  value: z.number().describe('the level, in that unit'),
+  batch: count.optional().describe('samples in one request, where the study varies them'),
+});
+
+export const budgetedPercentile = z.number().describe('the percentile, such as 99');
+
+export const mode = z
+  .enum(['concurrency', 'request-rate'])
+  .describe('unit of the level: requests in flight, or requests per second');
+
+export const level = openObject(levelFields(mode, count)).meta({ id: 'level', description: 'a load level' });
+
+export const interval = openObject(intervalFields(figure)).meta({
+  id: 'interval',
+  description: 'an estimate with its 95 % interval, in the unit of the field that has it',
+});
+
+export const budgetLatencyMs = openObject({ ...intervalFields(figure), percentile: budgetedPercentile }).meta({
+  id: 'budgetLatencyMs',
+  description:
+    'latency at the percentile of the budget, in milliseconds; at a request rate from when requests were due',
+});
+
+const percentiles = { ...percentileFields(figure), ...longestField(figure) };
+
+export const latencySummary = openObject({ ...percentiles, ...spreadFields(figure) }).meta({
+  id: 'latencySummary',
+  description: 'times in milliseconds',
+});
+
+/** The same in journals of any version. */
+export const requestLatencies = openObject({ ...percentiles, ...spreadFields(laterFigure) }).meta({
+  id: 'latencies',
+  description: 'latencies in milliseconds, from the sending of a request',
+});
+
+export const lengthSummary = openObject(lengthFields(figure)).meta({
+  id: 'lengths',
+  description: 'lengths of requests or replies, in tokens',
+});
+
+/** Latency over all requests of the counted windows, in milliseconds. */
+export type LatencySummary = Immutable<z.output<typeof latencySummary>>;
+
+/** Lengths in tokens, over requests. */
+export type LengthSummary = Immutable<z.output<typeof lengthSummary>>;
