@@ -2,7 +2,7 @@ import { median } from 'simple-statistics';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { buildCandidate } from '../src/space/candidate.ts';
 import { modelConfigOf, originalOf } from '../src/space/model-configs.ts';
-import type { SummaryPoint } from '../src/study/summary/summary.ts';
+import type { SummaryPoint } from '../src/study/summary/schema/point.ts';
 import type { ModelConfig } from '../src/triton/config/model-config.ts';
 import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { Holdout } from './holdout-subjects.ts';

@@ -4,7 +4,7 @@ import type { LaunchedServer } from '../src/launch/types.ts';
 import type { ClientFigures } from '../src/profiler/client-figures.ts';
 import { readJournal } from '../src/study/records/journal.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
-import type { Summary } from '../src/study/summary/summary.ts';
+import type { Summary } from '../src/study/summary/summary-schema.ts';
 import type { Subject } from './truth-subjects.ts';
 import { tuneRun } from './tune-run.ts';
 

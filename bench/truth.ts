@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { launchLocal } from '../src/launch/local-server.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { SummaryPoint } from '../src/study/summary/summary.ts';
+import type { SummaryPoint } from '../src/study/summary/schema/point.ts';
 import { neutralClient } from './neutral-client.ts';
 import { type Found, found } from './truth-figures.ts';
 import { AROUND_BASELINE, AROUND_BEST, judge, levelsAround, type Side } from './truth-judge.ts';

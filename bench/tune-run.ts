@@ -3,7 +3,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { Summary } from '../src/study/summary/summary.ts';
+import type { Summary } from '../src/study/summary/summary-schema.ts';
 import { outputOf } from './client-run.ts';
 
 /** A study that has ended, and where its files are. */

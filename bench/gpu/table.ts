@@ -5,7 +5,9 @@ import { foldStudy } from '../../src/study/records/fold.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { describeAssignment } from '../../src/study/summary/describe.ts';
-import { type Summary, type SummaryPoint, summarize } from '../../src/study/summary/summary.ts';
+import type { SummaryPoint } from '../../src/study/summary/schema/point.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
+import type { Summary } from '../../src/study/summary/summary-schema.ts';
 import { type Figure, type HeldOut, predictionCsv, type Told, toldOf } from './held-out.ts';
 import type { Machine } from './machine.ts';
 

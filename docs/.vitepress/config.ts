@@ -13,7 +13,7 @@ const { sidebar, contributors } = readPageList(docs);
  * Thousands of words of generated fields, which every search would find first; and the list of all
  * pages.
  */
-const OUT_OF_SEARCH = ['reference/journal.md', 'reference/summary.md', 'pages.md'];
+const OUT_OF_SEARCH = ['reference/journal.md', 'reference/summary.md', 'reference/profile.md', 'pages.md'];
 
 /**
  * VitePress 2, an alpha whose version is pinned, because it shares Vite 8 with vitest; VitePress 1

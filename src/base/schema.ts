@@ -9,13 +9,6 @@ import type { Json, JsonObject } from './json.ts';
  */
 export const openObject = <S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strip> => z.looseObject(shape);
 
-/** A value of a schema, as code that changes nothing takes it. */
-export type Immutable<T> = T extends readonly (infer E)[]
-  ? readonly Immutable<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]: Immutable<T[K]> }
-    : T;
-
 /**
  * JSON has no NaN: a figure that could not be computed is written as null, and read as NaN again.
  */
@@ -43,3 +36,16 @@ export const jsonObjectOf = <T extends JsonObject>(): z.ZodCustom<T, T> =>
     .meta({ type: 'object', properties: {}, additionalProperties: {} });
 
 export const jsonObject = jsonObjectOf<JsonObject>();
+
+/**
+ * Returns the JSON Schema (2020-12) of a document that this version writes. Readers keep the fields
+ * that a newer version adds (`openObject`); this version writes no others than the schema has.
+ */
+export const writtenJsonSchema = (schema: z.ZodType): JsonObject =>
+  z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties = false;
+    },
+  }) as JsonObject;

@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 import { formatMs, inertLine, listed, type RateUnit, wrapped } from '../base/format.ts';
 import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
-import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
+import { labelledWords, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
-import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
+import { describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import { decidingFigures, describeBasis, judgedPoint } from '../study/summary/deciding-figures.ts';
 import {
   assignmentLines,
@@ -20,7 +20,9 @@ import {
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import { rateUnitOf } from '../study/summary/rate-unit.ts';
-import type { StandingPoint, Summary, SummaryPoint } from '../study/summary/summary.ts';
+import type { Reason } from '../study/summary/schema/explanation.ts';
+import type { CostPoint, StandingPoint, SummaryPoint } from '../study/summary/schema/point.ts';
+import type { Summary } from '../study/summary/summary-schema.ts';
 import { isOriginal } from '../study/summary/verdict.ts';
 import { restoreCommand } from './next/commands.ts';
 import { type EndedRun, nextSteps } from './next/steps.ts';

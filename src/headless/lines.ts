@@ -24,8 +24,8 @@ import {
   describeSpeedChange,
 } from '../study/summary/describe.ts';
 import { latencyWarning } from '../study/summary/latency-note.ts';
-import type { NoiseFloor } from '../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
+import type { NoiseFloor } from '../study/summary/schema/context.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { agentsLine } from './agent-lines.ts';

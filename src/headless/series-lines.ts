@@ -1,7 +1,7 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
 import { describeBasis } from '../study/summary/deciding-figures.ts';
 import { describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
-import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/summary-schema.ts';
 import { BASELINE } from '../tuner/run.ts';
 
 /**

@@ -13,8 +13,8 @@ export type { StudySpec, StudySpecInput } from '../spec/study-spec.ts';
 export type { Metric, MetricColumn, MetricInterval, MetricNeed } from '../study/goal/metrics/metric.ts';
 export type { SamplerDefinition, SamplerOptions } from '../study/search/samplers/registry.ts';
 export type { SpaceView } from '../study/search/samplers/space-view.ts';
-export type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
-export type { Summary, SummaryPoint } from '../study/summary/summary.ts';
+export type { SummaryPoint } from '../study/summary/schema/point.ts';
+export type { RankedModel, SeriesEntry, SeriesSummary, Summary } from '../study/summary/summary-schema.ts';
 export type {
   Constraint,
   Goal,

@@ -10,7 +10,7 @@ import { TrituneError } from '../base/errors.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../spec/series-spec.ts';
 import { specOf } from '../spec/spec-of-options.ts';
 import type { StudySpec } from '../spec/study-spec.ts';
-import type { SeriesSummary } from '../study/summary/series-summary.ts';
+import type { SeriesSummary } from '../study/summary/summary-schema.ts';
 import { askedOf, type TuneOptions } from './options.ts';
 import type { TuneEvent, TuneWatch } from './tune.ts';
 

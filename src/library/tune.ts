@@ -9,7 +9,7 @@ import type { StudyWatch } from '../app/study/watch.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { WrittenRun } from '../report/write-run.ts';
-import type { Summary } from '../study/summary/summary.ts';
+import type { Summary } from '../study/summary/summary-schema.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { type Asked, askedOf, specIn, type TuneOptions } from './options.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, figure, type Immutable, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { count, figure, openObject, text } from '../base/schema.ts';
 
 export const clientTimes = openObject({
   requests: count.describe('requests in the sample'),
@@ -14,7 +15,7 @@ export const clientTimes = openObject({
  * The consecutive parts of a request's time on the client's side: means over a sample of the
  * successful requests, in microseconds, as defined by `ClientTimes` of the load generator.
  */
-export type ClientTimesUs = Immutable<z.output<typeof clientTimes>>;
+export type ClientTimesUs = ReadOnly<z.output<typeof clientTimes>>;
 
 export const client = openObject({
   cpuUsPerRequest: figure.describe('CPU time of one request, in microseconds'),
@@ -61,7 +62,7 @@ export const client = openObject({
 }).meta({ id: 'client', description: 'what the load generator used' });
 
 /** Resources that the load generator used. */
-export type ClientFigures = Immutable<z.output<typeof client>>;
+export type ClientFigures = ReadOnly<z.output<typeof client>>;
 
 /** Why many requests of a schedule were sent late or not at all. */
 export type UnheldRate = NonNullable<ClientFigures['unheldRate']>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, figure, type Immutable, laterFigure, openObject } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { count, figure, laterFigure, openObject } from '../base/schema.ts';
 
 /**
  * Fields of figures that several documents have alike. Their numbers differ: the journal reads null
@@ -88,7 +89,7 @@ export const lengthSummary = openObject(lengthFields(figure)).meta({
 });
 
 /** Latency over all requests of the counted windows, in milliseconds. */
-export type LatencySummary = Immutable<z.output<typeof latencySummary>>;
+export type LatencySummary = ReadOnly<z.output<typeof latencySummary>>;
 
 /** Lengths in tokens, over requests. */
-export type LengthSummary = Immutable<z.output<typeof lengthSummary>>;
+export type LengthSummary = ReadOnly<z.output<typeof lengthSummary>>;

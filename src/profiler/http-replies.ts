@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { figure, type Immutable, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { figure, openObject, text } from '../base/schema.ts';
 import { NS_PER_S } from '../base/units.ts';
 import type { ReplyTally, TimeSpread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
@@ -37,7 +38,7 @@ export const replies = openObject({
  * The plain HTTP replies in the counted windows, in seconds and bytes. Response times count from
  * the due time of a request if it had one, else from its sending.
  */
-export type HttpReplies = Immutable<z.output<typeof replies>>;
+export type HttpReplies = ReadOnly<z.output<typeof replies>>;
 
 export type HttpPhase = HttpReplies['phases'][number];
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, figure, type Immutable, laterFigure, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { count, figure, laterFigure, openObject, text } from '../base/schema.ts';
 import { client, clientTimes } from './client-figures.ts';
 import { budgetLatencyMs, interval, latencySummary, level, requestLatencies } from './figure-schemas.ts';
 import { replies } from './http-replies.ts';
@@ -20,7 +21,7 @@ export const openLoop = openObject({
 });
 
 /** Further figures of an open loop. */
-export type OpenLoopFigures = Immutable<z.output<typeof openLoop>>;
+export type OpenLoopFigures = ReadOnly<z.output<typeof openLoop>>;
 
 /**
  * A time in which completed requests were counted, from (exclusive) and to (inclusive) a
@@ -40,7 +41,7 @@ export const requestClass = openObject({
   budgetLatencyMs: budgetLatencyMs.optional(),
 }).meta({ id: 'requestClass', description: 'figures of one request class' });
 
-export type ClassFigures = Immutable<z.output<typeof requestClass>>;
+export type ClassFigures = ReadOnly<z.output<typeof requestClass>>;
 
 const failure = openObject({
   kind: text.describe('kind of the failure; `dropped` for requests that were due and not sent'),
@@ -135,7 +136,7 @@ export const measurement = measuredOnce
  * The figures of one candidate at one load level. `stable` is false if the maximum number of
  * windows was reached; the figures are still as measured.
  */
-export type Measurement = Immutable<z.output<typeof measurement>>;
+export type Measurement = ReadOnly<z.output<typeof measurement>>;
 
 /** The figures under one workload; its level is its own mean rate. */
 export type WorkloadMeasurement = NonNullable<Measurement['workloads']>[number];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, figure, type Immutable, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { count, figure, openObject, text } from '../base/schema.ts';
 
 export const serverFields = {
   queueUs: figure.describe('mean time in the queue'),
@@ -35,7 +36,7 @@ export const server = openObject(serverFields).meta({
 });
 
 /** The server's statistics of the same windows: mean times per request, in microseconds. */
-export type ServerBreakdown = Immutable<z.output<typeof server>>;
+export type ServerBreakdown = ReadOnly<z.output<typeof server>>;
 
 export const device = openObject({
   gpuUtilizationPercent: figure.optional().describe('mean utilization of the GPUs'),
@@ -61,7 +62,7 @@ export const device = openObject({
  * Means over the windows of figures from the metrics endpoint; a field is absent if the server does
  * not report it.
  */
-export type DeviceMetrics = Immutable<z.output<typeof device>>;
+export type DeviceMetrics = ReadOnly<z.output<typeof device>>;
 
 /** One GPU: means of utilisation, power and clock, and the largest memory in use. */
 export type GpuMetrics = NonNullable<DeviceMetrics['gpus']>[number];

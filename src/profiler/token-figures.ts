@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, figure, type Immutable, openObject } from '../base/schema.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { count, figure, openObject } from '../base/schema.ts';
 import { interval, latencySummary, lengthSummary } from './figure-schemas.ts';
 
 /** Token figures of a language model. */
@@ -29,7 +30,7 @@ export const tokens = openObject({
  * Figures of a language model over the successful requests of the counted windows. The end-to-end
  * latency is the measurement's `latencyMs`; its throughput is in requests per second.
  */
-export type TokenFigures = Immutable<z.output<typeof tokens>>;
+export type TokenFigures = ReadOnly<z.output<typeof tokens>>;
 
 /** Figures from the metrics page of a language model's engine. */
 export const engine = openObject({
@@ -43,4 +44,4 @@ export const engine = openObject({
  * Means over the windows of the scheduler figures on an engine's metrics page; a field is absent if
  * the page lacks it.
  */
-export type EngineFigures = Immutable<z.output<typeof engine>>;
+export type EngineFigures = ReadOnly<z.output<typeof engine>>;

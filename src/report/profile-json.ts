@@ -1,35 +1,55 @@
+import { z } from 'zod';
+import type { ReadOnly } from '../base/read-only.ts';
+import { openObject, text } from '../base/schema.ts';
+import { mode } from '../profiler/figure-schemas.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
+import { measurement } from '../profiler/measurement.ts';
+
+/** A level of it. */
+export const profileLevel = measurement.extend({
+  withinLatencyThreshold: z.boolean().describe('whether it was within `--latency-threshold`; true without one'),
+});
+
+/** The form of `profile --json`. */
+export const profileSchema = openObject({
+  schemaVersion: z.literal(1).describe('version of the format'),
+  trituneVersion: text.describe('version of tritune that wrote the file'),
+  model: text.describe('the model'),
+  modelVersion: text.describe('its version'),
+  server: openObject({
+    name: text.describe('as the server calls itself'),
+    version: text.describe('its version'),
+    url: text.describe('HOST:PORT of the requests'),
+    emulated: text.nullable().describe("profile of tritune's emulator; null for a real server"),
+  }).describe('the server'),
+  protocol: z.enum(['grpc', 'http']).describe('protocol of the requests'),
+  endpoint: text.exactOptional().describe('how a language model was called'),
+  batch: z.number().describe('samples in one request'),
+  mode,
+  stability: text.describe('rule by which a level was measured long enough'),
+  commandLine: z.array(text).describe('the command line'),
+  levels: z.array(profileLevel).describe('the measurements, in the order of their levels'),
+}).describe('What tritune profile measured');
 
 /** What was profiled, and how. */
-export interface ProfileHead {
-  readonly schemaVersion: 1;
-  readonly trituneVersion: string;
-  readonly model: string;
-  readonly modelVersion: string;
-  readonly server: {
-    readonly name: string;
-    readonly version: string;
-    readonly url: string;
-    readonly emulated: string | null;
-  };
-  readonly protocol: 'grpc' | 'http';
-  /** How the language model was asked. */
-  readonly endpoint?: string;
-  readonly batch: number;
-  readonly mode: 'concurrency' | 'request-rate';
-  readonly stability: string;
-  readonly commandLine: readonly string[];
-}
+export type ProfileHead = ReadOnly<Omit<z.output<typeof profileSchema>, 'levels'>>;
+
+type MeasuredLevel = Pick<LevelReport, 'measurement' | 'isWithinLimit'>;
 
 /**
  * Returns one level: whether it was within the limit, and the whole measurement. Latencies in
  * milliseconds.
  */
-export function levelJson({ measurement, isWithinLimit }: LevelReport): object {
-  return { withinLatencyThreshold: isWithinLimit, ...measurement };
-}
+export const levelJson = ({
+  measurement: figures,
+  isWithinLimit,
+}: MeasuredLevel): ReadOnly<z.output<typeof profileLevel>> => ({
+  withinLatencyThreshold: isWithinLimit,
+  ...figures,
+});
 
 /** Returns the whole run as one document. */
-export function profileJson(head: ProfileHead, reports: readonly LevelReport[]): object {
-  return { ...head, levels: reports.map(levelJson) };
-}
+export const profileJson = (
+  head: ProfileHead,
+  reports: readonly MeasuredLevel[],
+): ReadOnly<z.output<typeof profileSchema>> => ({ ...head, levels: reports.map(levelJson) });

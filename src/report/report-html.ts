@@ -1,5 +1,5 @@
 import type { StudyState } from '../study/records/state.ts';
-import type { Summary } from '../study/summary/summary.ts';
+import type { Summary } from '../study/summary/summary-schema.ts';
 import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';

@@ -3,7 +3,7 @@ import type { ProfileProgress } from '../profiler/progress.ts';
 import type { Assignment } from '../space/types.ts';
 import type { RecordedTraceSettings, StudyRecord } from '../study/records/records.ts';
 import type { SpeedChange } from '../study/speed/changes.ts';
-import type { NoiseFloor } from '../study/summary/noise-floor.ts';
+import type { NoiseFloor } from '../study/summary/schema/context.ts';
 import type { Bottleneck, PredictedPoint } from '../study/types.ts';
 
 /** Switches tracing of requests on the server on and off. */

@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { SeriesSummary } from '../../src/study/summary/series-summary.ts';
+import type { SeriesSummary } from '../../src/study/summary/summary-schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
+import { writtenJsonSchema } from '../../src/base/schema.ts';
+import { profileSchema } from '../../src/report/profile-json.ts';
 import { migrated } from '../../src/study/records/migrate.ts';
 import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
 import { combinationsPage, exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
@@ -39,6 +41,13 @@ describe('docs/reference', () => {
     ['results-csv.md', resultsCsvPage],
   ])('has %s, printed from the code', async (file, print) => {
     await expect(print()).toMatchFileSnapshot(placeOf(file));
+  });
+});
+
+describe('docs/', () => {
+  it('has the schema of profile --json', async () => {
+    const schema = `${JSON.stringify(writtenJsonSchema(profileSchema), null, 2)}\n`;
+    await expect(schema).toMatchFileSnapshot(resolve(root, 'docs/profile.schema.json'));
   });
 });
 

@@ -4,9 +4,10 @@ import type { EngineFigures } from '../../src/profiler/token-figures.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { launchedCandidate } from '../../src/space/engine/candidate.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
-import { type Explanation, explainBest } from '../../src/study/analysis/explain/explain.ts';
+import { explainBest } from '../../src/study/analysis/explain/explain.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { Explanation } from '../../src/study/summary/schema/explanation.ts';
 import { goalOf, measured, studyStarted } from './builders.ts';
 import { tokensOf } from './token-figures.ts';
 

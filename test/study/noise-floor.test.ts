@@ -5,13 +5,13 @@ import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
   largeBelowMs,
-  type NoiseFloor,
   noiseFloorIn,
   noiseFloorOf,
   noiseVerdict,
   restLevel,
 } from '../../src/study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../src/study/summary/noise-words.ts';
+import type { NoiseFloor } from '../../src/study/summary/schema/context.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';

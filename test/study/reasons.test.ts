@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { barScaleOf, type Reason } from '../../src/study/analysis/explain/reasons.ts';
+import { barScaleOf } from '../../src/study/analysis/explain/reasons.ts';
 import { describeBar, lengthOf } from '../../src/study/analysis/explain/time-bar.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
+import type { Reason } from '../../src/study/summary/schema/explanation.ts';
 import { jointRecords, pipeline, pipelineMeasured } from '../support/joint-records.ts';
 import { goalOf } from './builders.ts';
 import { type Served, served, studyOf, type Tried } from './explained.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { levelCurve } from '../../src/study/level/curve.ts';
-import { type Recommendation, recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
+import { recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
@@ -10,6 +10,7 @@ import {
   describeRecommendation,
   describeRecommendationShort,
 } from '../../src/study/summary/describe.ts';
+import type { Recommendation } from '../../src/study/summary/schema/point.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
 import { atSecond } from '../support/study-records.ts';

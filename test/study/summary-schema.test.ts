@@ -6,7 +6,8 @@ import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { rankModels } from '../../src/study/summary/rank-models.ts';
 import { entryOf } from '../../src/study/summary/series-summary.ts';
-import { type Summary, summarize } from '../../src/study/summary/summary.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
+import type { Summary } from '../../src/study/summary/summary-schema.ts';
 import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { studyOfMany } from '../report/studies.ts';
 
@@ -40,6 +41,9 @@ describe('the JSON Schema of summary.json', () => {
     const summary = summaryOf(records);
     expect(summary).toMatchObject({ best: { predicted: {} }, gain: {}, explanation: { credit: {} } });
     expect(faultsOf(translated(records))).toEqual([]);
+    const ofRates = summaryOf(atRates(records));
+    expect(ofRates.best?.openLoop?.achievedRate).toBe(99);
+    expect(faultsOf(ofRates)).toEqual([]);
     const place = { model: 'm', directory: 'm', config: 'm/best/m/config.pbtxt' };
     const failed = { exitCode: 4, error: { code: 'LOAD_REFUSED', message: 'no' } };
     const models = [
@@ -66,6 +70,17 @@ describe('the JSON Schema of summary.json', () => {
     for (const value of wrong) expect(faultsOf(value)).not.toEqual([]);
   });
 });
+
+/** As if every level had been a request rate. */
+function atRates(records: readonly StudyRecord[]): readonly StudyRecord[] {
+  const late = { lateSends: 1, droppedSends: 0, sendLatenessP50Us: 20, achievedRate: 99 };
+  return records.map((record) => {
+    if (!('measurement' in record)) return record;
+    const { latencyMs } = record.measurement;
+    const openLoop = { scheduledLatencyMs: latencyMs, ...late, countedMs: [{ from: 0, to: 1000 }] };
+    return { ...record, measurement: { ...record.measurement, openLoop } };
+  });
+}
 
 /** As if a file of Model Analyzer's had asked for the study. */
 const translated = (records: readonly StudyRecord[]): Summary =>

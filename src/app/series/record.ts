@@ -6,14 +6,9 @@ import { writeSeriesSummary } from '../../report/write-series.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import {
-  entryOf,
-  isDone,
-  SERIES_SUMMARY,
-  type SeriesEntry,
-  type SeriesSummary,
-} from '../../study/summary/series-summary.ts';
-import { type Summary, summarize } from '../../study/summary/summary.ts';
+import { entryOf, isDone, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
+import { summarize } from '../../study/summary/summary.ts';
+import type { SeriesEntry, SeriesSummary, Summary } from '../../study/summary/summary-schema.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';

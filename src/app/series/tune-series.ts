@@ -3,7 +3,7 @@ import { throwIfInterrupted } from '../../base/abort.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
-import type { SeriesSummary } from '../../study/summary/series-summary.ts';
+import type { SeriesSummary } from '../../study/summary/summary-schema.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkLeftovers } from '../server/leftover.ts';

@@ -6,7 +6,7 @@ import { TRITON } from '../../space/model-configs.ts';
 import { frontLevels } from '../../space/topology.ts';
 import { allowedErrorRate } from '../../study/goal/goal.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
-import type { Summary } from '../../study/summary/summary.ts';
+import type { Summary } from '../../study/summary/summary-schema.ts';
 import { doctorCommand, loadCommand, profileCommand, resumeCommand } from './commands.ts';
 
 /**

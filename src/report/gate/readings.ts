@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { capacityDocumentSchema } from '../../capacity/document-schema.ts';
 import { failedText } from '../../capacity/words.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
 import { describeTooManyFailed, type FailedRequests } from '../../profiler/failed-requests.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { allowedErrorRate } from '../../study/goal/goal.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
+import { best, type CostPoint } from '../../study/summary/schema/point.ts';
+import { summarySchema } from '../../study/summary/summary-schema.ts';
+import { profileLevel, profileSchema } from '../profile-json.ts';
 
 /** One comparable metric of a document. */
 export interface MetricReading {
@@ -38,102 +43,36 @@ export interface GateDocument {
   readonly readings: readonly MetricReading[];
 }
 
-const interval = z.object({ value: z.number(), low: z.number(), high: z.number() });
-const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
+/**
+ * The parts of each document that a gate reads. Figures that documents of earlier versions lack may
+ * be absent.
+ */
+const summary = summarySchema
+  .pick({ schemaVersion: true, model: true, emulated: true, budget: true, feasible: true })
+  .extend({
+    best: best
+      .pick({ load: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true, cost: true })
+      .extend(best.pick({ errorRate: true, failure: true }).partial().shape)
+      .nullable(),
+    ...summarySchema.pick({ constraints: true, objectives: true }).partial().shape,
+  });
 
-const amount = z.object({ value: z.number().nullable(), low: z.number().nullable(), high: z.number().nullable() });
+const level = profileLevel
+  .pick({ level: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true })
+  .extend({
+    client: profileLevel.shape.client.pick({ bound: true }),
+    ...profileLevel.pick({ errorRate: true, failures: true }).partial().shape,
+  });
+const profile = profileSchema
+  .pick({ schemaVersion: true, model: true })
+  .extend({ server: profileSchema.shape.server.pick({ emulated: true }), levels: z.array(level) });
 
-/** The costs of a study with prices. */
-const cost = z
-  .looseObject({
-    currency: z.string(),
-    perHour: amount,
-    perMillion: amount,
-    perMillionTokens: amount.optional(),
-    forRate: z.union([z.number(), z.record(z.string(), z.number())]).optional(),
-  })
-  .optional();
-
-/** The figures of a language model. */
-const tokens = z
-  .looseObject({
-    budget: z.looseObject({ ttftMs: interval, itlMs: interval, tpotMs: interval }),
-    outputTokensPerSecond: interval,
-    goodput: interval.optional(),
-  })
-  .optional();
-
-/** Documents of early versions have no share of failed requests. */
-const failed = { errorRate: z.number().nullable().optional(), failure: z.string().optional() };
-
-const summary = z.looseObject({
-  schemaVersion: z.literal(1),
-  model: z.string(),
-  emulated: z.nullable(z.string()),
-  budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
-  feasible: z.boolean(),
-  best: z.nullable(
-    z.looseObject({
-      load: level,
-      throughput: interval,
-      budgetLatencyMs: interval.extend({ percentile: z.number() }),
-      tokens,
-      goodput: interval.optional(),
-      cost,
-      ...failed,
-    }),
-  ),
-  constraints: z
-    .array(z.looseObject({ metric: z.string(), relation: z.enum(['<=', '>=']), value: z.number() }))
-    .optional(),
-  objectives: z.array(z.looseObject({ metric: z.string() })).optional(),
-});
-
-const profile = z.looseObject({
-  schemaVersion: z.literal(1),
-  model: z.string(),
-  server: z.looseObject({ emulated: z.nullable(z.string()) }),
-  levels: z.array(
-    z.looseObject({
-      level,
-      throughput: interval,
-      budgetLatencyMs: interval.extend({ percentile: z.number() }),
-      tokens,
-      goodput: interval.optional(),
-      stable: z.boolean(),
-      client: z.looseObject({ bound: z.boolean() }),
-      errorRate: failed.errorRate,
-      failures: z.array(z.looseObject({ firstMessage: z.string() })).optional(),
-    }),
-  ),
-});
-
-const capacity = z.looseObject({
-  schemaVersion: z.literal(1),
-  model: z.string(),
-  server: z.looseObject({ emulated: z.nullable(z.string()) }),
-  arrivals: z.string(),
-  limit: z.looseObject({
-    percentile: z.number(),
-    budgetMs: z.nullable(z.number()),
-    limits: z.nullable(z.string()),
-  }),
-  outcome: z.string(),
-  capacity: z.nullable(interval),
-  probes: z
-    .array(
-      z.looseObject({ perSecond: z.number(), percentileMs: z.nullable(interval), ...failed, errorRate: z.number() }),
-    )
-    .optional(),
-  burst: z.nullable(
-    z.looseObject({
-      factor: z.number(),
-      seconds: z.number(),
-      recoverSeconds: z.nullable(z.number()),
-      basePerSecond: z.nullable(interval),
-    }),
-  ),
-});
+const capacity = capacityDocumentSchema
+  .pick({ schemaVersion: true, model: true, arrivals: true, limit: true, outcome: true, capacity: true, burst: true })
+  .extend({
+    server: capacityDocumentSchema.shape.server.pick({ emulated: true }),
+    ...capacityDocumentSchema.pick({ probes: true }).partial().shape,
+  });
 
 /**
  * Reads the `summary.json` of a tune run, the `--json` of a profile, or a `capacity.json`. Errors:
@@ -147,13 +86,20 @@ export function readGateDocument(text: string, path: string): GateDocument {
     throw invalid(path, `it is not JSON: ${messageOf(error)}`);
   }
   if (typeof json === 'object' && json !== null && 'kind' in json && json.kind === 'capacity')
-    return capacityReadings(parsed(capacity, json, path));
+    return known(capacityReadings(parsed(capacity, json, path)), path);
   if (typeof json === 'object' && json !== null && 'levels' in json)
-    return profileDocument(parsed(profile, json, path));
+    return known(profileDocument(parsed(profile, json, path)), path);
   if (typeof json === 'object' && json !== null && 'models' in json) {
     throw new TrituneError('INPUT_INVALID', `${path} has several models`, 'compare the directory of each of them');
   }
-  return tuneDocument(parsed(summary, json, path));
+  return known(tuneDocument(parsed(summary, json, path)), path);
+}
+
+/** Documents hold null for what could not be computed. Errors: INPUT_INVALID for such a figure. */
+function known(document: GateDocument, path: string): GateDocument {
+  const unknown = document.readings.find(({ interval }) => Object.values(interval).some(Number.isNaN));
+  if (!unknown) return document;
+  throw invalid(path, `the ${unknown.metric} of ${unknown.subject} is null: it could not be measured`);
 }
 
 function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.infer<S> {
@@ -191,7 +137,7 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
  * exact.
  */
 function costReadings(
-  told: z.infer<typeof cost>,
+  told: CostPoint | undefined,
   objectives: readonly { readonly metric: string }[] = [],
 ): readonly MetricReading[] {
   if (!told) return [];
@@ -243,7 +189,7 @@ const failedOf = ({
 
 const SENT_RATES: readonly string[] = ['throughput', 'output-token-throughput'];
 
-function levelReadings(each: z.infer<typeof profile>['levels'][number]): readonly MetricReading[] {
+function levelReadings(each: z.infer<typeof level>): readonly MetricReading[] {
   const subject = nameOf(each.level);
   const readings = [
     throughputOf(subject, each.throughput),
@@ -286,29 +232,44 @@ function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
   };
 }
 
-const nameOf = ({ mode, value }: z.infer<typeof level>): string => `${mode.replace('-', ' ')} ${value}`;
+const nameOf = ({ mode, value }: LoadLevel): string => `${mode.replace('-', ' ')} ${value}`;
 
 const unitOf = (metric: string): Pick<MetricReading, 'unit' | 'better'> => {
   const { unit, better } = builtInMetrics.named(metric);
   return { unit, better };
 };
 
-const throughputOf = (subject: string, figures: Interval): MetricReading => ({
+/** An interval of a document, in which null stands for what could not be computed. */
+type Figures = { readonly [end in keyof Interval]: number | null };
+
+const intervalOf = ({ value, low, high }: Figures): Interval => ({
+  value: value ?? Number.NaN,
+  low: low ?? Number.NaN,
+  high: high ?? Number.NaN,
+});
+
+const throughputOf = (subject: string, figures: Figures): MetricReading => ({
   subject,
   metric: 'throughput',
   ...unitOf('throughput'),
-  interval: figures,
+  interval: intervalOf(figures),
 });
 
 const latencyOf = (
   subject: string,
-  { percentile, ...figures }: Interval & { readonly percentile: number },
+  { percentile, ...figures }: Figures & { readonly percentile: number },
 ): MetricReading => ({
   subject,
   metric: `p${percentile} latency`,
   ...unitOf('latency'),
-  interval: figures,
+  interval: intervalOf(figures),
 });
+
+interface TokensRead {
+  readonly budget: { readonly [time in 'ttftMs' | 'itlMs' | 'tpotMs']: Figures };
+  readonly outputTokensPerSecond: Figures;
+  readonly goodput?: Figures | undefined;
+}
 
 /**
  * Returns rates, and the times of tokens if those are compared. Leaves out a figure of 0, which has
@@ -316,33 +277,38 @@ const latencyOf = (
  */
 function tokenReadings(
   subject: string,
-  told: z.infer<typeof tokens>,
+  told: TokensRead | undefined,
   percentile: number,
   withTimes: boolean,
 ): readonly MetricReading[] {
   if (!told) return [];
   const { budget, outputTokensPerSecond } = told;
-  const reading = (metric: string, figures: Interval, name = metric): MetricReading => ({
+  const reading = (metric: string, figures: Figures, name = metric): MetricReading => ({
     subject,
     metric: name,
     ...unitOf(metric),
-    interval: figures,
+    interval: intervalOf(figures),
   });
   const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): MetricReading =>
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
   return [
     reading('output-token-throughput', outputTokensPerSecond),
     ...(withTimes ? [timeOf('ttft'), timeOf('itl'), timeOf('tpot')] : []),
-  ].filter((each) => each.interval.low > 0);
+  ].filter(isComparable);
 }
+
+/** A figure of 0 has no ratio; one that is not known is kept, to be refused. */
+const isComparable = ({ interval: { low } }: MetricReading): boolean => Number.isNaN(low) || low > 0;
 
 /** Documents of earlier versions list goodput among the tokens. */
 function goodputReadings(
   subject: string,
-  { goodput, tokens: told }: { readonly goodput?: Interval | undefined; readonly tokens?: z.infer<typeof tokens> },
+  { goodput, tokens: told }: { readonly goodput?: Figures | undefined; readonly tokens?: TokensRead | undefined },
 ): readonly MetricReading[] {
-  const interval = goodput ?? told?.goodput;
-  return interval && interval.low > 0 ? [{ subject, metric: 'goodput', ...unitOf('goodput'), interval }] : [];
+  const figures = goodput ?? told?.goodput;
+  if (!figures) return [];
+  const reading: MetricReading = { subject, metric: 'goodput', ...unitOf('goodput'), interval: intervalOf(figures) };
+  return isComparable(reading) ? [reading] : [];
 }
 
 const invalid = (path: string, what: string): TrituneError =>

@@ -3,9 +3,10 @@ import { replicasFor } from '../../stats/replicas.ts';
 import { type CostRow, costRowsOf } from '../../study/analysis/cost-table.ts';
 import { costPerMillion } from '../../study/goal/cost-per-million.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { type CostPoint, describeAmount } from '../../study/summary/cost-point.ts';
+import { describeAmount } from '../../study/summary/cost-point.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
+import type { CostPoint } from '../../study/summary/schema/point.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 import { instanceTypesTable } from './instance-types-table.ts';
 

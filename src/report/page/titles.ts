@@ -1,12 +1,12 @@
 import { capital, formatFigure, formatMs } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import type { Explanation } from '../../study/analysis/explain/explain.ts';
-import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
+import { lengthOf } from '../../study/analysis/explain/time-bar.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
+import type { Explanation, ReasonBar } from '../../study/summary/schema/explanation.ts';
 import type { Trial } from '../../study/types.ts';
 import { growthEnd } from '../charts/growth.ts';
 import { type ChartName, risingLevels } from './charts.ts';

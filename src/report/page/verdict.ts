@@ -6,7 +6,7 @@ import { describeCost, describeCostShare, isInCost, shareText } from '../../stud
 import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import { rateUnitOf } from '../../study/summary/rate-unit.ts';
-import type { Summary } from '../../study/summary/summary.ts';
+import type { Summary } from '../../study/summary/summary-schema.ts';
 import { type Html, html } from '../html.ts';
 
 /** Returns the cost of the best as a sentence; '' without prices. */

@@ -3,16 +3,9 @@ import type { Candidate, CandidateShape } from '../../space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
+import type { SmallerBatch } from '../summary/summary-schema.ts';
 import type { Goal } from '../types.ts';
 import { studyModelOf } from './what-if/study-model.ts';
-
-/** What a smaller largest batch than clients may send would give, by the performance model. */
-export interface SmallerBatch {
-  readonly model: string;
-  readonly maxBatchSize: number;
-  /** Its throughput within the budget over that of the best. */
-  readonly ratio: number;
-}
 
 /** The least ratio that is worth telling. */
 const MIN_RATIO = 1.1;

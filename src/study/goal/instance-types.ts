@@ -1,5 +1,6 @@
 import { type Interval, timesInterval } from '../../stats/interval.ts';
 import type { InstanceType } from '../records/schema/goal.ts';
+import type { InstanceTypeCost } from '../summary/schema/point.ts';
 import { costsPerMillion } from './cost-per-million.ts';
 
 /** What one replica is, and serves. */
@@ -12,23 +13,6 @@ export interface PricedReplica {
   readonly tokensPerSecond: Interval | null;
   /** The replicas that a rate needs; null if no rate was asked for, or no number holds it. */
   readonly replicas: number | null;
-}
-
-/**
- * The cost of serving on one type of instance, with as many replicas on each as it has GPUs for.
- */
-export interface InstanceTypeCost extends InstanceType {
-  /** The replicas that an instance holds. */
-  readonly holds: number;
-  /** The cost of a million inferences, at what the replicas of an instance serve together. */
-  readonly perMillion: Interval;
-  /** The cost of a million output tokens; only for language models. */
-  readonly perMillionTokens?: Interval;
-  /**
-   * The instances that the rate needs, and what an hour of all of them costs; only if a rate was
-   * asked for.
-   */
-  readonly forRate?: { readonly instances: number; readonly perHour: number };
 }
 
 /**

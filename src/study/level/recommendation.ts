@@ -1,26 +1,10 @@
 import { finalStateOf, lineIn, representative } from '../final/final.ts';
 import { sideOf } from '../final/sides.ts';
 import type { StudyState } from '../records/state.ts';
+import type { Recommendation } from '../summary/schema/point.ts';
 import type { Trial } from '../types.ts';
 import { RECOMMENDED_CHANCE, SAFE_CHANCE } from './chances.ts';
 import type { LevelCurve } from './curve.ts';
-
-/** The probabilities of one config's levels, on the machine at its usual speed. */
-export interface Recommendation {
-  /** What the levels below are; absent: concurrency or request rate. */
-  readonly of?: 'batch';
-  /** The highest level that keeps the budget with a probability of 90 %; null if none does. */
-  readonly level: number | null;
-  /** The probability, 0 to 1, that the config keeps the budget at the reported level. */
-  readonly chance: number;
-  /** The highest level that keeps the budget with a probability of 99 %; null if none does. */
-  readonly safeLevel: number | null;
-  /**
-   * The distance below the budget of the percentile that is reported beside it, at the machine's
-   * usual speed, as a share of the budget; negative above it.
-   */
-  readonly margin: number;
-}
 
 /**
  * Reads a recommendation from the curve. `reported`: the position whose figures are reported, and

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Immutable } from '../../base/schema.ts';
+import type { ReadOnly } from '../../base/read-only.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Goal } from '../types.ts';
 import type { record } from './schema/record.ts';
@@ -9,7 +9,7 @@ type Read = z.output<typeof record>;
 
 /** Its spec is the request for the study as it was checked, and its goal knows its metrics. */
 type Known<R> = {
-  readonly [K in keyof R]: K extends 'spec' ? StudySpec : K extends 'goal' ? Goal : Immutable<R[K]>;
+  readonly [K in keyof R]: K extends 'spec' ? StudySpec : K extends 'goal' ? Goal : ReadOnly<R[K]>;
 };
 
 type RecordOf<T extends Read['type']> = Known<Extract<Read, { type: T }>>;

@@ -1,7 +1,7 @@
 import { formatFigure, formatRatio } from '../../base/format.ts';
 import type { ClientChange } from '../../space/clients/changes.ts';
-import type { SmallerBatch } from '../analysis/smaller-batch.ts';
 import type { StartedClients, StudyStarted } from '../records/records.ts';
+import type { SmallerBatch } from './summary-schema.ts';
 
 /**
  * Returns what the search leaves out so that clients are served as before, one line for each model;

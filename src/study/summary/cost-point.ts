@@ -3,55 +3,14 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { timesInterval } from '../../stats/interval.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
-import { type InstanceTypeCost, instanceTypeCosts } from '../goal/instance-types.ts';
+import { instanceTypeCosts } from '../goal/instance-types.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
 import type { CostTerms } from '../records/schema/goal.ts';
 import type { Goal, Objective } from '../types.ts';
+import type { CostPoint, InstanceTypeCost } from './schema/point.ts';
 
 type Figure = number | null;
-interface Figures {
-  readonly value: Figure;
-  readonly low: Figure;
-  readonly high: Figure;
-}
-
-/** The cost of a config at its level; amounts in `currency`, with their 95 % intervals. */
-export interface CostPoint {
-  readonly currency: string;
-  /** The priced item, and whether it is priced by GPU or as a whole server. */
-  readonly name: string;
-  readonly per: CostTerms['per'];
-  /** Different GPUs, or slices, that one server uses; null if unknown. */
-  readonly gpus: Figure;
-  /**
-   * Inferences per second on each of them; absent if the server uses none, or their number is
-   * unknown.
-   */
-  readonly throughputPerGpu?: Figures;
-  /** Output tokens per second on each of them; only for language models. */
-  readonly tokensPerGpu?: Figures;
-  /** Cost per hour of all replicas if a rate was requested, otherwise of one server. */
-  readonly perHour: Figures;
-  /** Cost of a million inferences at the throughput that is compared. */
-  readonly perMillion: Figures;
-  /** Cost of a million output tokens; only for language models. */
-  readonly perMillionTokens?: Figures;
-  /** The requested rate, and the replicas that serve it. */
-  readonly forRate?: CostTerms['forRate'];
-  readonly replicas?: Figures;
-  /** The share of the replicas' counted capacity that the rate takes, 0 to 1. */
-  readonly load?: Figure;
-  /**
-   * Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates
-   * by model.
-   */
-  readonly chance?: Figure;
-  /**
-   * The cost on each type of instance with the same GPU, the cheapest first; absent if the prices
-   * have none.
-   */
-  readonly instanceTypes?: readonly InstanceTypeCost[];
-}
+type Figures = CostPoint['perHour'];
 
 /**
  * Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by

@@ -6,10 +6,9 @@ import type { Narrowing } from '../../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../../space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
-import type { Recommendation } from '../level/recommendation.ts';
 import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
-import type { TokenPoint } from './point-parts.ts';
-import type { Prediction } from './prediction.ts';
+import type { TokenPoint } from './schema/parts.ts';
+import type { Prediction, Recommendation } from './schema/point.ts';
 
 /** The most letters of a model's part of an assignment on one line. */
 const MAX_LETTERS = 300;

@@ -10,7 +10,8 @@ import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.
 import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import { rateUnitOf } from './rate-unit.ts';
-import type { StandingPoint, Summary } from './summary.ts';
+import type { StandingPoint } from './schema/point.ts';
+import type { Summary } from './summary-schema.ts';
 import { isOriginal } from './verdict.ts';
 
 /** The outcome of a study, in a sentence. */

@@ -3,7 +3,7 @@ import { lookUp } from '../../base/look-up.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Goal } from '../types.ts';
-import type { PointParts } from './point-parts.ts';
+import type { PointParts } from './schema/point.ts';
 
 /** The first words of the metrics whose limit, or improvement, keeps latency down. */
 const LATENCIES = ['latency', 'ttft', 'itl', 'tpot', 'goodput', 'bad-share'];

@@ -5,7 +5,7 @@ import type { Metric } from '../goal/metrics/metric.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Constraint } from '../types.ts';
-import type { Summary } from './summary.ts';
+import type { Summary } from './summary-schema.ts';
 
 /** Times whose limits are on the study's percentile. */
 const BY_PERCENTILE = ['latency', 'ttft', 'itl', 'tpot'];

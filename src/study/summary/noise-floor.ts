@@ -2,26 +2,7 @@ import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, LevelPoint, LevelRange } from '../types.ts';
-
-/** The latency with almost no load: the least that any budget must leave room for. */
-export interface NoiseFloor {
-  readonly level: LoadLevel;
-  readonly percentile: number;
-  /** The percentile over all windows, and of the lowest and the highest window. */
-  readonly valueMs: number;
-  readonly lowMs: number;
-  readonly highMs: number;
-  /** The median: half of the requests took at most this. */
-  readonly medianMs: number;
-  readonly windows: number;
-  /**
-   * The share of the budget that the machine decides, 0 to 1: (highest window − median) / (budget −
-   * median). A load may raise latency by the difference between the median at rest and the budget;
-   * a bad window takes this share of that without any load. 1 if nothing is left. null without a
-   * budget on this percentile.
-   */
-  readonly share: number | null;
-}
+import type { NoiseFloor } from './schema/context.ts';
 
 /** The meaning of a noise floor for the budget. */
 export type NoiseVerdict =

@@ -1,29 +1,11 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
 import { enginePredictorOf } from '../../perfmodel/continuous/engine-predictor.ts';
-import { type Predicted, predictorOf } from '../../perfmodel/predictor.ts';
-import type { FitQuality } from '../../queueing/calibration/fit-quality.ts';
+import { predictorOf } from '../../perfmodel/predictor.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { Trial } from '../types.ts';
-
-/** The queueing model's expectation of a candidate at a load level, before any measurement. */
-export interface Prediction {
-  /** infer/s. */
-  readonly throughput: number;
-  readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p95: number; readonly p99: number };
-  /** At the percentile asked for. */
-  readonly budgetLatencyMs: { readonly percentile: number; readonly value: number };
-  /** Measurements that the model was fitted to. */
-  readonly from: number;
-  /** How well the model explains these measurements themselves; if badly, it predicts little. */
-  readonly quality: FitQuality;
-  /**
-   * Properties that none of these had: as many instances, batches as large, or the same other
-   * settings. Empty for an interpolation.
-   */
-  readonly extrapolates: Predicted['extrapolates'];
-}
+import type { Prediction } from './schema/point.ts';
 
 const SIMULATED_REQUESTS = 4000;
 /** The same for an engine, whose requests take many steps. */

@@ -1,7 +1,7 @@
 import { type ChangeFactor, changesOf } from '../../stats/change.ts';
 import type { Interval } from '../../stats/interval.ts';
-import type { RankedModel, SeriesEntry } from './series-summary.ts';
-import type { SummaryPoint } from './summary.ts';
+import type { SummaryPoint } from './schema/point.ts';
+import type { RankedModel, SeriesEntry } from './summary-schema.ts';
 
 /**
  * The probability of any false order among the models of a series, split evenly over all pairs and

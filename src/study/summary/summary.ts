@@ -1,170 +1,31 @@
-import type { JsonObject } from '../../base/json.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement, OpenLoopFigures } from '../../profiler/measurement.ts';
-import { type ClientChange, clientChanges } from '../../space/clients/changes.ts';
+import { clientChanges } from '../../space/clients/changes.ts';
 import { documentOf, modelConfigsOf } from '../../space/model-configs.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { Assignment, Candidate } from '../../space/types.ts';
+import type { Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
-import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
-import { type SmallerBatch, smallerBatch } from '../analysis/smaller-batch.ts';
+import { explainBest } from '../analysis/explain/explain.ts';
+import { smallerBatch } from '../analysis/smaller-batch.ts';
 import { representative } from '../final/final.ts';
 import { gainSoFar } from '../final/gain-so-far.ts';
 import { decidingWorkload } from '../goal/deciding-workload.ts';
-import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
-import type { StudyStarted } from '../records/records.ts';
-import type { Counts, StudyState } from '../records/state.ts';
-import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
-import type { Constraint, Goal, Objective, Trial } from '../types.ts';
-import { type CostPoint, costPointOf } from './cost-point.ts';
+import { recommendationOf } from '../level/recommendation.ts';
+import type { StudyState } from '../records/state.ts';
+import { summarizeSpeed } from '../speed/summary.ts';
+import type { Trial } from '../types.ts';
+import { costPointOf } from './cost-point.ts';
 import { decidingFigures } from './deciding-figures.ts';
 import { latencyNote } from './latency-note.ts';
-import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
-import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
-import { type Prediction, predictBest } from './prediction.ts';
-import { isOriginal, type Verdict, verdictOf } from './verdict.ts';
+import { noiseFloorOf } from './noise-floor.ts';
+import { partsOfPoint, percentileFigures, told, workloadPoints } from './point-parts.ts';
+import { predictBest } from './prediction.ts';
+import type { PointFigures, PointParts, StandingPoint, SummaryPoint } from './schema/point.ts';
+import type { Summary } from './summary-schema.ts';
+import { isOriginal, verdictOf } from './verdict.ts';
 
 /** A figure of the summary; null instead of a value that is not finite, never a zero. */
 type Figure = number | null;
-type IntervalFigures = { readonly value: Figure; readonly low: Figure; readonly high: Figure };
 
-/** The figures of a measurement that a comparison may use. */
-interface PointFigures extends PointParts {
-  /** infer/s, 95 % interval. */
-  readonly throughput: IntervalFigures;
-  readonly latencyMs: { readonly [percentile in 'avg' | 'p50' | 'p90' | 'p95' | 'p99']: Figure };
-  /** The budgeted percentile. */
-  readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
-}
-
-export interface SummaryPoint extends PointFigures {
-  readonly trial: number;
-  readonly fingerprint: string;
-  readonly assignment: Assignment;
-  /** For Triton the whole model config; for several models everything that the candidate sets. */
-  readonly config: JsonObject;
-  /**
-   * The part of each model that is tuned together with others, by name: its assignment under its
-   * own parameter names, and its whole config.
-   */
-  readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
-  readonly load: LoadLevel;
-  readonly feasible: boolean;
-  readonly errorRate: Figure;
-  /** The message of the first failed request; absent if none failed. */
-  readonly failure?: string;
-  readonly stable: boolean;
-  /** At a request rate: latency from when each request was due, and how well the rate was kept. */
-  readonly openLoop?: OpenLoopFigures;
-}
-
-/** The best or the original config. */
-export interface StandingPoint extends SummaryPoint {
-  /**
-   * How safely the budget is kept at the reported level, and up to which levels; null if the goal
-   * has no curve.
-   */
-  readonly recommended: Recommendation | null;
-  /**
-   * The figures at the machine's usual speed, by which `feasible` and the best were decided; null
-   * if they were measured at that speed.
-   */
-  readonly compared: PointFigures | null;
-  /** Its cost, if the study has prices. */
-  readonly cost?: CostPoint;
-}
-
-interface BestPoint extends StandingPoint {
-  /**
-   * Prediction of the queueing model for this config at this level, fitted to the measurements of
-   * the other trials only. Compare it with `compared`, or with the figures if that is null. null if
-   * there is no prediction.
-   */
-  readonly predicted: Prediction | null;
-}
-
-type GainFigures = { readonly ratio: Figure; readonly low: Figure; readonly high: Figure };
-
-/** The content of `summary.json` (docs/summary.schema.json). */
-export interface Summary {
-  readonly schemaVersion: 1;
-  readonly model: string;
-  /**
-   * The models that were tuned together, and the path of requests through them. Absent for a single
-   * model.
-   */
-  readonly topology?: Topology;
-  /** The workloads that it was tuned for, instead of an even rate; absent without workloads. */
-  readonly workloads?: StudyStarted['workloads'];
-  readonly server: { readonly name: string; readonly version: string };
-  /** The profile if the figures come from the embedded emulator; otherwise null. */
-  readonly emulated: string | null;
-  readonly budget: { readonly percentile: number; readonly latencyMs: number } | null;
-  readonly constraints: readonly Constraint[];
-  readonly objectives: readonly Objective[];
-  /** What clients notice if the best is served instead of the original config; empty if nothing. */
-  readonly clientChanges: readonly ClientChange[];
-  /**
-   * What a smaller `max_batch_size` would give, if clients did not need the original's; null if not
-   * 10 % more, or unknown.
-   */
-  readonly smallerBatch: SmallerBatch | null;
-  /**
-   * What happened to latencies that the goal has no limit for, in words; null where it has limits
-   * or nothing changed.
-   */
-  readonly latencyNote: string | null;
-  /** The limits of a good request, in nanoseconds; absent without goodput limits. */
-  readonly goodput?: Goal['goodput'];
-  /** Whether `best` meets the budget and the constraints. */
-  readonly feasible: boolean;
-  readonly verdict: Verdict;
-  readonly best: BestPoint | null;
-  readonly baseline: StandingPoint | null;
-  /** Best over baseline, from the final; null without a final. */
-  readonly gain: GainFigures | null;
-  /**
-   * Without a final: the same from the search's measurements, made one after the other; null if
-   * nothing can be compared.
-   */
-  readonly searchGain: GainFigures | null;
-  /**
-   * The trial that was best in the search, and its gain in the final; null if the final took it.
-   */
-  readonly rejected: {
-    readonly trial: number;
-    readonly reason: string;
-    readonly gain?: GainFigures | null | undefined;
-  } | null;
-  /**
-   * The latency with almost no load at the start of the study, and the share of the budget that it
-   * decides; null if unknown.
-   */
-  readonly noiseFloor: NoiseFloor | null;
-  /**
-   * Measurements that do not count because the load generator was the limit, with the reason of the
-   * first; null if none.
-   */
-  readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
-  /** Why the best is the best, in words and in numbers; null when nothing was measured. */
-  readonly explanation: Explanation | null;
-  readonly speed: SpeedSummary;
-  readonly pareto: readonly SummaryPoint[];
-  readonly counts: Counts;
-  readonly wallSeconds: Figure;
-  readonly stopReason: string;
-  /** What else there is to say about the end, the most important first. */
-  readonly stopNotes: readonly string[];
-  readonly interrupted: boolean;
-  /** null until the model is restored. */
-  readonly restored: { readonly how: string; readonly verified: boolean; readonly detail: string } | null;
-  readonly sampler: string;
-  readonly seed: number;
-  /** For a run from a file of Model Analyzer: which keys did not count, and why. */
-  readonly modelAnalyzer?: StudyStarted['modelAnalyzer'];
-  readonly journal: string;
-  readonly trituneVersion: string;
-}
+type GainFigures = NonNullable<Summary['gain']>;
 
 /** `journal`: the path of the journal, as a reader of the summary finds it. */
 export function summarize(state: StudyState, journal: string): Summary {
@@ -239,15 +100,19 @@ function pointOf(state: StudyState, trial: Trial, measurement: Measurement, feas
     errorRate: figure(measurement.errorRate),
     ...(measurement.failures[0] && { failure: measurement.failures[0].firstMessage }),
     stable: measurement.stable,
-    ...(measurement.openLoop && { openLoop: measurement.openLoop }),
+    ...(measurement.openLoop && { openLoop: openLoopPoint(measurement.openLoop) }),
     ...partsOf(state, trial, measurement),
   };
+}
+
+function openLoopPoint({ countedMs, ...figures }: OpenLoopFigures): SummaryPoint['openLoop'] {
+  return told(figures);
 }
 
 function figuresOf({ throughput, latencyMs, budgetLatencyMs }: Measurement): Omit<PointFigures, keyof PointParts> {
   const { avg, p50, p90, p95, p99 } = latencyMs;
   return {
-    throughput: intervalFigures(throughput),
+    throughput: told(throughput),
     latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
     budgetLatencyMs: percentileFigures(budgetLatencyMs),
   };
@@ -307,15 +172,6 @@ const gainFigures = ({ value, low, high }: Interval): GainFigures => ({
   ratio: figure(value),
   low: figure(low),
   high: figure(high),
-});
-
-function intervalFigures({ value, low, high }: Interval): IntervalFigures {
-  return { value: figure(value), low: figure(low), high: figure(high) };
-}
-
-const percentileFigures = (of: Measurement['budgetLatencyMs']): SummaryPoint['budgetLatencyMs'] => ({
-  percentile: of.percentile,
-  ...intervalFigures(of),
 });
 
 function figure(value: number): Figure {

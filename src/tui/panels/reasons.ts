@@ -1,6 +1,7 @@
 import { wrapped } from '../../base/format.ts';
-import { barScaleOf, labelledWords, type Reason, reasonLabels } from '../../study/analysis/explain/reasons.ts';
-import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
+import { barScaleOf, labelledWords, reasonLabels } from '../../study/analysis/explain/reasons.ts';
+import { describeBar } from '../../study/analysis/explain/time-bar.ts';
+import type { BarKind, Reason, ReasonBar } from '../../study/summary/schema/explanation.ts';
 import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
 
 /** The maximum length of a bar; the words after it need the rest of the row. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { writtenJsonSchema } from '../../../src/base/schema.ts';
 import { readYaml } from '../../../src/base/yaml.ts';
 import { capacityDocumentSchema } from '../../../src/capacity/document-schema.ts';
+import { type ProfileHead, profileJson, profileSchema } from '../../../src/report/profile-json.ts';
 import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
 import { readSource } from '../../../src/space/source/source.ts';
 import { priceList } from '../../../src/spec/price-spec.ts';
@@ -14,7 +16,7 @@ import { summaryJsonSchema } from '../../../src/study/summary/summary-schema.ts'
 import { workloadJsonSchema } from '../../../src/workload/file/schema.ts';
 import { parseWorkload } from '../../../src/workload/read-workload.ts';
 import { aCapacity } from '../../capacity/documents.ts';
-import { goalOf, studyStarted } from '../../study/builders.ts';
+import { goalOf, measured, studyStarted } from '../../study/builders.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { printExample, printPage, printSections } from './markdown.ts';
 import type { SchemaDocument } from './parts.ts';
@@ -135,12 +137,25 @@ const summaryPage: SchemaPage = {
   },
 };
 
+const aProfile: ProfileHead = {
+  schemaVersion: 1,
+  trituneVersion: '1.0.0',
+  model: 'densenet_onnx',
+  modelVersion: '1',
+  server: { name: 'triton', version: '2.51.0', url: 'localhost:8001', emulated: null },
+  protocol: 'grpc',
+  batch: 1,
+  mode: 'concurrency',
+  stability: 'precision',
+  commandLine: ['profile', '-m', 'densenet_onnx', '--json', 'profile.json'],
+};
+
 const capacityPage: SchemaPage = {
   file: 'capacity.md',
   title: 'capacity.json',
   intro:
     'The result of `tritune capacity`. [Capacity](../capacity.md) explains it. The JSON Schema is [capacity.schema.json](../capacity.schema.json).',
-  document: documentOf(z.toJSONSchema(capacityDocumentSchema)),
+  document: documentOf(writtenJsonSchema(capacityDocumentSchema)),
   kind: 'output',
   name: 'capacity',
   elsewhere: {},
@@ -148,6 +163,29 @@ const capacityPage: SchemaPage = {
     language: 'json',
     text: `${JSON.stringify(aCapacity({ burst: null, cliff: [], probes: [], closedLoops: [] }), null, 2)}\n`,
     check: (text) => capacityDocumentSchema.parse(JSON.parse(text)),
+  },
+};
+
+/** What a measurement consists of, in the journal as here. */
+const measuredParts = [
+  ...['budgetLatencyMs', 'client', 'clientTimes', 'device', 'engine', 'front', 'interval', 'latencies'],
+  ...['latencySummary', 'level', 'lengths', 'requestClass', 'serverStatistics', 'tokens', 'workload'],
+];
+
+const profilePage: SchemaPage = {
+  file: 'profile.md',
+  title: 'profile --json',
+  intro:
+    'What `tritune profile --json FILE` writes: every level, as it was measured. [Profile](../profile.md) explains it. ' +
+    'A figure that could not be computed is null. The JSON Schema is [profile.schema.json](../profile.schema.json).',
+  document: documentOf(writtenJsonSchema(profileSchema)),
+  kind: 'output',
+  name: 'profile',
+  elsewhere: Object.fromEntries(measuredParts.map((id) => [id, `[${id}](journal.md#${id.toLowerCase()})`])),
+  example: {
+    language: 'json',
+    text: `${JSON.stringify(profileJson(aProfile, [{ measurement: measured(8, 1200, 9), isWithinLimit: true }]), null, 2)}\n`,
+    check: (text) => profileSchema.parse(JSON.parse(text)),
   },
 };
 
@@ -199,6 +237,7 @@ export const schemaPages: readonly SchemaPage[] = [
   workloadPage,
   pricesPage,
   summaryPage,
+  profilePage,
   capacityPage,
   journalPage,
 ];

@@ -3,7 +3,7 @@ import { exportConfig } from '../../../app/output/documents.ts';
 import type { OpenSeries } from '../../../app/series/open-series.ts';
 import { type SeriesWatch, tuneSeries } from '../../../app/series/tune-series.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
-import type { SeriesEntry } from '../../../study/summary/series-summary.ts';
+import type { SeriesEntry } from '../../../study/summary/summary-schema.ts';
 import { failureOf } from '../../failure.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';

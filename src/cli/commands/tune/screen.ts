@@ -8,7 +8,7 @@ import { createLines } from '../../../headless/lines.ts';
 import { seriesLines } from '../../../headless/series-lines.ts';
 import type { WrittenRun } from '../../../report/write-run.ts';
 import type { StudyRecord } from '../../../study/records/records.ts';
-import type { SeriesSummary } from '../../../study/summary/series-summary.ts';
+import type { SeriesSummary } from '../../../study/summary/summary-schema.ts';
 import type { Trial } from '../../../study/types.ts';
 import type { Tui } from '../../../tui/open.ts';
 import type { Reach } from '../../../tui/store.ts';

@@ -2,7 +2,7 @@ import { metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { comparedOf } from '../../../study/speed/changes.ts';
 import { headlineOf } from '../../../study/summary/headline.ts';
-import type { Summary } from '../../../study/summary/summary.ts';
+import type { Summary } from '../../../study/summary/summary-schema.ts';
 import { narrowPaper, type Paper, widePaper } from '../../charts/svg.ts';
 import { type Html, html, none } from '../../html.ts';
 import { figure } from '../figure.ts';

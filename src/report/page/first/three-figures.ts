@@ -11,7 +11,7 @@ import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import { rateUnitOf } from '../../../study/summary/rate-unit.ts';
-import type { Summary } from '../../../study/summary/summary.ts';
+import type { Summary } from '../../../study/summary/summary-schema.ts';
 import { isOriginal } from '../../../study/summary/verdict.ts';
 import type { Trial } from '../../../study/types.ts';
 import { type Html, html, none } from '../../html.ts';

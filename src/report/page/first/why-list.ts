@@ -1,7 +1,7 @@
 import { capital } from '../../../base/format.ts';
-import type { Explanation } from '../../../study/analysis/explain/explain.ts';
-import { barScaleOf, type Reason } from '../../../study/analysis/explain/reasons.ts';
-import { type BarKind, describeBar, type ReasonBar } from '../../../study/analysis/explain/time-bar.ts';
+import { barScaleOf } from '../../../study/analysis/explain/reasons.ts';
+import { describeBar } from '../../../study/analysis/explain/time-bar.ts';
+import type { BarKind, Explanation, Reason, ReasonBar } from '../../../study/summary/schema/explanation.ts';
 import { type Html, html, none } from '../../html.ts';
 
 const titles: Readonly<Record<Reason['about'], string>> = {

@@ -9,52 +9,9 @@ import { inFlightOf, isHighest, isSameLevel } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { trialsToFit } from '../../search/queueing/training-subset.ts';
 import { reportDraw } from '../../summary/prediction.ts';
+import type { Credit, ParameterCredit, ParameterFigures } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { type ChangedParameters, changedParametersOf } from './changed-parameters.ts';
-
-/** The effect of one changed parameter of the best. */
-export interface ParameterCredit {
-  readonly set: Assignment;
-  /** `measured`: from a trial that differs in nothing else; `model`: by the performance model. */
-  readonly basis: 'measured' | 'model';
-  /**
-   * `best`: the best with and without the parameter; `original`: the original config with and
-   * without it.
-   */
-  readonly against: 'best' | 'original';
-  /** The trial that was measured for it; null for `model`. */
-  readonly trial: number | null;
-  /** `same`: both are at one load level; `own`: each is at its own best level. */
-  readonly levels: 'same' | 'own';
-  readonly level: LoadLevel;
-  readonly with: ParameterFigures;
-  readonly without: ParameterFigures;
-  /** Throughput with it over throughput without it. */
-  readonly ratio: number;
-  /**
-   * The figure that differs: at a request rate, for example, throughput is equal and latency is
-   * not. null if neither differs.
-   */
-  readonly matters: 'throughput' | 'latency' | null;
-}
-
-/** The figures of one config in a comparison. */
-export interface ParameterFigures {
-  /** infer/s. */
-  readonly throughput: number;
-  /** The budgeted percentile, in milliseconds. */
-  readonly latencyMs: number;
-  /** Half the 95 % interval of the throughput, as a share of it; 0 for `model`. */
-  readonly halfWidth: number;
-}
-
-/** The effects of all changed parameters of the best. */
-export interface Credit {
-  /** The parameter with the largest effect first. `knobs` is its name in summary.json. */
-  readonly knobs: readonly ParameterCredit[];
-  /** Parameters whose effect is unknown. */
-  readonly unknown: Assignment;
-}
 
 /** Smaller relative differences are within the noise of measurements and model. */
 const MIN_THROUGHPUT_CHANGE = 0.05;

@@ -4,41 +4,19 @@ import { representative } from '../../final/final.ts';
 import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
+import type { Explanation } from '../../summary/schema/explanation.ts';
 import { isOriginal } from '../../summary/verdict.ts';
 import type { Trial } from '../../types.ts';
 import { bottlenecksOf } from './bottleneck.ts';
 import { changedSettingsOf } from './changed-parameters.ts';
-import { type Credit, creditOf } from './credit.ts';
-import { type Limit, limitOf } from './limit.ts';
+import { creditOf } from './credit.ts';
+import { limitOf } from './limit.ts';
 import { adviceOf, limitPhrase, limitSentence } from './limit-texts.ts';
 import type { FoundLimit } from './limit-words.ts';
-import { type LimitTold, type Reason, reasonsOf } from './reasons.ts';
+import { type LimitTold, reasonsOf } from './reasons.ts';
 import { timeBarOf } from './time-bar.ts';
-import { type TimeSplit, timeSplitOf } from './time-split.ts';
+import { timeSplitOf } from './time-split.ts';
 import { adviceSentence, creditSentences, splitSentences, type Told } from './words.ts';
-
-/** Why the best is the best and what limits it, in numbers and in words. */
-export interface Explanation {
-  readonly trial: number;
-  /** The original config's; null when it is the best itself, or was not measured. */
-  readonly before: TimeSplit | null;
-  readonly after: TimeSplit;
-  /** null when the best is the original config, and when no parameter's effect is known. */
-  readonly credit: Credit | null;
-  readonly limit: Limit & { readonly words: string };
-  /**
-   * The model that holds the others back, and the effect of one more instance of it; absent for a
-   * single model.
-   */
-  readonly bottleneck?: StageBottleneck & { readonly words: string };
-  /** What to try besides the config. */
-  readonly advice: readonly string[];
-  /** The short list: the limit before, what changed it, the limit now, and what to try next. */
-  readonly reasons: readonly Reason[];
-  /** All of it in sentences; `text` is the same as one paragraph. */
-  readonly sentences: readonly string[];
-  readonly text: string;
-}
 
 /**
  * Explains the best. Pure: the same state gives the same explanation. null when nothing was

@@ -1,7 +1,7 @@
 import { formatMs } from '../../../base/format.ts';
+import type { LimitKind } from '../../summary/schema/explanation.ts';
 import { cheaperModel, higherLevels, lowerLatency, moreInstances, moreMemory } from './advice.ts';
 import { cacheWords } from './engine-load.ts';
-import type { LimitKind } from './limit.ts';
 import {
   activityWords,
   budgetWords,

@@ -12,10 +12,10 @@ import {
   MIN_INSTANCE_GAIN,
 } from '../../summary/describe.ts';
 import { rateUnitOf } from '../../summary/rate-unit.ts';
+import type { Limit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
-import { type Limit, NO_MORE } from './limit.ts';
-import type { TimeSplit } from './time-split.ts';
+import { NO_MORE } from './limit.ts';
 
 /** A limit, and the measurement that it limits. */
 export interface FoundLimit {

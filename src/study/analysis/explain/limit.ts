@@ -9,65 +9,10 @@ import { missedConstraints } from '../../goal/goal.ts';
 import { inFlightOf, isHighest } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
+import type { Limit, LimitKind, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Constraint, Trial } from '../../types.ts';
 import { busiestStage, type StageSplit, stageSplits } from '../stages.ts';
-import { engineLoadOf, isCacheFull, isOutOfSequences, type MeanEngineLoad } from './engine-load.ts';
-import type { TimeSplit } from './time-split.ts';
-
-/** The limit on the throughput of the best. */
-export type LimitKind =
-  | 'client' // the load generator itself
-  | 'cpu' // the server's machine has no CPU time left
-  | 'compute' // every instance is always busy, or the device that models share is used up
-  | 'kv-cache' // the KV cache of a language model's engine is full, and requests wait for a place in it
-  | 'sequences' // a language model's engine runs the most sequences that it may, and others wait
-  | 'queue-delay' // requests wait for larger batches while instances are idle
-  | 'outside' // most of the time is spent outside the server's queue and compute
-  | 'latency-budget' // the budget is missed, or would be with more load
-  | 'constraint' // the same for another constraint of the goal
-  | 'level-range' // no higher load was allowed
-  | 'unseen' // more load serves no more, and no measurement shows why
-  | 'none'; // no measured figure is at its limit
-
-/** The limit of the best, with its evidence. */
-export interface Limit {
-  readonly kind: LimitKind;
-  /**
-   * Of several models the one that limits; `busyShare`, `instances`, `batch` and `queueDelayMs` are
-   * its own. Absent for one model.
-   */
-  readonly stage?: string;
-  /**
-   * The device that the models share, where it is used up: one more instance of any of them gives
-   * nothing.
-   */
-  readonly device?: string;
-  /** The share of the time that an instance executes, 0 to 1; null without statistics. */
-  readonly busyShare: number | null;
-  readonly instances: number;
-  /** Mean samples per execution and the most possible; null without batching or statistics. */
-  readonly batch: { readonly mean: number; readonly most: number } | null;
-  /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
-  readonly cpuShare: number | null;
-  /** Utilisation of the busiest GPU, 0 to 1; null when not measured. */
-  readonly gpuShare: number | null;
-  /** The queue's share of the mean latency, 0 to 1; null without statistics. */
-  readonly queueShare: number | null;
-  readonly outsideShare: number | null;
-  readonly queueDelayMs: number;
-  /** The load of a language model's engine; absent if its figures are unknown. */
-  readonly engine?: MeanEngineLoad;
-  /** The first constraint that the best misses; null when it meets all. */
-  readonly missed: Constraint | null;
-  /** The measurement of the best at a higher level and why it is no better; null without one. */
-  readonly higher: {
-    readonly level: number;
-    readonly batch?: number;
-    readonly throughput: number;
-    readonly missed: Constraint | null;
-    readonly clientReason: string | null;
-  } | null;
-}
+import { engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
 
 const BUSY = 0.85;
 /**

@@ -3,19 +3,9 @@ import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Assignment } from '../../../space/types.ts';
 import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import { rateUnitOf } from '../../summary/rate-unit.ts';
+import type { Credit, ParameterCredit, Reason, ReasonBar } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
-import type { Credit, ParameterCredit } from './credit.ts';
-import { lengthOf, type ReasonBar } from './time-bar.ts';
-
-/** One line of the short list on why the best is the best: one idea, and the bar that shows it. */
-export interface Reason {
-  /** The limit of the original config, the change, the limit of the best, and what to try next. */
-  readonly about: 'before' | 'changed' | 'now' | 'next';
-  /** A phrase in plain text, without an end. */
-  readonly words: string;
-  /** null if there is nothing to draw. */
-  readonly bar: ReasonBar | null;
-}
+import { lengthOf } from './time-bar.ts';
 
 /** The subject of a line, for little space. */
 export const reasonLabels: Readonly<Record<Reason['about'], string>> = {

@@ -1,39 +1,9 @@
-import { formatFigure, formatMs, type RateUnit } from '../../../base/format.ts';
+import { formatFigure, formatMs } from '../../../base/format.ts';
 import type { StudyState } from '../../records/state.ts';
+import type { ReasonBar, TimePart } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { stageSplits } from '../stages.ts';
 import type { Told } from './words.ts';
-
-/** A bar next to a reason: parts that add up to its length. */
-export interface ReasonBar {
-  readonly unit: 'ms' | RateUnit;
-  readonly parts: readonly TimePart[];
-}
-
-/** One part of a bar, in the bar's unit. */
-export interface TimePart {
-  readonly name: string;
-  /** Its kind, for colours and textures. */
-  readonly kind: BarKind;
-  readonly value: number;
-}
-
-export const barKinds = [
-  'queue',
-  'compute',
-  'outside',
-  'first-token',
-  'other-tokens',
-  /** The whole time of a request in one model of a pipeline. */
-  'stage',
-  /** A time that has no parts. */
-  'whole',
-  /** The figure without a parameter; for latencies the rest with it. */
-  'without',
-  /** The part that the parameter adds, or saves. */
-  'gained',
-] as const;
-export type BarKind = (typeof barKinds)[number];
 
 /** Returns the length of a bar, in its unit. */
 export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);

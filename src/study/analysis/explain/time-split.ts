@@ -2,22 +2,7 @@ import { latenciesOf } from '../../../profiler/latency-summary.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
 import type { CandidateShape } from '../../../space/types.ts';
-
-/** The parts of a request's mean latency, in milliseconds; the three parts add up to `totalMs`. */
-export interface TimeSplit {
-  /** The client's latency; in an open loop from the time at which the request was due. */
-  readonly totalMs: number;
-  /** The parts by the server's statistics; null without usable ones. */
-  readonly parts: {
-    readonly queueMs: number;
-    /** Input, inference and output. */
-    readonly computeMs: number;
-    /** The rest: network, front end and client. */
-    readonly outsideMs: number;
-  } | null;
-  /** The mean execution; null without statistics. */
-  readonly execution: { readonly batchSize: number; readonly meanMs: number } | null;
-}
+import type { TimeSplit } from '../../summary/schema/explanation.ts';
 
 const US_PER_MS = 1e3;
 

@@ -2,11 +2,10 @@ import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../.
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { describeAssignment, describeLevel } from '../../summary/describe.ts';
 import { rateUnitOf } from '../../summary/rate-unit.ts';
+import type { Credit, ParameterCredit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Goal } from '../../types.ts';
-import type { Credit, ParameterCredit } from './credit.ts';
 import { tokenTimeSentence } from './engine-load.ts';
 import { percent } from './limit-words.ts';
-import type { TimeSplit } from './time-split.ts';
 
 /** A time split with its measurement. */
 export interface Told {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, type Immutable, json, openObject, text } from '../../../base/schema.ts';
+import type { ReadOnly } from '../../../base/read-only.ts';
+import { count, json, openObject, text } from '../../../base/schema.ts';
 
 /** What a study is about, in the journal. */
 
@@ -99,7 +100,7 @@ export const restriction = z
   ])
   .meta({ id: 'restriction', description: 'what is left of one parameter' });
 
-type GoalFields = Immutable<z.output<typeof goal>>;
+type GoalFields = ReadOnly<z.output<typeof goal>>;
 
 /** The budget on one latency percentile. */
 export type LatencyBudget = NonNullable<GoalFields['budget']>;
@@ -122,4 +123,4 @@ export type InstanceType = NonNullable<CostTerms['instanceTypes']>[number];
  * `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure
  * exactly these. `batch`: the samples per request of these levels, where the study varies them.
  */
-export type LevelPlan = Immutable<z.output<typeof levels>>;
+export type LevelPlan = ReadOnly<z.output<typeof levels>>;

@@ -1,93 +1,91 @@
 import { z } from 'zod';
+import type { ReadOnly } from '../../../base/read-only.ts';
+import { count, openObject, text } from '../../../base/schema.ts';
 import type { Step } from '../../../queueing/network/types.ts';
-import type { Topology } from '../../../space/topology.ts';
-import type { SpeedSummary } from '../../speed/summary.ts';
-import type { NoiseFloor } from '../noise-floor.ts';
-import { count, figure, finite, load, text } from './figures.ts';
+import { figure, finite, load } from './figures.ts';
 
 /** What `summary.json` says of the models, the workloads and the machine. */
 
-export const speed: z.ZodType<SpeedSummary> = z
-  .strictObject({
-    usual: z.number().describe('speed at which figures are compared'),
-    lowest: figure.describe('lowest speed; null without measurements'),
-    highest: figure.describe('highest speed'),
-    changes: z
-      .array(
-        z.strictObject({
-          atSeconds: z.number().describe('when it was noticed, in seconds of the study'),
-          speed: z
-            .strictObject({
-              value: finite.describe('the estimate'),
-              low: finite.describe('lower end of the 95 % interval'),
-              high: finite.describe('upper end of the 95 % interval'),
-            })
-            .describe('the new speed'),
-          before: z.number().describe('the earlier speed'),
-        }),
-      )
-      .describe('changes by more than 15 %'),
-    corrected: count.describe('measurements that are compared by other figures than were measured'),
-  })
-  .meta({ id: 'speed', description: "the machine's speed, relative to the study's first minute" });
+export const speed = openObject({
+  usual: z.number().describe('speed at which figures are compared'),
+  lowest: figure.describe('lowest speed; null without measurements'),
+  highest: figure.describe('highest speed'),
+  changes: z
+    .array(
+      openObject({
+        atSeconds: z.number().describe('when it was noticed, in seconds of the study'),
+        speed: openObject({
+          value: finite.describe('the estimate'),
+          low: finite.describe('lower end of the 95 % interval'),
+          high: finite.describe('upper end of the 95 % interval'),
+        }).describe('the new speed'),
+        before: z.number().describe('the earlier speed'),
+      }),
+    )
+    .describe('changes by more than 15 %'),
+  corrected: count.describe('measurements that are compared by other figures than were measured'),
+}).meta({ id: 'speed', description: "the machine's speed, relative to the study's first minute" });
 
-export const noiseFloor: z.ZodType<NoiseFloor> = z
-  .strictObject({
-    level: load,
-    percentile: z.number().describe('percentile of the latencies'),
-    valueMs: finite.describe('latency at that percentile, over all windows'),
-    lowMs: finite.describe('the same of the lowest window'),
-    highMs: finite.describe('the same of the highest window'),
-    medianMs: finite.describe('median latency'),
-    windows: count.describe('windows that were counted'),
-    share: figure.describe(
-      '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
-    ),
-  })
-  .meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
+export const noiseFloor = openObject({
+  level: load,
+  percentile: z.number().describe('percentile of the latencies'),
+  valueMs: finite.describe('latency at that percentile, over all windows'),
+  lowMs: finite.describe('the same of the lowest window'),
+  highMs: finite.describe('the same of the highest window'),
+  medianMs: finite.describe('median latency'),
+  windows: count.describe('windows that were counted'),
+  share: figure.describe(
+    '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
+  ),
+}).meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
 
 const step: z.ZodType<Step> = z
   .lazy(() => {
-    const after = z.array(count).optional().describe('places in the list of the steps that must have ended before');
+    const after = z
+      .array(count)
+      .exactOptional()
+      .describe('places in the list of the steps that must have ended before');
     return z.union([
-      z.strictObject({ stage: text.describe('the model that it calls'), after }),
-      z.strictObject({ steps: z.array(step).describe('of an ensemble inside'), after }),
+      openObject({ stage: text.describe('the model that it calls'), after }),
+      openObject({ steps: z.array(step).describe('of an ensemble inside'), after }),
     ]);
   })
   .meta({ id: 'step', description: 'a step of an ensemble' });
 
-export const topology: z.ZodType<Topology> = z
-  .strictObject({
-    fronts: z
-      .array(
-        z.strictObject({
-          model: text.describe('its name'),
-          steps: z.array(step).describe('models that its requests pass through'),
-          share: z.number().optional().describe('its share of the level, relative to the other shares'),
-          requestsPerSecond: z.number().optional().describe('its rate, whatever the level is'),
-        }),
-      )
-      .describe('models that clients call'),
-    stages: z.array(text).describe('the models with instances of their own, in the order in which requests reach them'),
-    calls: z.record(text, z.array(text)).optional().describe('BLS models by name, with the models that they call'),
-  })
-  .meta({ id: 'topology', description: 'the models that were tuned together' });
+export const topology = openObject({
+  fronts: z
+    .array(
+      openObject({
+        model: text.describe('its name'),
+        steps: z.array(step).describe('models that its requests pass through'),
+        share: z.number().exactOptional().describe('its share of the level, relative to the other shares'),
+        requestsPerSecond: z.number().exactOptional().describe('its rate, whatever the level is'),
+      }),
+    )
+    .describe('models that clients call'),
+  stages: z.array(text).describe('the models with instances of their own, in the order in which requests reach them'),
+  calls: z.record(text, z.array(text)).exactOptional().describe('BLS models by name, with the models that they call'),
+}).meta({ id: 'topology', description: 'the models that were tuned together' });
 
-export const workloads = z
-  .strictObject({
-    rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
-    holdout: z.number().optional().describe('the share of each trace that only the final saw'),
-    of: z
-      .array(
-        z.strictObject({
-          name: text.describe('its name'),
-          file: text.describe('its file'),
-          weight: z.number().describe('its weight, relative to the others'),
-          perLevel: z.number().describe('its mean requests per second over the level'),
-          passSeconds: z.number().describe('duration of one pass'),
-          digest: text.describe('digest of its arrivals'),
-        }),
-      )
-      .describe('the workloads, in their order'),
-  })
-  .meta({ id: 'workloads', description: 'the workloads of the study; the level is the mean rate of the first' });
+export const workloads = openObject({
+  rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
+  holdout: z.number().exactOptional().describe('the share of each trace that only the final saw'),
+  of: z
+    .array(
+      openObject({
+        name: text.describe('its name'),
+        file: text.describe('its file'),
+        weight: z.number().describe('its weight, relative to the others'),
+        perLevel: z.number().describe('its mean requests per second over the level'),
+        passSeconds: z.number().describe('duration of one pass'),
+        digest: text.describe('digest of its arrivals'),
+      }),
+    )
+    .describe('the workloads, in their order'),
+}).meta({ id: 'workloads', description: 'the workloads of the study; the level is the mean rate of the first' });
+
+/** The latency with almost no load: the least that any budget must leave room for. */
+export type NoiseFloor = ReadOnly<z.output<typeof noiseFloor>>;
+
+/** The speed of the machine during a study, relative to its first minute. */
+export type SpeedSummary = ReadOnly<z.output<typeof speed>>;
