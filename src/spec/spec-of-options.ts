@@ -1,154 +1,22 @@
 import type { Json, JsonObject } from '../base/json.ts';
+import { type Place, placesIn } from './flat-options.ts';
 import { type SpecChange, withChange } from './spec-change.ts';
-import { checkStudySpec, type StudySpec, specToJson } from './study-spec.ts';
-import type { FlatStudyOptions, RecordingOptions } from './tune-options.ts';
+import { checkStudySpec, type StudySpec, specToJson, studySpec } from './study-spec.ts';
+import { type FlatStudyOptions, optionNames, type RecordingOptions } from './tune-options.ts';
 
 /** Options of a study. `set`: changes of its spec, which take precedence over the other options. */
 type Options = Partial<FlatStudyOptions & RecordingOptions> & { readonly set?: readonly SpecChange[] };
-/** A section of a spec, and a field of it. */
-type Place = readonly [section: keyof StudySpec, field?: string];
 
-/** The place of each option in a spec. Names of fields include their units. */
-const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceKind' | 'set'>, Place>> = {
-  model: ['model'],
-  together: ['together', 'models'],
-  mix: ['together', 'mix'],
-  blsComposing: ['together', 'blsComposing'],
-  modelRequests: ['together', 'requests'],
-  adapter: ['adapter'],
-  url: ['server', 'url'],
-  protocol: ['server', 'protocol'],
-  controlUrl: ['server', 'controlUrl'],
-  metricsUrl: ['server', 'metricsUrl'],
-  tls: ['server', 'tls'],
-  tlsCa: ['server', 'tlsCa'],
-  tlsCert: ['server', 'tlsCert'],
-  tlsKey: ['server', 'tlsKey'],
-  tlsServerName: ['server', 'tlsServerName'],
-  tlsInsecure: ['server', 'tlsInsecure'],
-  header: ['server', 'header'],
-  headerEnv: ['server', 'headerEnv'],
-  headerFile: ['server', 'headerFile'],
-  tokenEnv: ['server', 'tokenEnv'],
-  tokenFile: ['server', 'tokenFile'],
-  launch: ['server', 'launch'],
-  modelRepository: ['server', 'modelRepository'],
-  tritonserver: ['server', 'tritonserver'],
-  dockerImage: ['server', 'dockerImage'],
-  dockerGpus: ['server', 'dockerGpus'],
-  serverArg: ['server', 'serverArg'],
-  serverCpus: ['server', 'serverCpus'],
-  dockerArg: ['server', 'dockerArg'],
-  protect: ['server', 'protect'],
-  restoreFirst: ['server', 'restoreFirst'],
-  endpoint: ['server', 'endpoint'],
-  launchCommand: ['server', 'launchCommand'],
-  engineSettings: ['server', 'engineSettings'],
-  original: ['server', 'original'],
-  restore: ['server', 'restore'],
-  latencyBudget: ['goal', 'latencyBudgetMs'],
-  modelBudgets: ['goal', 'modelBudgetsMs'],
-  percentile: ['goal', 'percentile'],
-  constraint: ['goal', 'constraints'],
-  objective: ['goal', 'objectives'],
-  goodput: ['goal', 'goodput'],
-  prices: ['prices'],
-  gpu: ['cost', 'gpu'],
-  serverGpus: ['cost', 'serverGpus'],
-  instanceType: ['cost', 'instanceType'],
-  forRate: ['cost', 'forRate'],
-  headroom: ['cost', 'headroomPercent'],
-  holdChance: ['cost', 'holdPercent'],
-  space: ['space'],
-  concurrency: ['levels', 'concurrency'],
-  batchSize: ['levels', 'batch'],
-  requestRate: ['levels', 'requestRate'],
-  requestDistribution: ['levels', 'requestDistribution'],
-  workload: ['workloads', 'files'],
-  workloadWeights: ['workloads', 'weights'],
-  robust: ['workloads', 'robust'],
-  timeScale: ['workloads', 'timeScale'],
-  workloadHoldout: ['workloads', 'holdout'],
-  promptFile: ['prompts', 'promptFile'],
-  inputTokens: ['prompts', 'inputTokens'],
-  outputTokens: ['prompts', 'outputTokens'],
-  prompts: ['prompts', 'prompts'],
-  prefixPrompts: ['prompts', 'prefixPrompts'],
-  prefixTokens: ['prompts', 'prefixTokens'],
-  sessions: ['prompts', 'sessions'],
-  turns: ['prompts', 'turns'],
-  thinkTimeMs: ['prompts', 'thinkTimeMs'],
-  traceSlice: ['prompts', 'traceSlice'],
-  ignoreEos: ['prompts', 'ignoreEos'],
-  tokenizer: ['prompts', 'tokenizer'],
-  requestTimeout: ['traffic', 'requestTimeoutSeconds'],
-  path: ['http', 'path'],
-  method: ['http', 'method'],
-  body: ['http', 'body'],
-  bodyFile: ['http', 'bodyFile'],
-  bodiesFile: ['http', 'bodiesFile'],
-  disableKeepalive: ['http', 'disableKeepalive'],
-  batch: ['traffic', 'batch'],
-  clientBatch: ['traffic', 'clientBatch'],
-  inputData: ['traffic', 'inputData'],
-  shape: ['traffic', 'shape'],
-  integers: ['traffic', 'integers'],
-  stringData: ['traffic', 'stringData'],
-  stringLength: ['traffic', 'stringLength'],
-  maxInputSize: ['traffic', 'maxInputSize'],
-  outputTolerance: ['traffic', 'outputTolerance'],
-  requestParameter: ['traffic', 'requestParameter'],
-  sequenceLength: ['traffic', 'sequenceLength'],
-  sequenceLengthVariation: ['traffic', 'sequenceLengthVariation'],
-  sequenceIds: ['traffic', 'sequenceIds'],
-  streaming: ['traffic', 'streaming'],
-  compression: ['traffic', 'compression'],
-  tensorFormat: ['traffic', 'tensorFormat'],
-  sharedMemory: ['traffic', 'sharedMemory'],
-  outputSharedMemorySize: ['traffic', 'outputSharedMemorySize'],
-  clientThreads: ['traffic', 'clientThreads'],
-  maxErrors: ['traffic', 'maxErrors'],
-  agents: ['traffic', 'agents'],
-  agentTokenFile: ['traffic', 'agentTokenFile'],
-  agentTokenEnv: ['traffic', 'agentTokenEnv'],
-  agentTls: ['traffic', 'agentTls'],
-  agentTlsCa: ['traffic', 'agentTlsCa'],
-  agentTlsCert: ['traffic', 'agentTlsCert'],
-  agentTlsKey: ['traffic', 'agentTlsKey'],
-  agentPlaintext: ['traffic', 'agentPlaintext'],
-  agentClockLimitMs: ['traffic', 'agentClockLimitMs'],
-  sampler: ['sampler', 'name'],
-  leastGain: ['sampler', 'leastGainPercent'],
-  candidates: ['sampler', 'candidates'],
-  atol: ['accuracy', 'absolute'],
-  rtol: ['accuracy', 'relative'],
-  outsideShare: ['accuracy', 'outsideShare'],
-  precision: ['measurement', 'precisionPercent'],
-  stability: ['measurement', 'stability'],
-  allowForeignTraffic: ['measurement', 'allowForeignTraffic'],
-  maxTrials: ['limits', 'maxTrials'],
-  timeBudget: ['limits', 'timeBudgetSeconds'],
-  loadTimeout: ['limits', 'loadTimeoutSeconds'],
-  maxOutage: ['limits', 'maxOutageSeconds'],
-  seed: ['seed'],
-  trace: ['trace'],
-  output: ['output'],
-  grid: ['recording', 'grid'],
-  levelValues: ['recording', 'levelValues'],
-  repeats: ['recording', 'repeats'],
-  latencyLimit: ['recording', 'latencyLimitMs'],
-  window: ['recording', 'windowSeconds'],
-  windows: ['recording', 'windows'],
-};
+const places = placesIn(studySpec, optionNames);
 
 /** The names of the options that describe a study. */
 export const studyOptionNames: readonly string[] = [
   'serviceKind',
-  ...Object.entries(places).flatMap(([name, [section]]) => (section === 'recording' ? [] : [name])),
+  ...[...places].flatMap(([name, [section]]) => (section === 'recording' ? [] : [name])),
 ];
 
 /** Options for the same setting: one that is given replaces the others. */
-const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
+const replaced: Readonly<Record<string, readonly (keyof FlatStudyOptions)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
   batch: ['batchSize'],
@@ -174,7 +42,7 @@ export const specOf = (options: Options): StudySpec =>
 export function changedSpec(spec: StudySpec, options: Options, named: Iterable<string>): StudySpec {
   const keys = [...named];
   const base = keys.reduce<JsonObject>(
-    (json, key) => (replaced[key] ?? []).reduce((left, other) => without(left, places[other]), json),
+    (json, key) => (replaced[key] ?? []).reduce((left, other) => without(left, places.get(other)), json),
     specToJson(spec),
   );
   return checkStudySpec(withOptions(base, options, keys), 'the command line');
@@ -186,7 +54,7 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
     ...(keys.includes('modelAnalyzer') ? analyzerFields(options) : []),
     ...(keys.includes('serviceKind') ? fieldsOfKind(options) : []),
     ...keys.map((key): Field | null => {
-      const place = Object.hasOwn(places, key) ? places[key as keyof typeof places] : undefined;
+      const place = places.get(key);
       return place ? [place, options[key as keyof Options] as Json | undefined] : null;
     }),
   ];
@@ -220,7 +88,7 @@ function withField(json: JsonObject, [[section, field], value]: Field): JsonObje
   return { ...json, [section]: { ...fieldsOf(json[section]), [field]: value } };
 }
 
-function without(json: JsonObject, [section, field]: Place): JsonObject {
+function without(json: JsonObject, [section = '', field]: Place | [] = []): JsonObject {
   if (field === undefined) return json;
   const { [field]: _, ...rest } = fieldsOf(json[section]);
   return { ...json, [section]: rest };
