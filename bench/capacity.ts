@@ -5,7 +5,6 @@ import { median } from 'simple-statistics';
 import { loadsOn, type PlayingRule } from '../src/app/capacity/loads.ts';
 import type { LevelTarget } from '../src/app/profile/measuring.ts';
 import { planProfile } from '../src/app/profile/plan.ts';
-import type { ProfileSpec } from '../src/app/profile/profile-spec.ts';
 import { openTensors } from '../src/app/profile/services/tensors.ts';
 import { openServer } from '../src/app/server/open-server.ts';
 import { realClock } from '../src/base/clock.ts';
@@ -20,6 +19,7 @@ import { launchEmulator } from '../src/launch/emulator-server.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { defaultWindowRule } from '../src/profiler/level-options.ts';
 import type { Measurement } from '../src/profiler/measurement.ts';
+import type { ProfileSpec } from '../src/spec/profile-spec.ts';
 import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
 import { closerLook, crossing, halvesOfSweep, type SweepReading } from './capacity-sweep.ts';
 

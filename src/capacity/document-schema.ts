@@ -18,7 +18,7 @@ const point = {
   p99Ms: figure.describe('99th percentile of the same'),
   badShare: figure.describe('Share of the answered requests that were over the budget, missed a limit or failed'),
   errorRate: figure.describe('Share of the due requests that failed or were not sent'),
-  failure: text.exactOptional().describe('Message of the first failed request; absent if none failed'),
+  failure: text.optional().describe('Message of the first failed request; absent if none failed'),
   servedPerSecond: figure.describe('Requests per second that succeeded'),
   seconds: figure.describe('Length of the counted time'),
 };
@@ -145,10 +145,10 @@ export const capacityDocumentSchema = openObject({
     )
     .describe('The measurements with a fixed number of requests in flight, which show the saturation'),
   seconds: figure.describe('How long the run took'),
-  mostSeconds: figure.exactOptional().describe('How long everything but bursts could take at most'),
+  mostSeconds: figure.optional().describe('How long everything but bursts could take at most'),
   cutShort: z
     .array(z.enum(['search', 'answer', 'beyond', 'burst']))
-    .exactOptional()
+    .optional()
     .describe(
       'What was cut short or left out because that time was up: the search, the measurement at the capacity, the rates beyond it, a burst',
     ),
@@ -157,15 +157,15 @@ export const capacityDocumentSchema = openObject({
     outputPerSecond: interval.describe('Output tokens per second at the capacity'),
   })
     .nullable()
-    .exactOptional()
+    .optional()
     .describe('Tokens of a language model'),
   gpus: openObject({
     count: figure.describe('GPUs, or MIG slices, that the model uses'),
     requestsPerSecond: interval.describe('The capacity, for each of them'),
-    outputTokensPerSecond: interval.exactOptional().describe('The same in output tokens per second'),
+    outputTokensPerSecond: interval.optional().describe('The same in output tokens per second'),
   })
     .nullable()
-    .exactOptional()
+    .optional()
     .describe('GPUs of the model; null where it uses none, or their number is unknown'),
   cost: openObject({
     currency: text.describe('Unit of all amounts'),
@@ -173,7 +173,7 @@ export const capacityDocumentSchema = openObject({
     per: z.enum(['gpu', 'server']).describe('Whether each GPU is paid for, or the whole server'),
     perHour: figure.describe('An hour of one server'),
     perMillion: interval.describe('A million inferences at the capacity'),
-    perMillionTokens: interval.exactOptional().describe('A million output tokens at the capacity'),
+    perMillionTokens: interval.optional().describe('A million output tokens at the capacity'),
     forRate: openObject({
       perHour: figure.describe('An hour of all replicas'),
       perMillion: figure.describe('A million requests at that rate'),
@@ -188,19 +188,19 @@ export const capacityDocumentSchema = openObject({
           perHour: figure.describe('An hour of one instance'),
           holds: figure.describe('Replicas that it has GPUs for'),
           perMillion: interval.describe('A million inferences at the capacity of these replicas'),
-          perMillionTokens: interval.exactOptional().describe('A million output tokens'),
+          perMillionTokens: interval.optional().describe('A million output tokens'),
           forRate: openObject({
             instances: figure.describe('Instances that serve the rate'),
             perHour: figure.describe('An hour of all instances'),
           })
-            .exactOptional()
+            .optional()
             .describe('For the rate of the replicas'),
         }),
       )
       .describe('Types of instances in the prices with the same GPU, the cheapest first'),
   })
     .nullable()
-    .exactOptional()
+    .optional()
     .describe('What it costs; null without prices, or where the number of GPUs is unknown'),
 }).describe('What tritune capacity found: the highest request rate within a limit, and what lies beyond it');
 

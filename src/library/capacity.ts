@@ -1,7 +1,5 @@
-import type { CapacitySpec } from '../app/capacity/capacity-spec.ts';
-import { capacityDefaults } from '../app/capacity/capacity-spec.ts';
-import { type CapacityOutputs, prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
-import { limitAsked, measureCapacity } from '../app/capacity/measure.ts';
+import { prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
+import { measureCapacity, readLimit } from '../app/capacity/measure.ts';
 import { openCapacity } from '../app/capacity/open-capacity.ts';
 import { combinationOfService } from '../app/profile/services/combination-of-service.ts';
 import { serviceKindOf } from '../app/profile/services/kind-of.ts';
@@ -12,14 +10,17 @@ import { TrituneError } from '../base/errors.ts';
 import { lookUp } from '../base/look-up.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
+import { type CapacityOutputs, type CapacitySpec, capacityOptions } from '../spec/capacity-spec.ts';
 import { checkCombination } from '../spec/combinations.ts';
+import { filledOptions } from '../spec/flat-options.ts';
 import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
  * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts.
  * `latencyBudget` is in milliseconds, `timeBudget` and `recoverWithin` in seconds, `burst` is
- * `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set
- * `endpoint` for a language model, and `serviceKind: 'http'` for any URL.
+ * `{ factor, seconds }`; `holdChance`, `headroom` and `replicaSpread` are in per cent. Defaults are
+ * those of the command line. Set `endpoint` for a language model, and `serviceKind: 'http'` for any
+ * URL.
  */
 export type CapacityOptions = Partial<CapacitySpec> &
   CapacityOutputs & { readonly model: string; readonly serviceKind?: 'triton' | 'http' | 'openai' };
@@ -37,16 +38,16 @@ export interface CapacityWatch {
   readonly signal?: AbortSignal;
 }
 
+const PERCENTAGES: readonly string[] = ['holdChance', 'headroom', 'replicaSpread'];
+
 /** Names of the release before, which work once more. */
 const formerNames: Readonly<Record<string, string>> = { maxDuration: 'timeBudget', chance: 'holdChance' };
 
-const usual = {
-  ...capacityDefaults,
-  batch: 1,
-  requestTimeout: 30,
-  seed: 1,
-  dockerImage: DEFAULT_DOCKER_IMAGE,
-} as const satisfies Partial<CapacitySpec>;
+/** Percentages were shares before. Errors: USAGE for what may be a share. */
+function inPercent(name: string, value: unknown): unknown {
+  if (!PERCENTAGES.includes(name) || typeof value !== 'number' || value <= 0 || value >= 1) return value;
+  throw new TrituneError('USAGE', `${name} is in per cent, and ${value} may be a share`, `give ${100 * value}`);
+}
 
 /**
  * Runs `tritune capacity` without a terminal: finds the highest request rate at which a served
@@ -63,12 +64,17 @@ export async function capacity(
     Object.entries(given).flatMap(([name, value]) => {
       const now = lookUp(formerNames, name);
       if (now !== undefined) onNote?.(`${name} is now ${now}, and will go`);
-      return value === undefined ? [] : [[now ?? name, value]];
+      return value === undefined
+        ? []
+        : [[now ?? name, name === 'chance' ? 100 * Number(value) : inPercent(name, value)]];
     }),
   );
-  const checked: CapacitySpec = { protocol: 'grpc', ...usual, ...asked };
+  const checked = filledOptions<Omit<CapacitySpec, 'protocol'>>(
+    { dockerImage: DEFAULT_DOCKER_IMAGE, ...asked },
+    capacityOptions,
+  );
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
-  limitAsked(checked);
+  readLimit(checked);
   const kind = serviceKindOf({ serviceKind, endpoint: checked.endpoint });
   checkCombination(combinationOfService('capacity', kind, checked));
   const spec =

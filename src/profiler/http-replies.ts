@@ -13,7 +13,7 @@ const seconds = {
 
 export const replies = openObject({
   count: figure.describe('their number'),
-  batch: figure.exactOptional().describe('inferences that each answers, if more than one'),
+  batch: figure.optional().describe('inferences that each answers, if more than one'),
   totalBytes: figure.describe('bytes of their bodies'),
   latencySeconds: openObject({
     average: figure.describe('mean'),

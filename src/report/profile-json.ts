@@ -23,7 +23,7 @@ export const profileSchema = openObject({
     emulated: text.nullable().describe("profile of tritune's emulator; null for a real server"),
   }).describe('the server'),
   protocol: z.enum(['grpc', 'http']).describe('protocol of the requests'),
-  endpoint: text.exactOptional().describe('how a language model was called'),
+  endpoint: text.optional().describe('how a language model was called'),
   batch: z.number().describe('samples in one request'),
   mode,
   stability: text.describe('rule by which a level was measured long enough'),

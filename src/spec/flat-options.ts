@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { TrituneError } from '../base/errors.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { type SettableDocument, type SpecChange, withChange } from './spec-change.ts';
 
 /**
  * A document with sections as one flat set of options, as the command line and the library take
@@ -36,13 +39,15 @@ export type FlatFields<Fields, Names extends OptionNames> = {
   readonly [F in keyof Fields as F extends string ? NameOf<F, F, Names> : never]: Fields[F];
 };
 
-/** The place of an option in a document: a section and a field of it, or a field outside sections. */
-export type Place = readonly [section: string, field?: string];
+/**
+ * The place of an option in a document: a section and a field of it, or a field outside sections.
+ */
+export type OptionPlace = readonly [section: string, field?: string];
 
 /** Returns the place of every option that fills a document, by its name. */
-export function placesIn(document: z.ZodObject, names: OptionNames): ReadonlyMap<string, Place> {
-  const places = new Map<string, Place>();
-  const add = (place: Place): void => {
+export function placesIn(document: z.ZodObject, names: OptionNames): ReadonlyMap<string, OptionPlace> {
+  const places = new Map<string, OptionPlace>();
+  const add = (place: OptionPlace): void => {
     const path = place.join('.');
     const field = place.at(-1) ?? '';
     const name = Object.hasOwn(names, path) ? names[path] : field.replace(UNIT, '');
@@ -65,3 +70,61 @@ export function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
     return unwrapped(schema.unwrap());
   return schema;
 }
+
+/** Returns the schema of the field at a place; undefined if there is none. */
+export function fieldAt(document: z.ZodObject, [name, field]: OptionPlace): z.core.$ZodType | undefined {
+  const schema = document.shape[name];
+  if (field === undefined || schema === undefined) return schema;
+  const section = unwrapped(schema);
+  return section instanceof z.ZodObject ? section.shape[field] : undefined;
+}
+
+/** A document that one flat set of options fills. */
+export interface FlatDocument extends SettableDocument {
+  readonly names: OptionNames;
+}
+
+/**
+ * Returns the options with the changes, with the defaults of the document, and checked by it;
+ * options that fill no field stay as they are. Errors: USAGE with the path of the fault.
+ */
+export function filledOptions<Flat extends object>(
+  options: object,
+  { name, schema, names }: FlatDocument,
+  changes: readonly SpecChange[] = [],
+): Flat {
+  const places = placesIn(schema, names);
+  const filled = [...places].reduce<JsonObject>((json, [key, place]) => {
+    const value = (options as Readonly<Record<string, Json | undefined>>)[key];
+    return value === undefined ? json : withChange(json, { path: place as readonly string[], value });
+  }, emptyOf(schema));
+  const outcome = schema.safeParse(changes.reduce(withChange, filled));
+  if (!outcome.success) {
+    const [issue] = outcome.error.issues;
+    throw new TrituneError(
+      'USAGE',
+      `the command line is not a valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
+      `see tritune ${name} --help-all`,
+    );
+  }
+  const read: Readonly<Record<string, unknown>> = outcome.data;
+  const flat = [...places].map(([key, [section, field]]) => {
+    const value = read[section];
+    return [key, field === undefined ? value : (value as Readonly<Record<string, unknown>>)[field]] as const;
+  });
+  // The flat types are those of the fields (`FlatSection`), which the schema has just checked.
+  return { ...options, ...Object.fromEntries(flat.filter(([, value]) => value !== undefined)) } as Flat;
+}
+
+/** Returns the names of the options whose fields the changes set. */
+export function namesOfChanges(changes: readonly SpecChange[], { schema, names }: FlatDocument): ReadonlySet<string> {
+  const isSet = (place: OptionPlace): boolean =>
+    changes.some(({ path }) => place.every((part, index) => part === path[index]));
+  return new Set([...placesIn(schema, names)].flatMap(([key, place]) => (isSet(place) ? [key] : [])));
+}
+
+/** Every section without a field. */
+const emptyOf = (schema: z.ZodObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(schema.shape).flatMap(([name, each]) => (each instanceof z.ZodObject ? [[name, {}]] : [])),
+  );

@@ -4,9 +4,16 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { lookUp } from '../base/look-up.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { readYaml, YamlFault } from '../base/yaml.ts';
-import { studySpec } from './study-spec.ts';
 
-/** A new value of one field of a study spec. */
+/** A kind of document, such as a study, whose fields `--set` reaches. */
+export interface SettableDocument {
+  readonly name: string;
+  readonly schema: z.ZodObject;
+  /** The page that lists its fields. */
+  readonly page: string;
+}
+
+/** A new value of one field of a document. */
 export interface SpecChange {
   /** The names of the sections, and that of the field. */
   readonly path: readonly string[];
@@ -17,13 +24,16 @@ export interface SpecChange {
 /** A JSON Schema (2020-12) of a part of a spec. */
 type Schema = JsonObject;
 
-/** The schema of a study, and those that it refers to by name. */
-function studySchema(): { readonly root: Schema; readonly named: Readonly<Record<string, Schema>> } {
-  const { $defs, ...root } = z.toJSONSchema(studySpec, { io: 'input' }) as Schema;
+/** The schema of a document, and those that it refers to by name. */
+function schemaOf({ schema }: SettableDocument): {
+  readonly root: Schema;
+  readonly named: Readonly<Record<string, Schema>>;
+} {
+  const { $defs, ...root } = z.toJSONSchema(schema, { io: 'input' }) as Schema;
   return { root, named: ($defs ?? {}) as Readonly<Record<string, Schema>> };
 }
 
-type Named = ReturnType<typeof studySchema>['named'];
+type Named = ReturnType<typeof schemaOf>['named'];
 
 /** Returns the schemas of the fields of a section; none of anything else. */
 function fieldsOf(part: Schema, named: Named): Readonly<Record<string, Schema>> {
@@ -37,9 +47,9 @@ function resolved(part: Schema, named: Named): Schema {
   return name === null ? part : (lookUp(named, name) ?? {});
 }
 
-/** Returns the paths of all fields of a study spec that a text can set: `limits.maxTrials`. */
-export function specPaths(): readonly string[] {
-  const { root, named } = studySchema();
+/** Returns the paths of all fields of a document that a text can set: `limits.maxTrials`. */
+export function specPaths(document: SettableDocument): readonly string[] {
+  const { root, named } = schemaOf(document);
   return pathsIn(root, named);
 }
 
@@ -51,40 +61,43 @@ function pathsIn(section: Schema, named: Named): readonly string[] {
 }
 
 /**
- * Reads `PATH=VALUE`, the form of `--set`: the path of a field of a study spec, such as
+ * Reads `PATH=VALUE`, the form of `--set`: the path of a field of the document, such as
  * `limits.maxTrials`, and its value as YAML; the value of a field that holds text is taken as it
  * is. Below a field with names of its own, the path goes on with one: `goal.modelBudgetsMs.a=8`.
  * Errors: USAGE for another form and for a path that leads nowhere.
  */
-export function readSpecChange(text: string): SpecChange {
+export function readSpecChange(text: string, document: SettableDocument): SpecChange {
   const at = text.indexOf('=');
-  if (at < 1) throw usage(`'${text}' is not PATH=VALUE`, 'write for example --set limits.maxTrials=20');
+  if (at < 1) throw usage(`'${text}' is not PATH=VALUE`, 'write for example --set traffic.batch=8');
   const path = text.slice(0, at).split('.');
   const valueText = text.slice(at + 1);
   // YAML can hide a header's value from those who look for it in a command line.
   if (path[0] === 'server' && path[1] === 'header') throw usage('--set takes no header', 'give it with --header');
-  const { type, fields } = fieldAt(path);
+  const { type, fields } = fieldAt(path, document);
   const value = type === 'string' && valueText !== 'null' ? valueText : readValue(valueText);
   const isWhole = value === null || (isJsonObject(value) && path[0] !== 'server');
   if (fields.length === 0 || isWhole) return { path, value };
   const inner = fields.map((name) => [...path, name].join('.')).join(', ');
-  throw usage(`'${path.join('.')}' is a section of a study`, `set one of its fields: ${inner}`);
+  throw usage(`'${path.join('.')}' is a section of a ${document.name}`, `set one of its fields: ${inner}`);
 }
 
 /**
  * Returns the type of a field, and the names of its own fields. Errors: USAGE for a path that leads
  * to none.
  */
-function fieldAt(path: readonly string[]): { readonly type: Json | undefined; readonly fields: readonly string[] } {
+function fieldAt(
+  path: readonly string[],
+  document: SettableDocument,
+): { readonly type: Json | undefined; readonly fields: readonly string[] } {
   const written = path.join('.');
-  const { root, named } = studySchema();
+  const { root, named } = schemaOf(document);
   let here = resolved(root, named);
   for (const name of path) {
     const next = lookUp(fieldsOf(here, named), name) ?? here.additionalProperties;
     if (!isJsonObject(next))
       throw usage(
-        `a study has no field '${written}'${didYouMean(written, specPaths())}`,
-        'docs/reference/study-spec.md lists the fields',
+        `a ${document.name} has no field '${written}'${didYouMean(written, specPaths(document))}`,
+        `${document.page} lists the fields`,
       );
     here = resolved(next, named);
   }

@@ -1,11 +1,19 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import { type Place, placesIn } from './flat-options.ts';
+import { type FlatDocument, type OptionPlace, placesIn } from './flat-options.ts';
 import { type SpecChange, withChange } from './spec-change.ts';
 import { checkStudySpec, type StudySpec, specToJson, studySpec } from './study-spec.ts';
 import { type FlatStudyOptions, optionNames, type RecordingOptions } from './tune-options.ts';
 
 /** Options of a study. `set`: changes of its spec, which take precedence over the other options. */
 type Options = Partial<FlatStudyOptions & RecordingOptions> & { readonly set?: readonly SpecChange[] };
+
+/** A study as `--set` reaches it. */
+export const studyDocument: FlatDocument = {
+  name: 'study',
+  schema: studySpec,
+  names: optionNames,
+  page: 'docs/reference/study-spec.md',
+};
 
 const places = placesIn(studySpec, optionNames);
 
@@ -62,7 +70,7 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
   return keys.includes('set') ? (options.set ?? []).reduce(withChange, filled) : filled;
 }
 
-type Field = readonly [place: Place, value: Json | undefined];
+type Field = readonly [place: OptionPlace, value: Json | undefined];
 
 /** The sections that make a spec one of this kind of service. */
 function fieldsOfKind({ serviceKind, endpoint = 'openai' }: Options): readonly Field[] {
@@ -88,7 +96,7 @@ function withField(json: JsonObject, [[section, field], value]: Field): JsonObje
   return { ...json, [section]: { ...fieldsOf(json[section]), [field]: value } };
 }
 
-function without(json: JsonObject, [section = '', field]: Place | [] = []): JsonObject {
+function without(json: JsonObject, [section = '', field]: OptionPlace | [] = []): JsonObject {
   if (field === undefined) return json;
   const { [field]: _, ...rest } = fieldsOf(json[section]);
   return { ...json, [section]: rest };

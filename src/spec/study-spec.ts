@@ -175,7 +175,7 @@ export type StudySpec = ReadOnly<z.infer<typeof studySpec>>;
 export type StudySpecInput = ReadOnly<z.input<typeof studySpec>>;
 export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
-export type StabilityName = (typeof stabilityRules)[number];
+
 
 /**
  * Returns the value as a study spec, with defaults filled in. `origin` names it in errors. Errors:

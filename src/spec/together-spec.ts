@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
 import { requestSpec } from '../workload/request-spec.ts';
 
 const text = z.string().min(1);
@@ -35,4 +34,3 @@ export const togetherSpec = z.strictObject({
     ),
 });
 
-export type TogetherSpec = ReadOnly<z.infer<typeof togetherSpec>>;

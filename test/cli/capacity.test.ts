@@ -18,7 +18,7 @@ describe('tritune capacity', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);
     expect(stdout).toMatch(/1\.25× \([\d,.]+ requests\/s\)/);
-    expect(stdout).toMatch(/1,000 requests\/s need \d+ replicas/);
+    expect(stdout).toMatch(/1,000 requests\/s with 10 % headroom need \d+ replicas/);
     const document = JSON.parse(await readFile(join(directory, 'capacity.json'), 'utf8'));
     expect(capacityDocumentSchema.safeParse(document).error).toBeUndefined();
     expect(document.server.emulated).toBe('small');

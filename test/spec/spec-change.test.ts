@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readSpecChange, specPaths, withChange } from '../../src/spec/spec-change.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { specOf, studyDocument } from '../../src/spec/spec-of-options.ts';
 
 describe('a change of one field of a study', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('a change of one field of a study', () => {
     ['goal.modelBudgetsMs.detector=8', 8],
   ])('is read from %s', (text, value) => {
     const path = text.slice(0, text.indexOf('=')).split('.');
-    expect(readSpecChange(text)).toEqual({ path, value });
+    expect(readSpecChange(text, studyDocument)).toEqual({ path, value });
   });
 
   it.each([
@@ -31,22 +31,25 @@ describe('a change of one field of a study', () => {
     ['server.header=["a: b"]', /takes no header/],
     ['server={header: ["a: b"]}', /'server' is a section/],
   ])('is refused in %s', (text, words) => {
-    expect(() => readSpecChange(text)).toThrow(words);
+    expect(() => readSpecChange(text, studyDocument)).toThrow(words);
   });
 
   it('replaces a field of a section, adds a section, and removes a field', () => {
     const spec = { model: 'm', limits: { maxTrials: 5, maxOutageSeconds: 3 } };
-    expect(withChange(spec, readSpecChange('limits.maxTrials=6')).limits).toEqual({
+    expect(withChange(spec, readSpecChange('limits.maxTrials=6', studyDocument)).limits).toEqual({
       maxTrials: 6,
       maxOutageSeconds: 3,
     });
-    expect(withChange(spec, readSpecChange('limits.maxTrials=null')).limits).toEqual({ maxOutageSeconds: 3 });
-    expect(withChange(spec, readSpecChange('traffic.batch=4')).traffic).toEqual({ batch: 4 });
+    expect(withChange(spec, readSpecChange('limits.maxTrials=null', studyDocument)).limits).toEqual({
+      maxOutageSeconds: 3,
+    });
+    expect(withChange(spec, readSpecChange('traffic.batch=4', studyDocument)).traffic).toEqual({ batch: 4 });
     expect(spec.limits.maxTrials).toBe(5);
   });
 
   it('takes precedence over the options, and is checked by the schema', () => {
-    const studyOf = (...texts: string[]) => specOf({ model: 'm', maxTrials: 3, set: texts.map(readSpecChange) });
+    const studyOf = (...texts: string[]) =>
+      specOf({ model: 'm', maxTrials: 3, set: texts.map((text) => readSpecChange(text, studyDocument)) });
     expect(studyOf('limits.maxTrials=9', 'traffic.batch=2')).toMatchObject({
       limits: { maxTrials: 9 },
       traffic: { batch: 2 },
@@ -55,11 +58,11 @@ describe('a change of one field of a study', () => {
   });
 
   it('reaches every field that an option has, but for headers', () => {
-    const paths = specPaths();
+    const paths = specPaths(studyDocument);
     expect(paths).toEqual(
       expect.arrayContaining(['model', 'space', 'server.url', 'goal.latencyBudgetMs', 'cost.forRate']),
     );
     for (const path of paths.filter((each) => each !== 'server.header'))
-      expect(readSpecChange(`${path}=null`).path.join('.')).toBe(path);
+      expect(readSpecChange(`${path}=null`, studyDocument).path.join('.')).toBe(path);
   });
 });

@@ -5,14 +5,9 @@ import { checkFree, hasFile, writeIn } from '../../base/run-files.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { capacityCsv } from '../../report/capacity/csv.ts';
 import { capacityHtml } from '../../report/capacity/page.ts';
+import type { CapacityOutputs } from '../../spec/capacity-spec.ts';
 
 const CAPACITY_FILE = 'capacity.json';
-
-/** The paths of a run's documents. */
-export interface CapacityOutputs {
-  readonly json?: string;
-  readonly output?: string;
-}
 
 /** Writes the requested documents. Returns their paths. Errors: OUTPUT_UNWRITABLE. */
 export async function writeCapacity(

@@ -1,9 +1,10 @@
 import type { Hardware } from '../../capacity/hardware.ts';
 import type { CapacityState } from '../../capacity/state.ts';
+import type { CapacitySpec } from '../../spec/capacity-spec.ts';
 import type { CostTerms } from '../../study/records/schema/goal.ts';
 import type { ServedTarget } from '../profile/services/service.ts';
+import type { AnyProtocol } from '../server/find-protocol.ts';
 import { costTermsOf } from '../study/cost/cost-terms.ts';
-import type { CapacitySpec } from './capacity-spec.ts';
 
 /**
  * Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`.
@@ -15,14 +16,14 @@ export function capacityTerms({
   instanceType,
   headroom,
   holdChance,
-}: CapacitySpec): CostTerms | null {
+}: AnyProtocol<CapacitySpec>): CostTerms | null {
   if (prices === undefined && gpu === undefined && instanceType === undefined) return null;
   const cost = {
     ...(gpu !== undefined && { gpu }),
     ...(serverGpus !== undefined && { serverGpus }),
     ...(instanceType !== undefined && { instanceType }),
-    headroomPercent: headroom * 100,
-    holdPercent: holdChance * 100,
+    headroomPercent: headroom,
+    holdPercent: holdChance,
   };
   return costTermsOf({ prices, cost }) ?? null;
 }

@@ -11,9 +11,10 @@ import { runCapacity } from '../../capacity/run.ts';
 import { freshState } from '../../capacity/state.ts';
 import type { ProfileProgress } from '../../profiler/progress.ts';
 import { passDivision } from '../../profiler/windows/whole-passes.ts';
+import type { CapacitySpec } from '../../spec/capacity-spec.ts';
+import type { AnyProtocol } from '../server/find-protocol.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
 import { limitsOf, type PlayedWorkload } from '../traffic/workload.ts';
-import type { CapacitySpec } from './capacity-spec.ts';
 import { capacityTerms, hardwareOf } from './hardware.ts';
 import { loadsOn } from './loads.ts';
 import type { OpenCapacity } from './open-capacity.ts';
@@ -31,7 +32,7 @@ export interface CapacityListener {
  * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors:
  * USAGE for options that are wrong for every server; INPUT_INVALID for wrong prices.
  */
-export function limitAsked(spec: CapacitySpec): CapacityLimit {
+export function readLimit(spec: AnyProtocol<CapacitySpec>): CapacityLimit {
   capacityTerms(spec);
   // A workload may have limits.
   const hasLimits = spec.workload !== undefined && spec.latencyBudget === undefined;

@@ -1,7 +1,7 @@
+import type { CapacitySpec } from '../../spec/capacity-spec.ts';
 import { planProfile } from '../profile/plan.ts';
 import { findService } from '../profile/services/find-service.ts';
 import type { ServedTarget, Service, ServiceKind, ServiceSetting } from '../profile/services/service.ts';
-import type { CapacitySpec } from './capacity-spec.ts';
 
 /** A service on which the loads of a search for its capacity are played. */
 export interface OpenCapacity {

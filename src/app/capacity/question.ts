@@ -3,14 +3,15 @@ import { formatMs } from '../../base/format.ts';
 import { nsToMs } from '../../base/units.ts';
 import type { CapacityQuestion } from '../../capacity/question.ts';
 import type { CapacityLimit } from '../../capacity/reading.ts';
-import type { CapacitySpec } from './capacity-spec.ts';
+import type { CapacitySpec } from '../../spec/capacity-spec.ts';
+import type { AnyProtocol } from '../server/find-protocol.ts';
 
 /**
  * Returns the question in the options. `hasLimits`: the classes of the workload have their own
  * limits. Errors: USAGE.
  */
 export function questionOf(
-  options: CapacitySpec,
+  options: AnyProtocol<CapacitySpec>,
   {
     batch,
     followsHost,
@@ -33,11 +34,18 @@ export function questionOf(
     followsHost,
     burst: burst ? { ...burst, recoverSeconds: recoverWithin ?? null } : null,
     replicas:
-      forRate === undefined ? null : { perSecond: forRate, headroom, chance: holdChance, spread: replicaSpread },
+      forRate === undefined
+        ? null
+        : {
+            perSecond: forRate,
+            headroom: headroom / 100,
+            chance: holdChance / 100,
+            spread: replicaSpread / 100,
+          },
   };
 }
 
-function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits: boolean): CapacityLimit {
+function limitOf({ latencyBudget, goodput, percentile }: AnyProtocol<CapacitySpec>, hasLimits: boolean): CapacityLimit {
   if (latencyBudget !== undefined) {
     if (goodput) throw usage('--latency-budget and --goodput cannot be used together', 'leave one of them out');
     if (hasLimits) {

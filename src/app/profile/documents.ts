@@ -12,8 +12,8 @@ import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
 import { ProfileExport } from '../../report/profile-export.ts';
 import { levelJson, type ProfileHead, profileJson } from '../../report/profile-json.ts';
 import type { ScenarioFile } from '../../report/scenario/case.ts';
+import type { ProfileSpec } from '../../spec/profile-spec.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { ProfileSpec } from './profile-spec.ts';
 
 /**
  * The files of a profile. They are written during the run, so that an early end loses no

@@ -1,7 +1,7 @@
 import { trituneVersion } from '../../base/package.ts';
 import type { ProfileHead } from '../../report/profile-json.ts';
+import type { ProfileSpec } from '../../spec/profile-spec.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';
-import type { ProfileSpec } from './profile-spec.ts';
 import type { Service } from './services/service.ts';
 
 /** Returns the head of a profile's documents, which precedes the figures. */

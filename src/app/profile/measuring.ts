@@ -9,12 +9,12 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { type PlayedFront, play } from '../../profiler/play.ts';
 import type { ProfileProgress } from '../../profiler/progress.ts';
 import { reportOf } from '../../profiler/report-of.ts';
+import type { GoodputLimits, LevelSpec, MeasuringSpec } from '../../spec/profile-spec.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import type { Devices } from '../server/devices.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
 import { hasClasses, limitsOf } from '../traffic/workload.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { GoodputLimits, LevelSpec, MeasuringSpec } from './profile-spec.ts';
 
 /** The percentile whose interval is reported when none is asked for. */
 const USUAL_PERCENTILE = 99;

@@ -2,8 +2,8 @@ import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import { readArrivals, readIntervals, readTimestamps } from '../../loadgen/pacing/arrival-files.ts';
 import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
+import type { LevelSpec } from '../../spec/profile-spec.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
-import type { LevelSpec } from '../profile/profile-spec.ts';
 
 /**
  * Returns requests at a rate. The seed makes the arrivals the same every time, so that two

@@ -1,7 +1,7 @@
 import type { CostSpec } from '../../spec/price-spec.ts';
 import type { FlatStudyOptions } from '../../spec/tune-options.ts';
 import { type OptionTable, under } from './option-table.ts';
-import { percent, positiveNumber, positiveWhole } from './option-values.ts';
+import { positiveNumber } from './option-values.ts';
 
 type CostOptions = Pick<
   FlatStudyOptions,
@@ -21,7 +21,6 @@ export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cos
   serverGpus: {
     flags: '--server-gpus <n>',
     help: 'GPUs of the server (default: as many as its metrics show)',
-    parse: positiveWhole,
   },
   instanceType: {
     flags: '--instance-type <name>',
@@ -35,12 +34,10 @@ export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cos
   headroom: {
     flags: '--headroom <percent>',
     help: 'Capacity of each server that stays free, in percent (default: 10)',
-    parse: percent(0, 95),
   },
   holdChance: {
     flags: '--hold-chance <percent>',
     help: 'Chance that the servers hold --for-rate, in percent (default: 95)',
-    parse: percent(50, 99.9),
   },
 });
 

@@ -1,4 +1,4 @@
-import { type GoodputSpec, type LanguageServerSpec, languageEndpoints } from '../../spec/language-spec.ts';
+import type { GoodputSpec, LanguageServerSpec } from '../../spec/language-spec.ts';
 import { goodputLimits } from './goodput.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collectSettings } from './option-values.ts';
@@ -10,7 +10,6 @@ export const languageOptionTable: OptionTable<LanguageOptions> = under<LanguageO
   endpoint: {
     flags: '--endpoint <kind>',
     help: 'Tune a language model by its tokens: an openai… endpoint with --launch-command, or a model of a Triton',
-    choices: languageEndpoints,
   },
   launchCommand: {
     flags: '--launch-command <line>',

@@ -13,6 +13,16 @@ export function positiveNumber(text: string): number {
   return value;
 }
 
+/** Returns the parser of a number from this one on. */
+export const numberFrom =
+  (low: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value) || value < low)
+      throw usage(`'${text}' is not a number from ${low} on`, `give ${low} or more`);
+    return value;
+  };
+
 export const msPer: Readonly<Record<string, number>> = { us: 1e-3, ms: 1, s: 1e3 };
 
 /** '8', '8ms', '0.5s' or '500us' → milliseconds, as in --goodput. */

@@ -5,7 +5,7 @@ import type { NumberRange } from '../../spec/tune-options.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import { headerOptionTable } from './headers.ts';
 import { type OptionTable, under } from './option-table.ts';
-import { collect, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
+import { positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
 
 /** The options for requests. */
 export type RequestFlags = RequestSpec & HeaderSpec;
@@ -15,12 +15,10 @@ export const requestOptionTable: OptionTable<RequestFlags> = under<RequestFlags>
     flags: '-b, --batch <n>',
     help: 'Samples in one request',
     parse: oneBatch,
-    default: 1,
   },
   inputData: {
     flags: '--input-data <what>',
     help: 'Data to send: zero, random, a JSON file, or a directory with a file for each input; repeatable (default: random)',
-    parse: collect,
   },
   shape: {
     flags: '--shape <input:d1,d2>',
@@ -36,17 +34,14 @@ export const requestOptionTable: OptionTable<RequestFlags> = under<RequestFlags>
   stringLength: {
     flags: '--string-length <n>',
     help: 'Letters in a random string (default: 128)',
-    parse: positiveWhole,
   },
   maxInputSize: {
     flags: '--max-input-size <mib>',
     help: 'Most MiB of made-up values in one request (default: 256)',
-    parse: positiveWhole,
   },
   outputTolerance: {
     flags: '--output-tolerance <x>',
     help: 'Allowed relative error of a floating-point output (default: outputs must be identical)',
-    parse: positiveNumber,
   },
   requestParameter: {
     flags: '--request-parameter <name:value:type>',
@@ -57,7 +52,6 @@ export const requestOptionTable: OptionTable<RequestFlags> = under<RequestFlags>
     flags: '--sequence-length <n>',
     heading: 'Sequences',
     help: 'Requests in a sequence, for models with sequence batching (default: all of a stream in the data, or 20)',
-    parse: positiveWhole,
   },
   sequenceLengthVariation: {
     flags: '--sequence-length-variation <percent>',

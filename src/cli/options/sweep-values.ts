@@ -1,6 +1,6 @@
-import type { BurstSpec, RateRamp } from '../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
+import type { BurstSpec, RateRamp } from '../../spec/profile-spec.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
 import { positiveNumber, positiveWhole, wholeRange } from './option-values.ts';
 

@@ -1,6 +1,5 @@
-import { compressions, sharedMemoryKinds, type TransportSpec, tensorFormats } from '../../spec/traffic-spec.ts';
+import type { TransportSpec } from '../../spec/traffic-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
-import { positiveWhole } from './option-values.ts';
 
 export const transportOptionTable: OptionTable<TransportSpec> = under<TransportSpec>('Connection', {
   streaming: {
@@ -10,24 +9,20 @@ export const transportOptionTable: OptionTable<TransportSpec> = under<TransportS
   compression: {
     flags: '--compression <coding>',
     help: 'Compression of requests',
-    choices: compressions,
     default: 'none',
   },
   tensorFormat: {
     flags: '--tensor-format <format>',
     help: 'Encoding of tensors over HTTP',
-    choices: tensorFormats,
     default: 'binary',
   },
   sharedMemory: {
     flags: '--shared-memory <kind>',
     help: 'Pass tensors in shared memory; the server must run on this machine',
-    choices: sharedMemoryKinds,
     default: 'none',
   },
   outputSharedMemorySize: {
     flags: '--output-shared-memory-size <bytes>',
     help: 'Shared memory for an output of unknown size, in bytes (default: 102400)',
-    parse: positiveWhole,
   },
 });

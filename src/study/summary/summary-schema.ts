@@ -17,8 +17,8 @@ const gain = ratio.nullable().describe('best over baseline, measured in turn; nu
 export const summarySchema = openObject({
   schemaVersion: z.literal(1).describe('version of the format'),
   model: text.describe('the model that was tuned'),
-  topology: topology.exactOptional().describe('the models that were tuned together; absent for one model alone'),
-  workloads: workloads.exactOptional().describe('the workloads of the study; absent without workloads'),
+  topology: topology.optional().describe('the models that were tuned together; absent for one model alone'),
+  workloads: workloads.optional().describe('the workloads of the study; absent without workloads'),
   server: openObject({
     name: text.describe('as the server calls itself'),
     version: text.describe('its version'),
@@ -63,7 +63,7 @@ export const summarySchema = openObject({
   latencyNote: text
     .nullable()
     .describe('what happened to latencies without a limit; null where all have one, or the original config stays'),
-  goodput: goodputSpec.exactOptional().describe('limits of a good request; absent without goodput limits'),
+  goodput: goodputSpec.optional().describe('limits of a good request; absent without goodput limits'),
   feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
   verdict: z
     .enum(verdicts)
@@ -79,7 +79,7 @@ export const summarySchema = openObject({
   rejected: openObject({
     trial: count.describe('the trial'),
     reason: text.describe('why it was not taken'),
-    gain: ratio.nullable().exactOptional().describe('its gain in the final; null without a comparison'),
+    gain: ratio.nullable().optional().describe('its gain in the final; null without a comparison'),
   })
     .nullable()
     .describe('the trial that was best in the search, if the final did not confirm it'),
@@ -117,7 +117,7 @@ export const summarySchema = openObject({
   sampler: text.describe('the sampler'),
   seed: z.number().describe('seed of the random numbers'),
   modelAnalyzer: modelAnalyzerSource
-    .exactOptional()
+    .optional()
     .describe('the file of Model Analyzer that the study was read from, and its ignored keys'),
   journal: text.describe('path of the journal, relative to this file'),
   trituneVersion: text.describe('version of tritune that wrote the file'),
@@ -142,7 +142,7 @@ const entry = openObject({
       .nullable()
       .describe('path of its config.pbtxt, relative to this file; null where the original config is the best'),
     measured: openObject({ throughput, budgetLatencyMs })
-      .exactOptional()
+      .optional()
       .describe('what was measured; absent where these are the figures that decided'),
   })
     .nullable()

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { writtenJsonSchema } from '../../../src/base/schema.ts';
 import { readYaml } from '../../../src/base/yaml.ts';
@@ -5,8 +6,12 @@ import { capacityDocumentSchema } from '../../../src/capacity/document-schema.ts
 import { type ProfileHead, profileJson, profileSchema } from '../../../src/report/profile-json.ts';
 import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
 import { readSource } from '../../../src/space/source/source.ts';
+import { capacityOptions } from '../../../src/spec/capacity-spec.ts';
+import { type FlatDocument, filledOptions } from '../../../src/spec/flat-options.ts';
 import { priceList } from '../../../src/spec/price-spec.ts';
+import { profileOptions } from '../../../src/spec/profile-spec.ts';
 import { specFileSchema } from '../../../src/spec/series-spec.ts';
+import { readSpecChange } from '../../../src/spec/spec-change.ts';
 import { checkStudySpec } from '../../../src/spec/study-spec.ts';
 import { foldStudy } from '../../../src/study/records/fold.ts';
 import { checkRecord, recordJsonSchema } from '../../../src/study/records/record-schema.ts';
@@ -33,7 +38,7 @@ export interface SchemaPage extends SchemaDocument {
 
 /** The smallest file that says something. */
 export interface Example {
-  readonly language: 'yaml' | 'json';
+  readonly language: 'yaml' | 'json' | 'sh';
   readonly text: string;
   /** Reads it as the program does. Errors: what is wrong with it. */
   readonly check: (text: string) => unknown;
@@ -189,6 +194,28 @@ const profilePage: SchemaPage = {
   },
 };
 
+/** Returns the page of what `--set` reaches in a command. */
+const settingsPage = (document: FlatDocument, example: readonly string[]): SchemaPage => ({
+  file: basename(document.page),
+  title: `Fields of ${document.name}`,
+  intro:
+    `What \`--set PATH=VALUE\` of \`tritune ${document.name}\` reaches, beside the options that have names of their own. ` +
+    'The value is written as in YAML.',
+  document: documentOf(z.toJSONSchema(document.schema, { io: 'input' })),
+  kind: 'file',
+  name: document.name,
+  elsewhere: {},
+  example: {
+    language: 'sh',
+    text: `tritune ${document.name} -m resnet ${example.map((each) => `--set '${each}'`).join(' ')}\n`,
+    check: (text) => {
+      const changes = [...text.matchAll(/--set '([^']*)'/g)].map(([, change = '']) => readSpecChange(change, document));
+      if (changes.length === 0) throw new Error('it sets nothing');
+      filledOptions({}, document, changes);
+    },
+  },
+});
+
 const lastRecords: readonly StudyRecord[] = [
   {
     type: 'trial-finished',
@@ -233,6 +260,8 @@ const journalPage: SchemaPage = {
 
 export const schemaPages: readonly SchemaPage[] = [
   studySpecPage,
+  settingsPage(profileOptions, ['traffic.batch=8', 'levels.concurrencyRange={start: 1, end: 16, step: 5}']),
+  settingsPage(capacityOptions, ['goal.latencyBudgetMs=50', 'traffic.batch=8']),
   spacePage,
   workloadPage,
   pricesPage,

@@ -19,7 +19,10 @@ import { compileSpace } from '../../../src/space/source/compile.ts';
 import { inherit } from '../../../src/space/source/inherit.ts';
 import { spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
 import { readSource } from '../../../src/space/source/source.ts';
+import { filledOptions } from '../../../src/spec/flat-options.ts';
+import { profileOptions } from '../../../src/spec/profile-spec.ts';
 import { readSpecChange, withChange } from '../../../src/spec/spec-change.ts';
+import { studyDocument } from '../../../src/spec/spec-of-options.ts';
 import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
 import { parseConfigText } from '../../../src/triton/config/parser.ts';
 import { printConfigText } from '../../../src/triton/config/printer.ts';
@@ -177,7 +180,7 @@ const specChange = refusing(['USAGE'], {
   name: 'a field of a study spec, as for --set',
   sources: ['spec/spec-change.ts'],
   read: (text) => {
-    const changed = withChange({ model: 'm', limits: { maxTrials: 3 } }, readSpecChange(text));
+    const changed = withChange({ model: 'm', limits: { maxTrials: 3 } }, readSpecChange(text, studyDocument));
     assert.equal(Object.getPrototypeOf(changed), Object.prototype);
     return changed;
   },
@@ -189,6 +192,24 @@ const specChange = refusing(['USAGE'], {
     'space={extends: python}',
   ],
   words: ['limits.', 'server.header', 'server', '=', '.', '=null', '__proto__', 'constructor', ...yamlWords],
+});
+
+const optionChange = refusing(['USAGE'], {
+  name: 'a field of a profile, as for --set',
+  sources: ['spec/flat-options.ts'],
+  read: (text) => {
+    const filled = filledOptions<object>({ batch: 2 }, profileOptions, [readSpecChange(text, profileOptions)]);
+    assert.equal(Object.getPrototypeOf(filled), Object.prototype);
+    return filled;
+  },
+  seeds: [
+    'traffic.batch=8',
+    'levels.concurrencyRange={start: 1, end: 16, step: 5}',
+    'traffic.shape.x=[3, 4]',
+    'traffic.extraInputs.temperature=0',
+    'prompts.inputTokens={kind: constant, value: 8}',
+  ],
+  words: ['traffic.', 'server.header', 'levels', '=', '.', '=null', '__proto__', 'constructor', ...yamlWords],
 });
 
 const prices = refusing(['INPUT_INVALID'], {
@@ -330,6 +351,7 @@ export const yamlFiles: readonly Parser[] = [
   candidates,
   spec,
   specChange,
+  optionChange,
   prices,
   engineSettings,
   launchOptions,

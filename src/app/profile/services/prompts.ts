@@ -4,6 +4,7 @@ import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
+import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import { headersOf } from '../../server/headers.ts';
@@ -15,7 +16,6 @@ import type { Sender } from '../../traffic/sender.ts';
 import { type WorkloadFront, frontsOf as workloadFronts } from '../../traffic/workload.ts';
 import { levelTarget } from '../measuring.ts';
 import { type ProfilePlan, planProfile } from '../plan.ts';
-import type { EndpointSpec } from '../profile-spec.ts';
 import {
   type FindService,
   gpusOfUnknown,

@@ -1,12 +1,12 @@
 import type { WindowRule } from '../../../profiler/level-options.ts';
 import type { HttpSpec } from '../../../spec/http-spec.ts';
+import type { EndpointSpec, ProfileSpec } from '../../../spec/profile-spec.ts';
 import type { Protocol } from '../../../spec/server-spec.ts';
 import type { ServerIdentity } from '../../../study/records/records.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import type { LevelTarget } from '../measuring.ts';
 import type { ProfilePlan } from '../plan.ts';
-import type { EndpointSpec, ProfileSpec } from '../profile-spec.ts';
 
 /**
  * The kinds of services that are measured as they are: tensor models on a Triton, any URL, or a

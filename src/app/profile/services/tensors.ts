@@ -8,6 +8,7 @@ import type { PlayedFront } from '../../../profiler/play.ts';
 import { gpusOf } from '../../../space/gpus.ts';
 import { shapeOf } from '../../../space/shape.ts';
 import type { CandidateShape } from '../../../space/types.ts';
+import type { ProfileSpec } from '../../../spec/profile-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import { instancesOf } from '../../../triton/config/instances.ts';
@@ -24,7 +25,6 @@ import { assumptionsOf, requestsOf } from '../../traffic/tensors/requests.ts';
 import { classInputsOf, classShares, frontsOf, type WorkloadFront } from '../../traffic/workload.ts';
 import { type LevelListener, levelTarget } from '../measuring.ts';
 import { checkLimits, type ProfilePlan } from '../plan.ts';
-import type { ProfileSpec } from '../profile-spec.ts';
 import type { FindService, ServedTarget } from './service.ts';
 
 /** Finds tensor models on a Triton, running or launched. */

@@ -3,7 +3,9 @@ import { combinationOfService } from '../../../app/profile/services/combination-
 import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
+import { capacityOptions } from '../../../spec/capacity-spec.ts';
 import { checkCombination } from '../../../spec/combinations.ts';
+import { filledOptions, namesOfChanges } from '../../../spec/flat-options.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -40,11 +42,14 @@ export function capacityCommand(terminal: Terminal): Command {
   );
   addExamples(command, examples, 'Guide: docs/capacity.md');
   return addOptions(command, capacityOptionTable, mostUsed).action(
-    async (options: AnyProtocol<ParsedCapacityOptions>) => {
+    async ({ set = [], ...flags }: AnyProtocol<ParsedCapacityOptions>) => {
+      const options = filledOptions<AnyProtocol<ParsedCapacityOptions>>(flags, capacityOptions, set);
+      const changed = namesOfChanges(set, capacityOptions);
       const kind = serviceKindOf(options);
       const given = command.options.filter(
         (option) =>
-          command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
+          (changed.has(option.attributeName()) || command.getOptionValueSource(option.attributeName()) === 'cli') &&
+          !ofAll.has(option.attributeName()),
       );
       checkCombination(combinationOfService('capacity', kind, options));
       refuseOthers(

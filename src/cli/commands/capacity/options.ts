@@ -1,16 +1,17 @@
-import { type CapacityAsked, capacityDefaults } from '../../../app/capacity/capacity-spec.ts';
-import type { CapacityOutputs } from '../../../app/capacity/documents.ts';
-import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
+import { type CapacityOutputs, type CapacityQuestions, capacityOptions } from '../../../spec/capacity-spec.ts';
+import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import { type AgentsSpec, agentsSpec } from '../../../spec/traffic-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { costOptionTable } from '../../options/cost.ts';
+import { filledBy } from '../../options/filled-rows.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { durationSeconds, latencyMs, percent, percentile, positiveNumber } from '../../options/option-values.ts';
+import { durationSeconds, percent, percentile } from '../../options/option-values.ts';
+import { type SetFlags, setOptionTable } from '../../options/set.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-options.ts';
-import { type ProfileOptions, profileOptionTable } from '../profile/options.ts';
+import { type ProfileOptions, profileRows } from '../profile/options.ts';
 import { promptOptionTable } from '../profile/prompt-options.ts';
 
 /** Options with the same meaning in `profile`. */
@@ -40,7 +41,7 @@ type Shared = Pick<ProfileOptions, (typeof shared)[number]>;
 type PlainHttp = Omit<PlainHttpFlags, 'outputFormat'>;
 
 /** The options that only `tritune capacity` has. */
-export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
+export interface CapacityFlags extends CapacityQuestions, CapacityOutputs, SetFlags {}
 
 /** The options of `tritune capacity`, parsed. */
 export type ParsedCapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
@@ -54,30 +55,21 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     flags: '-l, --latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms, from the time that a request is due; or give --goodput',
     heading: 'Goal',
-    parse: latencyMs,
   },
   percentile: {
     flags: '--percentile <p>',
     help: 'Percentage of requests that must keep the budget or the limits',
     heading: 'Goal',
     parse: percentile,
-    default: capacityDefaults.percentile,
   },
   precision: {
     flags: '--precision <percent>',
     help: "Search until the capacity's 95 % interval is this narrow, in ± percent",
-    parse: positiveNumber,
-    default: capacityDefaults.precision,
   },
-  requestDistribution: {
-    ...profileOptionTable.requestDistribution,
-    default: capacityDefaults.requestDistribution,
-  },
+  requestDistribution: profileRows.requestDistribution,
   timeBudget: {
     flags: '--time-budget <duration>',
     help: 'Longest time for everything but bursts, such as 10m, in s without a unit; bursts may take as long again',
-    parse: durationSeconds,
-    default: capacityDefaults.timeBudget,
     former: { flags: '--max-duration <duration>' },
   },
   burst: {
@@ -90,20 +82,16 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     flags: '--recover-within <duration>',
     help: 'Time after a burst within which the limit must be kept again (default: it must be kept throughout)',
     heading: 'Load',
-    parse: durationSeconds,
   },
   forRate: {
     flags: '--for-rate <rate>',
     help: 'Requests per second; find the number of replicas for it',
     heading: 'Cost and replicas',
-    parse: positiveNumber,
   },
   holdChance: {
     flags: '--hold-chance <percent>',
     help: 'Chance that all replicas keep the limit, in percent',
     heading: 'Cost and replicas',
-    parse: shareIn(50, 99.99),
-    default: capacityDefaults.holdChance,
     former: {
       flags: '--chance <p>',
       read: (text) => (Number(text) <= 1 ? String(Number((100 * Number(text)).toPrecision(6))) : text),
@@ -113,15 +101,13 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     flags: '--headroom <percent>',
     help: 'Capacity of each replica that stays free, in percent',
     heading: 'Cost and replicas',
-    parse: shareIn(0, 90),
-    default: capacityDefaults.headroom,
+    parse: percentOnly(0, 90),
   },
   replicaSpread: {
     flags: '--replica-spread <percent>',
     help: 'Standard deviation of the capacity among replicas, in percent',
     heading: 'Cost and replicas',
-    parse: shareIn(0, 50),
-    default: capacityDefaults.replicaSpread,
+    parse: percentOnly(0, 50),
   },
   ...rowsOf(costOptionTable, ['prices', 'instanceType']),
   gpu: { ...costOptionTable.gpu, help: 'GPU of --prices that the server has, or GPU/SLICE; each one used is paid for' },
@@ -129,6 +115,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     ...costOptionTable.serverGpus,
     help: 'GPUs of the server (default: as many as its metrics show); figures are given for each, too',
   },
+  ...setOptionTable(capacityOptions),
   json: { flags: '--json <file>', help: 'Write all results as JSON', heading: 'Output' },
   output: {
     flags: '-o, --output <directory>',
@@ -139,19 +126,19 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
 
 const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 
-export const capacityOptionTable: OptionTable<ParsedCapacityOptions> = {
+export const capacityOptionTable = filledBy<ParsedCapacityOptions>(capacityOptions, {
   ...own,
-  ...rowsOf(profileOptionTable, shared),
-  workload: { ...profileOptionTable.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },
+  ...rowsOf(profileRows, shared),
+  workload: { ...profileRows.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },
   goodput: {
-    ...profileOptionTable.goodput,
+    ...profileRows.goodput,
     help: "Limits that --percentile of the requests must keep, such as e2e<=50ms or 'ttft<=200ms tpot<=15ms'",
     heading: 'Goal',
   },
   ...endpointOptionTable,
   ...promptOptionTable,
   ...plainHttp,
-};
+});
 
 function burst(text: string): BurstShape {
   const [, factor, duration] = /^(\d+(?:\.\d+)?)x?:(.+)$/i.exec(text) ?? [];
@@ -166,14 +153,14 @@ function burst(text: string): BurstShape {
 }
 
 /**
- * Returns the parser of a percentage between bounds, as `percent`, into a share. It refuses what
- * may be meant as a share.
+ * Returns the parser of a percentage between bounds, as `percent`. It refuses what may be meant as
+ * a share.
  */
-function shareIn(low: number, high: number): (text: string) => number {
+function percentOnly(low: number, high: number): (text: string) => number {
   const parse = percent(low, high);
   return (text) => {
     const value = parse(text);
-    if (value === 0 || value >= 1 || text.includes('%')) return value / 100;
+    if (value === 0 || value >= 1 || text.includes('%')) return value;
     const asShare = Number((100 * value).toPrecision(6));
     throw new TrituneError('USAGE', `'${text}' may be a share or a percentage`, `give ${asShare}% or ${value}%`);
   };

@@ -1,5 +1,5 @@
 import { prepareCapacity, writeCapacity } from '../../../app/capacity/documents.ts';
-import { limitAsked, measureCapacity } from '../../../app/capacity/measure.ts';
+import { measureCapacity, readLimit } from '../../../app/capacity/measure.ts';
 import { openCapacity } from '../../../app/capacity/open-capacity.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
@@ -23,7 +23,7 @@ export async function runCapacityCommand(
   terminal: Terminal,
 ): Promise<number> {
   // Faults in the options are reported before the server is contacted.
-  const limit = limitAsked(options);
+  const limit = readLimit(options);
   await prepareCapacity(options);
   warnIfInsecure(options, terminal);
   const commandLine = commandLineWithoutValues(shownCommandLine(options), options);

@@ -1,31 +1,35 @@
 import type { Command } from 'commander';
-import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
 import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkCombination } from '../../../spec/combinations.ts';
+import { filledOptions, namesOfChanges } from '../../../spec/flat-options.ts';
+import { type EndpointSpec, profileOptions } from '../../../spec/profile-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { addExamples, type Example } from '../../help.ts';
-import { addOptions, type OptionTable } from '../../options/option-table.ts';
+import { filledBy } from '../../options/filled-rows.ts';
+import { addOptions } from '../../options/option-table.ts';
+import { type SetFlags, setOptionTable } from '../../options/set.ts';
 import type { Terminal } from '../../terminal.ts';
 import { AbbreviatingCommand } from './abbreviations.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
-import { type ProfileOptions, profileOptionTable } from './options.ts';
+import { type ProfileOptions, profileRows } from './options.ts';
 import { addRefusedOptions, withoutAliases } from './perf-analyzer-aliases.ts';
 import { addPromptAliases } from './prompt-aliases.ts';
 import { promptOptionTable } from './prompt-options.ts';
 import { refuseOthers } from './refused-options.ts';
 
-type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
+type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec & SetFlags;
 
-const table: OptionTable<AllOptions> = {
-  ...profileOptionTable,
+const table = filledBy<AllOptions>(profileOptions, {
+  ...profileRows,
   ...endpointOptionTable,
   ...promptOptionTable,
   ...plainHttpOptionTable,
-};
+  ...setOptionTable(profileOptions),
+});
 
 /** Replies of a language model take long and differ in length, so fewer of them must do. */
 const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
@@ -58,10 +62,12 @@ export function profileCommand(terminal: Terminal): Command {
   addExamples(command, examples, "perf_analyzer's other options are accepted too; docs/profile.md lists them.");
   const { refuse } = addRefusedOptions(command, ['--endpoint']);
   const prompts = addPromptAliases(command);
-  return addOptions(command, table, mostUsed).action(async (given: AnyProtocol<AllOptions>) => {
+  return addOptions(command, table, mostUsed).action(async ({ set = [], ...flags }: AnyProtocol<AllOptions>) => {
     refuse();
+    const given = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
+    const changed = namesOfChanges(set, profileOptions);
     const kind = serviceKindOf(given);
-    const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
+    const isGiven = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
     checkCombination(combinationOfService('profile', kind, given));
     refuseOthers(
       kind,

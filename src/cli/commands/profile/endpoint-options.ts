@@ -1,5 +1,5 @@
-import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
 /** The options for asking a language model. */

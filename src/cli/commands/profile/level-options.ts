@@ -1,7 +1,6 @@
-import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
-import { requestDistributions } from '../../../spec/study-spec.ts';
+import type { LevelSpec } from '../../../spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { latencyMs, positiveNumber } from '../../options/option-values.ts';
+import { latencyMs } from '../../options/option-values.ts';
 import {
   burstShape,
   concurrencySweep,
@@ -25,8 +24,6 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
   requestDistribution: {
     flags: '--request-distribution <distribution>',
     help: 'Arrivals of a request rate: evenly spaced, or random (a Poisson process)',
-    choices: requestDistributions,
-    default: 'constant',
   },
   requestIntervals: {
     flags: '--request-intervals <file>',
@@ -39,8 +36,6 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
   traceSpeed: {
     flags: '--trace-speed <factor>',
     help: 'Speed of --arrival-trace and --fixed-schedule',
-    parse: positiveNumber,
-    default: 1,
   },
   fixedSchedule: {
     flags: '--fixed-schedule',
@@ -65,7 +60,6 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
     flags: '--time-scale <factor>',
     heading: 'Workloads',
     help: 'Multiply the durations of --workload, at the same rates; 0.1 turns an hour into six minutes',
-    parse: positiveNumber,
   },
   binarySearch: {
     flags: '--binary-search',
@@ -80,7 +74,6 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
   scenario: {
     flags: '--scenario <scenario>',
     help: 'Write a table of batch sizes for one client (offline), or of concurrencies for one batch size (online)',
-    choices: ['offline', 'online'],
   },
   batchSizes: {
     flags: '--batch-sizes <list>',

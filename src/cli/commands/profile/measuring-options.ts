@@ -1,13 +1,6 @@
-import type { GoodputLimits, MeasuringSpec } from '../../../app/profile/profile-spec.ts';
+import type { GoodputLimits, MeasuringSpec } from '../../../spec/profile-spec.ts';
 import { goodputLimits } from '../../options/goodput.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import {
-  durationSeconds,
-  milliseconds,
-  positiveNumber,
-  positiveWhole,
-  wholeNumber,
-} from '../../options/option-values.ts';
 import { percentileOrNone } from '../../options/sweep-values.ts';
 
 type MeasuringOptions = MeasuringSpec & GoodputLimits;
@@ -16,38 +9,30 @@ export const measuringOptionTable: OptionTable<MeasuringOptions> = under<Measuri
   stability: {
     flags: '--stability <rule>',
     help: "When a level is complete: by its 95 % intervals, or by perf_analyzer's last three windows (default: interval, unless an option of perf_analyzer's rule is given)",
-    choices: ['interval', 'perf-analyzer'],
   },
   precision: {
     flags: '--precision <percent>',
     help: 'Measure until the 95 % intervals are this narrow, in ± percent',
-    parse: positiveNumber,
-    default: 3,
   },
   measurementMode: {
     flags: '--measurement-mode <mode>',
     help: 'Windows of a fixed time or of a request count (default: time_windows)',
-    choices: ['time_windows', 'count_windows'],
   },
   measurementInterval: {
     flags: '-p, --measurement-interval <ms>',
     help: 'Length of a window, in ms (default: 5000)',
-    parse: milliseconds,
   },
   measurementRequestCount: {
     flags: '--measurement-request-count <n>',
     help: 'Requests in a window of count_windows, at least (default: 50)',
-    parse: positiveWhole,
   },
   stabilityPercentage: {
     flags: '-s, --stability-percentage <percent>',
     help: 'Largest difference of the last three windows, in percent (default: 10)',
-    parse: positiveNumber,
   },
   maxTrials: {
     flags: '-r, --max-trials <n>',
     help: 'Windows after which a level is reported as unstable (default: 10)',
-    parse: positiveWhole,
   },
   percentile: {
     flags: '--percentile <p>',
@@ -57,13 +42,11 @@ export const measuringOptionTable: OptionTable<MeasuringOptions> = under<Measuri
   requestCount: {
     flags: '--request-count <n>',
     help: 'Measure exactly this many requests',
-    parse: wholeNumber,
   },
   passes: {
     flags: '--passes <n>',
     heading: 'Workloads',
     help: 'Passes of --workload to measure (default: as many as take five seconds)',
-    parse: positiveWhole,
   },
   goodput: {
     flags: '--goodput <limits...>',
@@ -73,13 +56,10 @@ export const measuringOptionTable: OptionTable<MeasuringOptions> = under<Measuri
   warmupRequestCount: {
     flags: '--warmup-request-count <n>',
     help: 'Warm-up requests (default: until the latency has settled)',
-    parse: wholeNumber,
   },
   requestTimeout: {
     flags: '--request-timeout <duration>',
     help: 'Time after which a request without a reply counts as failed, in s',
-    parse: durationSeconds,
-    default: 30,
   },
-  seed: { flags: '--seed <n>', help: 'Seed of the random numbers', parse: wholeNumber, default: 1 },
+  seed: { flags: '--seed <n>', help: 'Seed of the random numbers' },
 });

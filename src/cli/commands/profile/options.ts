@@ -1,7 +1,8 @@
-import type { ProfileSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { type ProfileSpec, profileOptions } from '../../../spec/profile-spec.ts';
 import type { Protocol } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { filledBy } from '../../options/filled-rows.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { restoreFirstOptionTable } from '../../options/protect.ts';
@@ -21,7 +22,8 @@ export interface ProfileOptions extends ProfileSpec, PerfAnalyzerFlags {
   readonly dockerImage: string;
 }
 
-export const profileOptionTable: OptionTable<ProfileOptions> = {
+/** The rows of `profile`, apart from what they leave to the document. */
+export const profileRows: OptionTable<ProfileOptions> = {
   model: { flags: '-m, --model <name>', help: 'Model to measure' },
   modelVersion: {
     flags: '-x, --model-version <version>',
@@ -56,6 +58,8 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   ...restoreFirstOptionTable,
   ...perfAnalyzerOptionTable,
 };
+
+export const profileOptionTable = filledBy(profileOptions, profileRows);
 
 /** Ignores case, like perf_analyzer. */
 function protocol(text: string): Protocol {

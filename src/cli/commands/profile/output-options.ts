@@ -1,6 +1,5 @@
-import type { ProfileOutputs } from '../../../app/profile/profile-spec.ts';
+import type { ProfileOutputs } from '../../../spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { collect } from '../../options/option-values.ts';
 
 export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutputs>('Output', {
   csv: { flags: '-f, --csv <file>', help: "Write a CSV file with perf_analyzer's columns" },
@@ -18,7 +17,6 @@ export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutpu
   label: {
     flags: '--label <name=value>',
     help: 'Row for the parameter table of --scenario, such as GPU=A30; repeatable',
-    parse: collect,
   },
   collectMetrics: { flags: '--collect-metrics', help: "Report the server's GPU metrics" },
   metricsUrl: {

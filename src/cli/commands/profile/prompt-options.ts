@@ -2,7 +2,6 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { distribution } from '../../options/distribution.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { positiveWhole } from '../../options/option-values.ts';
 
 /**
  * The options for a language model's prompts; docs/language-models.md has the spellings of other
@@ -26,17 +25,14 @@ export const promptOptionTable: OptionTable<PromptSpec> = under<PromptSpec>('Lan
   prompts: {
     flags: '--prompts <n>',
     help: 'Different prompts or conversations (default: 1000 generated, 10000 of a file, or the whole trace)',
-    parse: positiveWhole,
   },
   prefixTokens: {
     flags: '--prefix-tokens <n>',
     help: 'Tokens of a shared prefix, in addition to --input-tokens',
-    parse: positiveWhole,
   },
   prefixPrompts: {
     flags: '--prefix-prompts <n>',
     help: 'Number of different shared prefixes (default: 1)',
-    parse: positiveWhole,
   },
   sessions: {
     flags: '--sessions',

@@ -2,7 +2,7 @@ import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { collect, latencyMs, percentile } from '../../options/option-values.ts';
+import { percentile } from '../../options/option-values.ts';
 
 type GoalOptions = Pick<FlatStudyOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
 
@@ -11,22 +11,18 @@ export const goalOptionTable: OptionTable<GoalOptions> = under<GoalOptions>('Goa
   latencyBudget: {
     flags: '--latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms',
-    parse: latencyMs,
   },
   percentile: {
     flags: '--percentile <p>',
     help: 'Latency percentile of the budget',
     parse: percentile,
-    default: 99,
   },
   constraint: {
     flags: '--constraint <metric<=value>',
     help: constraintHelp(builtInMetrics),
-    parse: collect,
   },
   objective: {
     flags: '--objective <name[:weight]>',
     help: 'Metric to improve, or cost; repeatable with weights (default: throughput, or cost with --for-rate)',
-    parse: collect,
   },
 });

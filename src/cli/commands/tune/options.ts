@@ -1,12 +1,12 @@
-import type { AddressSpec } from '../../../spec/server-spec.ts';
-import { protocols, restoreWays } from '../../../spec/server-spec.ts';
+import { type AddressSpec, protocols } from '../../../spec/server-spec.ts';
+import { studyDocument } from '../../../spec/spec-of-options.ts';
 import { type FlatStudyOptions, serviceKinds } from '../../../spec/tune-options.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { costOptionTable } from '../../options/cost.ts';
+import { filledBy } from '../../options/filled-rows.ts';
 import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { durationSeconds } from '../../options/option-values.ts';
 import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -69,18 +69,14 @@ const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safe
   restore: {
     flags: '--restore <how>',
     help: 'How to put the original model back: load its config (no outage), or reload it from the repository',
-    choices: restoreWays,
-    default: 'config',
   },
   loadTimeout: {
     flags: '--load-timeout <duration>',
     help: 'Longest time that one load of the model may take (default: 10m)',
-    parse: durationSeconds,
   },
   maxOutage: {
     flags: '--max-outage <duration>',
     help: 'Longest time that the server may be unreachable before the run ends (default: 20s)',
-    parse: durationSeconds,
   },
   ...protectOptionTable,
   ...restoreFirstOptionTable,
@@ -118,7 +114,7 @@ const runOptionTable: OptionTable<RunOptions> = under<RunOptions>('Output', {
   verbose: { flags: '--verbose', help: 'Show stack traces with errors', default: false },
 });
 
-export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
+export const tuneOptionTable = filledBy<Omit<TuneFlags, 'modelAnalyzer'>>(studyDocument, {
   serviceKind: {
     flags: '--service-kind <kind>',
     help: 'Kind of service: a model on a Triton, openai for a language model, or http for any other (docs/plain-http.md)',
@@ -149,4 +145,4 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
     heading: 'Connection',
   },
   ...runOptionTable,
-};
+});

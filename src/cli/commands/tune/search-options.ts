@@ -1,16 +1,7 @@
 import { checkSamplerName } from '../../../app/study/find-sampler.ts';
-import { requestDistributions } from '../../../spec/study-spec.ts';
 import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import {
-  durationSeconds,
-  positiveNumber,
-  positiveRange,
-  positiveWhole,
-  wholeNumber,
-  wholeRange,
-} from '../../options/option-values.ts';
 
 type SearchOptions = Pick<
   FlatStudyOptions,
@@ -27,18 +18,15 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   clientBatch: {
     flags: '--client-batch <n>',
     help: "Most samples that your clients send in one request: allows a max_batch_size down to this (default: not below the original's)",
-    parse: positiveWhole,
   },
   timeBudget: {
     flags: '--time-budget <duration>',
     help: 'Stop the search after this time, such as 90s, 10m or 2h',
-    parse: durationSeconds,
   },
-  maxTrials: { flags: '--max-trials <n>', help: 'Stop the search after this many candidates', parse: positiveWhole },
+  maxTrials: { flags: '--max-trials <n>', help: 'Stop the search after this many candidates' },
   leastGain: {
     flags: '--least-gain <percent>',
     help: 'Smallest gain worth having, in percent: keep the original config for less; the queueing sampler stops when the next trial is expected to gain less (default: any; 25 / trials so far, at least 1)',
-    parse: positiveNumber,
   },
   sampler: {
     flags: '--sampler <name|file>',
@@ -50,7 +38,7 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
     flags: '--candidates <file>',
     help: 'YAML or JSON file with the candidates of --sampler manual',
   },
-  seed: { flags: '--seed <n>', help: 'Seed of the random numbers', parse: wholeNumber, default: 1 },
+  seed: { flags: '--seed <n>', help: 'Seed of the random numbers' },
 });
 
 /** The options for the load that candidates are measured under. */
@@ -58,23 +46,18 @@ export const levelRangeOptionTable: OptionTable<LevelOptions> = under<LevelOptio
   concurrency: {
     flags: '--concurrency <low:high>',
     help: 'Range of requests in flight (default: from 1 to twice the largest batches of all instances, at least 256, at most 4096)',
-    parse: wholeRange,
   },
   requestRate: {
     flags: '--request-rate <low:high>',
     help: 'Range of requests per second, instead of --concurrency',
-    parse: positiveRange,
   },
   requestDistribution: {
     flags: '--request-distribution <name>',
     help: 'Arrivals of --request-rate: evenly spaced, or random (a Poisson process)',
-    choices: requestDistributions,
-    default: 'constant',
   },
   batchSize: {
     flags: '--batch-size <low:high>',
     help: 'Range of samples in one request, instead of --batch',
-    parse: wholeRange,
   },
 });
 

@@ -1,7 +1,8 @@
 import type { BlsCalls, Budget, SeriesOptions } from '../../../spec/series-fields.ts';
-import { readSpecChange, specPaths } from '../../../spec/spec-change.ts';
+import { studyDocument } from '../../../spec/spec-of-options.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { collect, latencyMs, positiveNumber } from '../../options/option-values.ts';
+import { setOptionTable } from '../../options/set.ts';
 import { type TuneFleetFlags, tuneFleetOptionTable } from './fleet-options.ts';
 import { type TuneFlags, tuneOptionTable } from './options.ts';
 
@@ -20,13 +21,7 @@ export const seriesOptionTable: OptionTable<
     help: "Model Analyzer's YAML file to run; options on the command line override it (docs/model-analyzer.md)",
     heading: 'Output',
   },
-  set: {
-    flags: '--set <path=value>',
-    help: 'Set a field of the study by its path in --spec files, such as limits.maxTrials=20; null removes it; repeatable (docs/reference/study-spec.md)',
-    heading: 'Output',
-    parse: (text, previous) => [...(previous ?? []), readSpecChange(text)],
-    offers: () => specPaths().map((path) => `${path}=`),
-  },
+  ...setOptionTable(studyDocument),
   model: {
     flags: '-m, --model <names>',
     help: 'Model to tune; several, as a,b or with -m for each, are tuned one after another',

@@ -1,7 +1,7 @@
 import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
 import { robustRuleOf } from '../../../workload/robust-rule.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { collect, positiveNumber, positiveNumbers, share } from '../../options/option-values.ts';
+import { positiveNumbers } from '../../options/option-values.ts';
 
 type WorkloadOptions = Pick<
   FlatStudyOptions,
@@ -13,7 +13,6 @@ export const workloadOptionTable: OptionTable<WorkloadOptions> = under<WorkloadO
   workload: {
     flags: '--workload <file>',
     help: 'Workload file to tune for, at a quarter of its rate to four times it, or at --request-rate; repeatable (docs/robust.md)',
-    parse: collect,
   },
   workloadWeights: {
     flags: '--workload-weights <list>',
@@ -28,12 +27,10 @@ export const workloadOptionTable: OptionTable<WorkloadOptions> = under<WorkloadO
   timeScale: {
     flags: '--time-scale <factor>',
     help: 'Multiply the durations of each --workload, at the same rates (default: shorten to 30 s)',
-    parse: positiveNumber,
   },
   workloadHoldout: {
     flags: '--workload-holdout <share>',
     help: 'Share of each trace to keep for the final comparison, 0 to 1, such as 0.3',
-    parse: share,
   },
 });
 

@@ -12,9 +12,9 @@ const ownShape = openObject({
     preferredBatchSizes: z.array(z.number()).describe('batch sizes that are sent at once'),
     maxQueueDelayNs: z.number().describe('how long a request may wait for a larger batch'),
     instances: z.number().describe('instances of the model'),
-    devices: z.number().exactOptional().describe('GPUs that the instances are spread over'),
+    devices: z.number().optional().describe('GPUs that the instances are spread over'),
     dynamicBatching: z.boolean().describe('whether requests are joined into batches'),
-    prefetch: z.boolean().exactOptional().describe('whether the next batch is prepared during an execution'),
+    prefetch: z.boolean().optional().describe('whether the next batch is prepared during an execution'),
   }).describe('instances, and how they form batches'),
   scheduling: z
     .enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'continuous', 'unknown'])
@@ -25,7 +25,7 @@ const ownShape = openObject({
         device: z.enum(['auto', 'cpu', 'gpu', 'model']).describe('kind of the device'),
         count: z.number().describe('instances, over all devices of the group'),
         place: text.describe('all settings of where they run, as text'),
-        gpus: z.array(z.number()).exactOptional().describe('GPUs that the group names'),
+        gpus: z.array(z.number()).optional().describe('GPUs that the group names'),
       }),
     )
     .describe('instance groups'),
@@ -37,27 +37,27 @@ const ownShape = openObject({
     name: text.describe('what is made'),
     seconds: figure.describe('expected duration; 0 if it exists already'),
   })
-    .exactOptional()
+    .optional()
     .describe('work before the first load, such as building an engine'),
   continuous: openObject({
     maxSequences: z.number().describe('most sequences that run at once'),
     maxStepTokens: z.number().nullable().describe('most tokens of one step; null for no limit'),
     chunksPrefill: z.boolean().describe('whether a prompt may be spread over several steps'),
-    mixesPrefill: z.boolean().exactOptional().describe('whether whole prompts run beside decoding sequences'),
+    mixesPrefill: z.boolean().optional().describe('whether whole prompts run beside decoding sequences'),
     kvCacheTokens: z.number().nullable().describe('tokens that the KV cache holds; null if it is never the limit'),
     cachesPrefixes: z.boolean().describe('whether prompts with the same beginning share the work on it'),
-    isStatic: z.boolean().exactOptional().describe('whether waiting sequences begin together, once none runs'),
+    isStatic: z.boolean().optional().describe('whether waiting sequences begin together, once none runs'),
   })
-    .exactOptional()
+    .optional()
     .describe("how a language model's engine forms its steps"),
-  parallelGpus: z.number().positive().exactOptional().describe('GPUs that an engine uses by its settings'),
+  parallelGpus: z.number().positive().optional().describe('GPUs that an engine uses by its settings'),
 });
 
 const shape = ownShape
   .extend({
     members: z
       .record(text, ownShape.meta({ id: 'memberShape', description: 'the shape of one of several models' }))
-      .exactOptional()
+      .optional()
       .describe('the shapes of models that are tuned together, by name'),
   })
   .meta({ id: 'shape', description: 'what is known of a candidate of any server' });
@@ -89,12 +89,12 @@ export const topology = openObject({
       openObject({
         model: text.describe('its name'),
         steps: z.array(step).min(1).describe('models that its requests pass through'),
-        share: z.number().positive().exactOptional().describe('its share of the level, relative to the other shares'),
-        requestsPerSecond: z.number().positive().exactOptional().describe('its rate, whatever the level is'),
+        share: z.number().positive().optional().describe('its share of the level, relative to the other shares'),
+        requestsPerSecond: z.number().positive().optional().describe('its rate, whatever the level is'),
       }),
     )
     .min(1)
     .describe('models that clients call'),
   stages: z.array(text).min(1).describe('models with instances of their own, in the order of the requests'),
-  calls: z.record(text, z.array(text)).exactOptional().describe('BLS models by name, with the models that they call'),
+  calls: z.record(text, z.array(text)).optional().describe('BLS models by name, with the models that they call'),
 }).meta({ id: 'topology', description: 'the models that are tuned together' });

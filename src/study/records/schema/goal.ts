@@ -42,22 +42,22 @@ export const goal = openObject({
     .min(1)
     .describe('metrics to improve'),
   goodput: openObject({
-    ttftNs: z.number().exactOptional().describe('time to first token'),
-    itlNs: z.number().exactOptional().describe('each time between two tokens'),
-    tpotNs: z.number().exactOptional().describe('time per output token'),
-    e2eNs: z.number().exactOptional().describe('time to the end of the reply'),
+    ttftNs: z.number().optional().describe('time to first token'),
+    itlNs: z.number().optional().describe('each time between two tokens'),
+    tpotNs: z.number().optional().describe('time per output token'),
+    e2eNs: z.number().optional().describe('time to the end of the reply'),
   })
-    .exactOptional()
+    .optional()
     .describe('limits of a good request, in nanoseconds'),
   cost: openObject({
     currency: text.describe('unit of the amounts'),
     name: text.describe('what is paid for'),
     per: z.enum(['gpu', 'server']).describe('whether each GPU is paid for, or the whole server'),
     perHour: z.number().positive().describe('its price for an hour'),
-    serverGpus: z.number().int().positive().exactOptional().describe('GPUs of the server'),
+    serverGpus: z.number().int().positive().optional().describe('GPUs of the server'),
     forRate: z
       .union([z.number().positive(), z.record(text, z.number().positive())])
-      .exactOptional()
+      .optional()
       .describe('inferences per second to serve, in total or by model'),
     headroom: z.number().min(0).lt(1).describe('share of the capacity that is kept free'),
     chance: z.number().gt(0).lt(1).describe('chance that the servers hold the rate'),
@@ -69,20 +69,20 @@ export const goal = openObject({
           perHour: z.number().positive().describe('its price for an hour'),
         }),
       )
-      .exactOptional()
+      .optional()
       .describe('types of instances in the prices with the same GPU'),
   })
-    .exactOptional()
+    .optional()
     .describe('prices, and the rate to serve'),
 }).meta({ id: 'goal', description: 'the goal of the study' });
 
-const batch = count.exactOptional().describe('samples in one request, where the study varies them');
+const batch = count.optional().describe('samples in one request, where the study varies them');
 
 export const levels = z
   .discriminatedUnion('kind', [
     openObject({
       kind: z.literal('search').describe('the highest level that meets the goal'),
-      start: z.number().positive().exactOptional().describe('level to begin at'),
+      start: z.number().positive().optional().describe('level to begin at'),
       batch,
     }),
     openObject({

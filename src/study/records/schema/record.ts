@@ -50,18 +50,18 @@ export const record = z.discriminatedUnion('type', [
     ...trial,
     role: z.enum(['baseline', 'search']).describe('the original config, or one that the sampler proposed'),
     candidate,
-    levels: levels.exactOptional().describe('its load levels; absent in the baseline, whose level is searched'),
-    requested: z.boolean().exactOptional().describe('whether it is the waiting trial that was asked for first'),
-    server: text.exactOptional().describe('HOST:PORT of the server, where a study has several'),
-    attempt: count.exactOptional().describe('attempt at the trial, from 1 on, where a study has several servers'),
+    levels: levels.optional().describe('its load levels; absent in the baseline, whose level is searched'),
+    requested: z.boolean().optional().describe('whether it is the waiting trial that was asked for first'),
+    server: text.optional().describe('HOST:PORT of the server, where a study has several'),
+    attempt: count.optional().describe('attempt at the trial, from 1 on, where a study has several servers'),
     bottleneck: openObject({
       trial: z.number().describe('the best trial'),
       stage: z.string().describe('the model that holds the others back'),
       utilization: figure.describe('busy instances over all instances, 0 to 1'),
       gain: figure.describe('throughput with one more instance over throughput now'),
-      device: z.string().exactOptional().describe('the device that is used up'),
+      device: z.string().optional().describe('the device that is used up'),
     })
-      .exactOptional()
+      .optional()
       .describe('the bottleneck that the candidate addresses, for models that are tuned together'),
   }).describe('A trial begins'),
   openObject({
@@ -72,14 +72,14 @@ export const record = z.discriminatedUnion('type', [
       .enum(['none', 'in-place', 'full'])
       .describe('nothing changed, only instances changed, or the model was loaded again'),
     loadMs: figure.describe('duration of the load'),
-    buildMs: figure.exactOptional().describe('duration of making its files'),
+    buildMs: figure.optional().describe('duration of making its files'),
     accuracy: openObject({
       elements: count.describe('compared values'),
       outsideShare: figure.describe('share of them beyond the tolerance, 0 to 1'),
       absolute: figure.describe('largest difference, in the unit of the output'),
       relative: figure.describe('largest difference, relative to the expected value'),
     })
-      .exactOptional()
+      .optional()
       .describe('comparison of its outputs with the expected ones'),
   }).describe('The server has the candidate'),
   openObject({ type: z.literal('trial-measured'), ...trial, ...ofServer, measurement }).describe(
@@ -117,7 +117,7 @@ export const record = z.discriminatedUnion('type', [
     ...ofServer,
     round,
     measurement,
-    rest: z.array(count).exactOptional().describe('trials that remain in the round after this one'),
+    rest: z.array(count).optional().describe('trials that remain in the round after this one'),
   }).describe('One turn of the final, in which the finalists and the baseline are measured in turn'),
   openObject({ type: z.literal('server-joined'), ...stamp, server: text.describe('HOST:PORT of the server') }).describe(
     'Another server takes trials of the study',
@@ -150,14 +150,14 @@ export const record = z.discriminatedUnion('type', [
       .describe('its objective over that of the baseline, 1 or more is better; null if unknown'),
     verdict: z
       .enum(['better', 'nothing-better', 'unconfirmed'])
-      .exactOptional()
+      .optional()
       .describe('whether a gain over the baseline was shown; absent in journals of 0.2.0 and before'),
     rejected: openObject({
       trial: count.describe('number of the trial'),
       gain: z.nullable(interval).describe('its objective over that of the baseline; null if unknown'),
       reason: text.describe('why it was not taken'),
     })
-      .exactOptional()
+      .optional()
       .describe('the trial that was played and not taken'),
   }).describe('The outcome of the final'),
   openObject({
@@ -178,14 +178,14 @@ export const record = z.discriminatedUnion('type', [
     ...left,
     servers: z
       .array(openObject({ server: text.describe('HOST:PORT of the server'), ...left }))
-      .exactOptional()
+      .optional()
       .describe('how each server was left, where a study has several'),
   }).describe('The model was restored, or could not be'),
   openObject({
     type: z.literal('study-finished'),
     ...stamp,
     stopReason: text.describe('why the search ended'),
-    notes: z.array(text).exactOptional().describe('what else there is to say about the end, the most important first'),
+    notes: z.array(text).optional().describe('what else there is to say about the end, the most important first'),
     interrupted: z.boolean().describe('whether the run was interrupted'),
     wallSeconds: figure.describe('duration of all runs of the study'),
   }).describe('The last record of a run'),

@@ -8,18 +8,18 @@ export const stamp = {
   runMs: z
     .number()
     .nonnegative()
-    .exactOptional()
+    .optional()
     .describe('milliseconds since this run of the study began, by a clock that nobody sets'),
   check: text
-    .exactOptional()
+    .optional()
     .describe(
       'check value of the line; absent in journals of 0.2.0 and before. Digest of all bytes since the one before',
     ),
-  mark: text.exactOptional().describe('authenticates the check value with the key of the user who wrote the line'),
+  mark: text.optional().describe('authenticates the check value with the key of the user who wrote the line'),
 };
 export const trial = { ...stamp, trial: count.describe('number of the trial; 0 is the original config') };
 /** Fields of records in studies over several servers. */
 export const ofServer = {
-  server: text.exactOptional().describe('HOST:PORT of the server, where a study has several'),
-  work: text.exactOptional().describe('name of the piece of work, where a study has several servers'),
+  server: text.optional().describe('HOST:PORT of the server, where a study has several'),
+  work: text.optional().describe('name of the piece of work, where a study has several servers'),
 };

@@ -24,25 +24,25 @@ export const studyStarted = openObject({
   model: text.describe('the model that is tuned'),
   server,
   original: candidate.describe("the server's state before the first change, which `restore` restores"),
-  originalDigest: text.exactOptional().describe("digest of the original's value"),
+  originalDigest: text.optional().describe("digest of the original's value"),
   wasLoaded: z.boolean().describe('whether the model was loaded before the run'),
-  unloadedOthers: z.array(text).exactOptional().describe('other models that were not loaded before the run'),
-  topology: topology.exactOptional(),
+  unloadedOthers: z.array(text).optional().describe('other models that were not loaded before the run'),
+  topology: topology.optional(),
   goal,
   levels: openObject({
     mode,
     low: z.number().describe('lowest level'),
     high: z.number().describe('highest level'),
     batch: openObject({ low: count.describe('fewest'), high: count.describe('most') })
-      .exactOptional()
+      .optional()
       .describe('samples in one request, where the study varies them'),
   }).describe('the range of load levels'),
   workloads: openObject({
     rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
-    holdout: z.number().exactOptional().describe('share of each trace that only the final sees'),
+    holdout: z.number().optional().describe('share of each trace that only the final sees'),
     of: z.array(workload).min(1).describe('the workloads, in their order'),
   })
-    .exactOptional()
+    .optional()
     .describe('the workloads of the study'),
   sampler: text.describe('the sampler'),
   seed: z.number().describe('seed of the random numbers'),
@@ -57,16 +57,16 @@ export const studyStarted = openObject({
           .describe('how it is known: the original config, --client-batch, or the counters of the server'),
         original: count.describe('max_batch_size of the original config'),
         leftOut: z.array(count).describe('smaller values of max_batch_size that the search left out'),
-        requests: count.exactOptional().describe('requests of clients that the counters are about'),
+        requests: count.optional().describe('requests of clients that the counters are about'),
       }),
     )
-    .exactOptional()
+    .optional()
     .describe('what clients send, where the search keeps max_batch_size for them'),
   spec: studySpec.describe('the request for the study, without header values'),
   commandLine: z.array(text).describe('the command line'),
   modelAnalyzer: modelAnalyzerSource
     .loose()
-    .exactOptional()
+    .optional()
     .describe('the file of Model Analyzer that the study was read from'),
   trituneVersion: text.describe('version of tritune'),
 }).describe('The first record: everything that the study is about');

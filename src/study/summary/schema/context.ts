@@ -41,10 +41,7 @@ export const noiseFloor = openObject({
 
 const step: z.ZodType<Step> = z
   .lazy(() => {
-    const after = z
-      .array(count)
-      .exactOptional()
-      .describe('places in the list of the steps that must have ended before');
+    const after = z.array(count).optional().describe('places in the list of the steps that must have ended before');
     return z.union([
       openObject({ stage: text.describe('the model that it calls'), after }),
       openObject({ steps: z.array(step).describe('of an ensemble inside'), after }),
@@ -58,18 +55,18 @@ export const topology = openObject({
       openObject({
         model: text.describe('its name'),
         steps: z.array(step).describe('models that its requests pass through'),
-        share: z.number().exactOptional().describe('its share of the level, relative to the other shares'),
-        requestsPerSecond: z.number().exactOptional().describe('its rate, whatever the level is'),
+        share: z.number().optional().describe('its share of the level, relative to the other shares'),
+        requestsPerSecond: z.number().optional().describe('its rate, whatever the level is'),
       }),
     )
     .describe('models that clients call'),
   stages: z.array(text).describe('the models with instances of their own, in the order in which requests reach them'),
-  calls: z.record(text, z.array(text)).exactOptional().describe('BLS models by name, with the models that they call'),
+  calls: z.record(text, z.array(text)).optional().describe('BLS models by name, with the models that they call'),
 }).meta({ id: 'topology', description: 'the models that were tuned together' });
 
 export const workloads = openObject({
   rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
-  holdout: z.number().exactOptional().describe('the share of each trace that only the final saw'),
+  holdout: z.number().optional().describe('the share of each trace that only the final saw'),
   of: z
     .array(
       openObject({

@@ -69,10 +69,10 @@ const limitKinds = [
 export const limit = openObject({
   kind: z.enum(limitKinds).describe('what limits the throughput'),
   stage: text
-    .exactOptional()
+    .optional()
     .describe('of several models the one that limits, which the instances, batches and delay below are of'),
   device: text
-    .exactOptional()
+    .optional()
     .describe('the device that the models share, if it is used up: one more instance of any model gives nothing'),
   busyShare: figure.describe('share of the time that an instance executes, 0 to 1; null without statistics'),
   instances: finite.describe('instances of the model'),
@@ -91,12 +91,12 @@ export const limit = openObject({
     kvCacheShare: figure.describe('share of the KV cache in use, 0 to 1'),
     preemptionsPerSecond: figure.describe('sequences that lose their place in the KV cache'),
   })
-    .exactOptional()
+    .optional()
     .describe("load of a language model's engine"),
   missed: constraint.nullable().describe('the first constraint that it misses; null when it meets all'),
   higher: openObject({
     level: finite.describe('the level'),
-    batch: count.exactOptional().describe('samples in one request, where the study varies them'),
+    batch: count.optional().describe('samples in one request, where the study varies them'),
     throughput: finite.describe('inferences per second'),
     missed: constraint.nullable().describe('the first constraint that it misses there'),
     clientReason: text.nullable().describe('why the load generator was the limit there; null if it was not'),
@@ -162,10 +162,10 @@ export const explanation = openObject({
     stage: text.describe('the model'),
     utilization: finite.describe('busy instances over all instances, 0 to 1'),
     gain: finite.describe('throughput with one more instance over throughput now'),
-    device: text.exactOptional().describe('the device that is used up, where no further instance helps'),
+    device: text.optional().describe('the device that is used up, where no further instance helps'),
     words: text.describe('the same in a sentence'),
   })
-    .exactOptional()
+    .optional()
     .describe(
       'of models that are tuned together: what holds the others back, and what one more instance of it would do',
     ),

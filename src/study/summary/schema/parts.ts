@@ -21,7 +21,7 @@ export const frontPoint = openObject(frontFields).meta({
 
 export const workloadPoint = openObject({
   ...frontFields,
-  goodput: figure.exactOptional().describe('requests per second within all limits; absent without limits'),
+  goodput: figure.optional().describe('requests per second within all limits; absent without limits'),
   decides: z.boolean().describe('whether the rule takes its figure'),
 }).meta({ id: 'workload', description: 'the figures under one workload, at its own rate' });
 
@@ -44,7 +44,7 @@ const tokenLengths = openObject(lengthFields(figure)).meta({
 
 export const tokenPoint = openObject({
   ttftMs: latencySummary.describe('time to first token: from the sending to the first piece with output'),
-  scheduledTtftMs: latencySummary.exactOptional().describe('the same from the time due; at a request rate only'),
+  scheduledTtftMs: latencySummary.optional().describe('the same from the time due; at a request rate only'),
   itlMs: latencySummary.describe('inter-token latency: every gap between pieces with output'),
   tpotMs: latencySummary.describe(
     'time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request',
@@ -57,23 +57,23 @@ export const tokenPoint = openObject({
   outputTokensPerSecond: interval.describe('output tokens per second'),
   totalTokensPerSecond: interval.describe('input and output tokens per second'),
   outputTokensPerSecondPerUser: figure.describe('output tokens per second that one user sees: mean of 1 / TPOT'),
-  goodput: interval.exactOptional().describe('requests per second that keep all limits; absent without limits'),
+  goodput: interval.optional().describe('requests per second that keep all limits; absent without limits'),
   inputTokens: tokenLengths.describe('lengths of the requests'),
   outputTokens: tokenLengths.describe('lengths of the replies'),
-  cachedShare: figure.exactOptional().describe("input tokens in the server's prefix cache, 0 to 1"),
+  cachedShare: figure.optional().describe("input tokens in the server's prefix cache, 0 to 1"),
   countedBy: z.enum(['usage', 'tokenizer', 'pieces']).describe('who counted the tokens'),
   cutOff: figure.describe('replies that ended before the server said that they were complete'),
 }).meta({ id: 'tokens', description: 'the times and rates of tokens' });
 
 export const classPoint = openObject({
   name: text.describe('its name'),
-  model: text.exactOptional().describe('its model, where the classes of several models were measured together'),
+  model: text.optional().describe('its model, where the classes of several models were measured together'),
   requests: figure.describe('requests that ended'),
   failures: figure.describe('failed requests, and those that were due and not sent'),
   throughput: interval.describe('successful requests per second'),
-  goodput: interval.exactOptional().describe('requests per second within all limits of the class'),
+  goodput: interval.optional().describe('requests per second within all limits of the class'),
   latencyMs: latencySummary.describe('latency in milliseconds, at a request rate from the time due'),
-  budgetLatencyMs: budgetLatencyMs.exactOptional(),
+  budgetLatencyMs: budgetLatencyMs.optional(),
 }).meta({ id: 'requestClass', description: 'what the requests of one class saw' });
 
 /** The figures of one of several models as its clients saw them. */

@@ -25,23 +25,23 @@ const comparedFields = {
   throughput,
   latencyMs,
   budgetLatencyMs,
-  tokens: tokenPoint.exactOptional().describe('times and rates of tokens; of a language model only'),
-  rateUnit: z.literal('requests/s').exactOptional().describe('unit of the throughput; of plain HTTP only'),
+  tokens: tokenPoint.optional().describe('times and rates of tokens; of a language model only'),
+  rateUnit: z.literal('requests/s').optional().describe('unit of the throughput; of plain HTTP only'),
   goodput: interval
-    .exactOptional()
+    .optional()
     .describe('requests per second that keep all limits of their class; absent without limits'),
-  classes: z.array(classPoint).exactOptional().describe('figures by request class, where there are several'),
+  classes: z.array(classPoint).optional().describe('figures by request class, where there are several'),
   fronts: z
     .record(text, frontPoint)
-    .exactOptional()
+    .optional()
     .describe('what the clients of each saw, where several models get requests'),
   stages: z
     .record(text, stagePoint)
-    .exactOptional()
+    .optional()
     .describe('of models that are tuned together: where the time went in each'),
   workloads: z
     .record(text, workloadPoint)
-    .exactOptional()
+    .optional()
     .describe('what was measured under each, where a study has several workloads'),
 };
 
@@ -52,15 +52,15 @@ const pointFields = {
   config,
   models: z
     .record(text, openObject({ assignment, config }))
-    .exactOptional()
+    .optional()
     .describe('of models that are tuned together: the part of each, under the names of its own parameters'),
   load: load.describe('the load level of the figures'),
   feasible: z.boolean().describe('whether it meets the budget and the constraints'),
   ...comparedFields,
   errorRate,
-  failure: text.exactOptional().describe('message of the first failed request; absent if none failed'),
+  failure: text.optional().describe('message of the first failed request; absent if none failed'),
   stable: z.boolean().describe('whether the intervals became as narrow as `--precision` asks'),
-  openLoop: openLoop.exactOptional().describe('how well the request rate was kept; at a request rate only'),
+  openLoop: openLoop.optional().describe('how well the request rate was kept; at a request rate only'),
 };
 
 export const point = openObject(pointFields).meta({
@@ -74,12 +74,12 @@ const instanceType = openObject({
   perHour: finite.describe('price of one instance for an hour'),
   holds: finite.describe('replicas that it has GPUs for'),
   perMillion: knownInterval.describe('cost of a million inferences'),
-  perMillionTokens: knownInterval.exactOptional().describe('cost of a million output tokens; of a language model only'),
+  perMillionTokens: knownInterval.optional().describe('cost of a million output tokens; of a language model only'),
   forRate: openObject({
     instances: finite.describe('instances that the rate needs'),
     perHour: finite.describe('cost of all of them for an hour'),
   })
-    .exactOptional()
+    .optional()
     .describe('what the rate needs, where one is asked for'),
 }).meta({ id: 'instanceType', description: 'what a config costs on a type of instance' });
 
@@ -90,28 +90,28 @@ const cost = openObject({
   gpus: figure.describe('different GPUs, or slices, that one server uses'),
   perHour: interval.describe('cost of an hour: of all replicas where a rate is asked for, else of one server'),
   perMillion: interval.describe('cost of a million inferences'),
-  perMillionTokens: interval.exactOptional().describe('cost of a million output tokens; of a language model only'),
+  perMillionTokens: interval.optional().describe('cost of a million output tokens; of a language model only'),
   forRate: z
     .union([z.number(), z.record(text, z.number())])
-    .exactOptional()
+    .optional()
     .describe('inferences per second that were asked for, in total or by model'),
-  replicas: interval.exactOptional().describe('servers that serve the rate'),
-  load: figure.exactOptional().describe('share of the counted capacity of the replicas that the rate takes, 0 to 1'),
-  chance: figure.exactOptional().describe('chance that the replicas hold the rate with the headroom left, 0 to 1'),
-  throughputPerGpu: interval.exactOptional().describe('inferences per second on each GPU that is used'),
+  replicas: interval.optional().describe('servers that serve the rate'),
+  load: figure.optional().describe('share of the counted capacity of the replicas that the rate takes, 0 to 1'),
+  chance: figure.optional().describe('chance that the replicas hold the rate with the headroom left, 0 to 1'),
+  throughputPerGpu: interval.optional().describe('inferences per second on each GPU that is used'),
   tokensPerGpu: interval
-    .exactOptional()
+    .optional()
     .describe('output tokens per second on each GPU that is used; of a language model only'),
   instanceTypes: z
     .array(instanceType)
-    .exactOptional()
+    .optional()
     .describe('cost on the types of instances with the same GPU, the cheapest first'),
 }).meta({ id: 'cost', description: 'what a config costs' });
 
 const standingFields = {
   ...pointFields,
   recommended: openObject({
-    of: z.literal('batch').exactOptional().describe('what the levels are; absent: concurrency or request rate'),
+    of: z.literal('batch').optional().describe('what the levels are; absent: concurrency or request rate'),
     level: figure.describe('highest level that keeps the budget with a chance of 90 %'),
     chance: finite.describe('chance that the budget is kept at the load of this point, 0 to 1'),
     safeLevel: figure.describe('highest level that keeps the budget with a chance of 99 %'),
@@ -130,7 +130,7 @@ const standingFields = {
     description:
       "the figures at the machine's usual speed, by which `feasible` and the best were decided; null where they were measured at it",
   }),
-  cost: cost.exactOptional().describe('what it costs, where the study has prices'),
+  cost: cost.optional().describe('what it costs, where the study has prices'),
 };
 
 export const standing = openObject(standingFields).meta({
