@@ -91,12 +91,12 @@ export async function placeIn(directory: string, names: readonly string[]): Prom
 
 /** Returns what is at a path, without following a link there; null if nothing is. */
 async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null> {
-  const found = await lstat(path).catch((error: unknown) => {
+  const stats = await lstat(path).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return null;
     throw error;
   });
-  if (found === null) return null;
-  return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
+  if (stats === null) return null;
+  return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
 }
 
 /**

@@ -131,23 +131,23 @@ export interface AblationSummary {
 /** Returns one summary for each set of mechanisms left out, in the order of the rows. */
 export function ablationSummaries(rows: readonly AblationRow[]): readonly AblationSummary[] {
   const whole = new Map(rows.filter(({ without }) => without === null).map((row) => [keyOf(row), row]));
-  return [...Map.groupBy(rows, ({ without }) => without)].map(([without, own]) => {
-    const pairs = own.flatMap((row) => {
+  return [...Map.groupBy(rows, ({ without }) => without)].map(([without, rows]) => {
+    const pairs = rows.flatMap((row) => {
       const all = whole.get(keyOf(row));
       return all ? [{ testProblem: row.testProblem, all, row }] : [];
     });
-    const studies = own.flatMap(({ study }) => study ?? []);
+    const studies = rows.flatMap(({ study }) => study ?? []);
     const worthBy = (of: (row: AblationRow) => number): Interval =>
       pairedDifference(
         pairs.map(({ testProblem, all, row }) => ({ group: testProblem, difference: of(all) - of(row) })),
       );
     return {
       without,
-      problems: own.length,
-      after: AFTER.map((_, index) => sharesOf(own.map(({ after }) => after[index] as number))),
-      untilNear: mean(own.map((row) => row.untilNear)),
-      reloads: mean(own.map(({ reloads }) => reloads)),
-      askMs: mean(own.map(({ askMs }) => askMs)),
+      problems: rows.length,
+      after: AFTER.map((_, index) => sharesOf(rows.map(({ after }) => after[index] as number))),
+      untilNear: mean(rows.map((row) => row.untilNear)),
+      reloads: mean(rows.map(({ reloads }) => reloads)),
+      askMs: mean(rows.map(({ askMs }) => askMs)),
       study: studies.length > 0 ? sharesOf(studies) : null,
       worth:
         without === null

@@ -51,7 +51,7 @@ export function candidateOver(axes: GridAxes): GridSpace {
             for (const instances of axes.instances) yield { instances, maxBatchSize, queueDelayUs, settingsIndex };
     },
     sample,
-    complete: (wanted, random) => ({ ...sample(random), ...wanted }),
+    complete: (assignment, random) => ({ ...sample(random), ...assignment }),
     build: (assignment) => ({ legal: true, candidate: candidate(assignment) }),
     candidate: ({ instances, maxBatchSize, queueDelayUs, settingsIndex }) =>
       candidate({ instances, maxBatchSize, queueDelayUs, settingsIndex }),

@@ -63,9 +63,9 @@ export function memoizedTruth(truth: TestProblem['truth']): TestProblem['truth']
   const known = new Map<string, Truth>();
   return (candidate, level) => {
     const key = `${candidate.fingerprint} ${level}`;
-    const found = known.get(key) ?? truth(candidate, level);
-    known.set(key, found);
-    return found;
+    const foundTruth = known.get(key) ?? truth(candidate, level);
+    known.set(key, foundTruth);
+    return foundTruth;
   };
 }
 

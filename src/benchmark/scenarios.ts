@@ -194,18 +194,18 @@ function gpuMemoryOf(character: Character, point: GridPoint): GpuMemory {
 function truthOf(character: Character, candidate: Candidate, level: number): Truth {
   const { instances, maxBatchSize, queueDelayUs, settingsIndex } = pointOf(candidate);
   const law = lawOf(character, character.settings[settingsIndex] as Settings, instances);
-  const found = simulate(
+  const simulation = simulate(
     candidate.shape.policy,
     law,
     { kind: 'closed', concurrency: level, roundTripNs: 0.15 * NS_PER_MS },
     { warmUpRequests: 2 * level, requests: REQUESTS, seed: 31 },
   );
-  const batches = [...found.executions.entries()]
+  const batches = [...simulation.executions.entries()]
     .filter(([, executions]) => executions > 0)
     .map(([size, executions]) => ({
       size,
       executions,
-      meanExecutionUs: executionNs(law, size, Math.max(1, found.busyInstances)) / NS_PER_US,
+      meanExecutionUs: executionNs(law, size, Math.max(1, simulation.busyInstances)) / NS_PER_US,
     }));
   const reach = [
     Math.log2(instances),
@@ -217,14 +217,14 @@ function truthOf(character: Character, candidate: Candidate, level: number): Tru
   const slower = Math.exp(character.bump.size * wave);
   const { stalls } = character;
   // A stall hits whole executions: a few of them in a hundred requests make up the tail.
-  const tail = 1 + (stalls.factor - 1) * Math.min(1, stalls.share * found.meanBatchSize * 8);
+  const tail = 1 + (stalls.factor - 1) * Math.min(1, stalls.share * simulation.meanBatchSize * 8);
   const ms = (ns: number, factor = 1): number => nsToMs(ns) * slower * factor;
-  const { mean, p50, p90, p95, p99 } = found.latencyNs;
+  const { mean, p50, p90, p95, p99 } = simulation.latencyNs;
   return {
-    throughput: found.requestsPerSecond / slower,
+    throughput: simulation.requestsPerSecond / slower,
     latencyMs: { avg: ms(mean), p50: ms(p50), p90: ms(p90), p95: ms(p95, Math.sqrt(tail)), p99: ms(p99, tail) },
-    queueUs: (found.queueNs / NS_PER_US) * slower,
-    computeUs: (found.computeNs / NS_PER_US) * slower,
+    queueUs: (simulation.queueNs / NS_PER_US) * slower,
+    computeUs: (simulation.computeNs / NS_PER_US) * slower,
     batches: batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs * slower })),
   };
 }

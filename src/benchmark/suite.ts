@@ -105,9 +105,11 @@ export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
   const promises = results.flatMap(({ outcome }) => outcome.promises);
   return CHANCE_BANDS.slice(0, -1).flatMap((low, index) => {
     const high = CHANCE_BANDS[index + 1] as number;
-    const own = promises.filter(({ chance }) => chance >= low && (chance < high || high === 1));
-    const met = own.filter(({ isMet }) => isMet).length;
-    return own.length === 0 ? [] : [{ low, high, proposals: own.length, met: met / own.length }];
+    const keptPromises = promises.filter(({ chance }) => chance >= low && (chance < high || high === 1));
+    const met = keptPromises.filter(({ isMet }) => isMet).length;
+    return keptPromises.length === 0
+      ? []
+      : [{ low, high, proposals: keptPromises.length, met: met / keptPromises.length }];
   });
 }
 

@@ -138,14 +138,14 @@ export class OfflineWorld {
     level: LoadLevel,
     signal: AbortSignal,
   ): Promise<Measurement> {
-    return measureWorkloads(rule, level, workloads, async (place, own) => {
+    return measureWorkloads(rule, level, workloads, async (place, level) => {
       const { name, planAt } = workloads[place] as StudyWorkload;
-      const plan = planAt(own.value);
+      const plan = planAt(level.value);
       await this.clock.sleep(WARM_UP_MS, signal);
       const fromSeconds = this.seconds;
       await this.clock.sleep(nsToMs(plan.durationNs), signal);
       const speed = this.speedBetween(fromSeconds, this.seconds);
-      return this.#measurement(candidate, own, speed, truth(candidate, plan), name);
+      return this.#measurement(candidate, level, speed, truth(candidate, plan), name);
     });
   }
 
@@ -220,7 +220,7 @@ function deviceOf(memory: GpuMemory | undefined): Measurement['device'] {
 
 const between = ([low, high]: readonly [number, number], share: number): number => low + (high - low) * share;
 
-function changeBetween(served: Candidate, asked: Candidate): 'none' | 'in-place' | 'full' {
-  if (served.fingerprint === asked.fingerprint) return 'none';
-  return changesInPlace(served.shape, asked.shape) ? 'in-place' : 'full';
+function changeBetween(served: Candidate, candidate: Candidate): 'none' | 'in-place' | 'full' {
+  if (served.fingerprint === candidate.fingerprint) return 'none';
+  return changesInPlace(served.shape, candidate.shape) ? 'in-place' : 'full';
 }

@@ -62,13 +62,13 @@ function tokensOf(perSecond: Interval, { answer, probes }: CapacityState, batch:
 function costOf(
   inferences: Interval,
   tokens: HardwareFigures['tokens'],
-  asked: CapacityDocument['replicas'],
+  requestedReplicas: CapacityDocument['replicas'],
   { gpus, terms }: Hardware,
 ): HardwareFigures['cost'] {
   const perHour = terms && hourlyPrice(terms, gpus);
   if (terms === null || perHour === null) return null;
   const { currency, name, per, instanceTypes = [] } = terms;
-  const replicas = asked?.replicas ?? null;
+  const replicas = requestedReplicas?.replicas ?? null;
   const ofAll = replicas === null ? null : replicas * perHour;
   const one = { gpus: gpus ?? 0, perSecond: inferences, tokensPerSecond: tokens?.outputPerSecond ?? null, replicas };
   return {
@@ -78,7 +78,10 @@ function costOf(
     perHour,
     perMillion: costsPerMillion(perHour, inferences),
     ...(tokens && { perMillionTokens: costsPerMillion(perHour, tokens.outputPerSecond) }),
-    forRate: asked && ofAll !== null ? { perHour: ofAll, perMillion: costPerMillion(ofAll, asked.perSecond) } : null,
+    forRate:
+      requestedReplicas && ofAll !== null
+        ? { perHour: ofAll, perMillion: costPerMillion(ofAll, requestedReplicas.perSecond) }
+        : null,
     instanceTypes: one.gpus > 0 ? [...instanceTypeCosts(instanceTypes, one)] : [],
   };
 }

@@ -32,8 +32,8 @@ const emulator: ServerChoice = {
 
 /** Returns the servers that answer, and last the emulator, which the run would start. */
 async function findServers(): Promise<readonly ServerChoice[]> {
-  const found = await Promise.all(USUAL_PORTS.map((port) => serverAt(`localhost:${port}`)));
-  return [...found.flatMap((server) => server ?? []), emulator];
+  const choices = await Promise.all(USUAL_PORTS.map((port) => serverAt(`localhost:${port}`)));
+  return [...choices.flatMap((server) => server ?? []), emulator];
 }
 
 async function serverAt(url: string): Promise<ServerChoice | null> {

@@ -21,25 +21,27 @@ const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .exitOverride();
 
 const { refuse } = addRefusedOptions(command);
-addOptions(command, profileOptionTable).action(async (given: ProfileOptions & { readonly version?: boolean }) => {
-  // Without -i perf_analyzer sends over HTTP.
-  const options = { ...given, protocol: given.protocol ?? 'http' };
-  if (options.version) {
-    processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
-    return;
-  }
-  refuse();
-  if (options.serviceKind !== 'triton') {
-    throw new TrituneError(
-      'UNSUPPORTED',
-      `--service-kind ${options.serviceKind} is not supported`,
-      'give --service-kind triton, or use tritune profile, which also measures http and openai',
-    );
-  }
-  const { runProfile } = await import('./commands/profile/run.ts');
-  const { reports } = await runProfile('triton', options, processTerminal, true);
-  process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
-});
+addOptions(command, profileOptionTable).action(
+  async (profileOptions: ProfileOptions & { readonly version?: boolean }) => {
+    // Without -i perf_analyzer sends over HTTP.
+    const options = { ...profileOptions, protocol: profileOptions.protocol ?? 'http' };
+    if (options.version) {
+      processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
+      return;
+    }
+    refuse();
+    if (options.serviceKind !== 'triton') {
+      throw new TrituneError(
+        'UNSUPPORTED',
+        `--service-kind ${options.serviceKind} is not supported`,
+        'give --service-kind triton, or use tritune profile, which also measures http and openai',
+      );
+    }
+    const { runProfile } = await import('./commands/profile/run.ts');
+    const { reports } = await runProfile('triton', options, processTerminal, true);
+    process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
+  },
+);
 
 /**
  * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one

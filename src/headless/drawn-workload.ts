@@ -70,7 +70,7 @@ const timesOf = (peak: number | null, mean: number): string =>
 
 const totalOf = (rates: readonly Float64Array[]): Float64Array =>
   Float64Array.from({ length: CHART_COLUMNS }, (_, column) =>
-    rates.reduce((sum, own) => sum + (own[column] as number), 0),
+    rates.reduce((sum, float64Array) => sum + (float64Array[column] as number), 0),
   );
 
 function chartLines(total: Float64Array): string[] {
@@ -109,11 +109,11 @@ function classLines(classes: readonly WorkloadClass[], figures: PlanFigures, rat
   const titles = ['requests', 'share', 'mean/s', '10 s peak'].map((title) => title.padStart(10)).join('');
   const rows = shown.flatMap((index) => {
     const { requests, share, meanPerSecond, peakOver10s } = figures.classes[index] as PlanFigures['classes'][number];
-    const own = rates[index] as Float64Array;
+    const rate = rates[index] as Float64Array;
     const cells = [formatFigure(requests), `${formatFigure(share * 100)} %`, formatFigure(meanPerSecond)];
     const peak = peakOver10s === null ? '–' : formatFigure(peakOver10s);
     const row = [...cells, peak].map((cell) => cell.padStart(10)).join('');
-    const chart = `${' '.repeat(AXIS_WIDTH)}${barsOf(own, Math.max(...own, Number.MIN_VALUE), 0, 1)}`.trimEnd();
+    const chart = `${' '.repeat(AXIS_WIDTH)}${barsOf(rate, Math.max(...rate, Number.MIN_VALUE), 0, 1)}`.trimEnd();
     const { limits, model } = classes[index] as WorkloadClass;
     return [
       `  ${nameOf(figures, index).padEnd(width)}${row}  ${[modelText(model), limitText(limits)].filter(Boolean).join(', ')}`.trimEnd(),

@@ -63,10 +63,10 @@ function requestLines({ requests }: TraceSummary): string[] {
       return us === undefined ? [] : [`${of}${labels[name].trim()} ${formatFigure(us)}`];
     });
     const named = requestId === '' ? '' : ` '${plainLine(requestId, 80)}'`;
-    const own = nameOf(models.slice(-1), version);
+    const ownName = nameOf(models.slice(-1), version);
     const indent = '  '.repeat(models.length - 1);
     return [
-      `${indent}${id}${named} ${kind} ${own} at ${formatFigure(startUs)} µs: ${spans.join(', ')}`,
+      `${indent}${id}${named} ${kind} ${ownName} at ${formatFigure(startUs)} µs: ${spans.join(', ')}`,
       ...momentLines(moments).map((line) => `${indent}  ${line}`),
     ];
   });

@@ -53,15 +53,15 @@ export function askedOf(
     if (studyOptionNames.includes(name)) continue;
     throw new TrituneError('USAGE', `${of} has no option '${name}'`, 'see docs/library.md for its options');
   }
-  const own = typeof sampler === 'object' ? sampler : undefined;
-  const byName = typeof sampler === 'string' ? sampler : resume === undefined ? own?.name : undefined;
+  const definition = typeof sampler === 'object' ? sampler : undefined;
+  const byName = typeof sampler === 'string' ? sampler : resume === undefined ? definition?.name : undefined;
   const all = {
     ...options,
     ...(byName !== undefined && { sampler: byName }),
     ...(typeof adapter === 'string' && { adapter }),
   };
   const ownAdapter = typeof adapter === 'object' ? adapter : undefined;
-  return { options: all, named: Object.keys(all), sampler: own, adapter: ownAdapter };
+  return { options: all, named: Object.keys(all), sampler: definition, adapter: ownAdapter };
 }
 
 /** Returns the study spec of a new study. Errors: USAGE. */

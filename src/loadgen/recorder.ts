@@ -170,9 +170,9 @@ export class Recorder {
           : this.#countTokens(outcome.tokens, latencyNs, fromDueNs, limits);
       if (isGood) this.#good++;
       if (this.#classes !== undefined) {
-        const own = this.#classes[classIndex] as ClassCount;
-        own.latencies.record(endToEndNs);
-        if (isGood) own.good++;
+        const count = this.#classes[classIndex] as ClassCount;
+        count.latencies.record(endToEndNs);
+        if (isGood) count.good++;
       }
     } else {
       this.#failed++;

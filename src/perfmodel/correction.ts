@@ -79,9 +79,9 @@ export function correctedFigure(
     measurements.flatMap((measurement): NoisyReading<Place>[] => {
       const simulated = simulator.predict(choice, measurement.level.value);
       const predicted = simulated && simulatedFigure(simulated, name);
-      const own = front === null ? measurement : frontIn(measurement, front);
-      if (!predicted || !own || measurement.client.bound) return [];
-      const read = readFigure(figure, own);
+      const ownRead = front === null ? measurement : frontIn(measurement, front);
+      if (!predicted || !ownRead || measurement.client.bound) return [];
+      const read = readFigure(figure, ownRead);
       if (!read || !(read.value > 0) || !Number.isFinite(read.value)) return [];
       const at = place(choice, measurement.level.value);
       return [{ place: at, value: Math.log(read.value / predicted), noiseVariance: noiseOf(figure, read) ** 2 }];

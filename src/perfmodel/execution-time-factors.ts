@@ -39,9 +39,9 @@ export function executionTimeFactors(
       return correctedLine;
     };
     const left = new Map(
-      [...Map.groupBy(level, ({ settingsKey }) => settingsKey)].map(([settingsKey, own]) => [
+      [...Map.groupBy(level, ({ settingsKey }) => settingsKey)].map(([settingsKey, points]) => [
         settingsKey,
-        leftOf(own, correctedLineAt),
+        leftOf(points, correctedLineAt),
       ]),
     );
     const ofReference = left.get(reference)?.mean ?? 0;

@@ -128,14 +128,16 @@ function fitWith(
 function miss({ observation, law }: ChoiceObservation, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
   const { policy, requestsPerSecond, latencyNs } = observation;
   const again = playedAgain(observation, roundTripNs, { mostWarmUp: MAX_WARM_UP, requests: REQUESTS, seed: 1 });
-  const found = simulate(
+  const simulation = simulate(
     policy,
     { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) },
     again.traffic,
     again.extent,
   );
-  const rate = Math.log(found.requestsPerSecond / requestsPerSecond);
-  const middle = Math.log(found.latencyNs.p50 / latencyNs.p50);
-  const batch = Math.log(found.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? found.meanBatchSize));
+  const rate = Math.log(simulation.requestsPerSecond / requestsPerSecond);
+  const middle = Math.log(simulation.latencyNs.p50 / latencyNs.p50);
+  const batch = Math.log(
+    simulation.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? simulation.meanBatchSize),
+  );
   return Math.min(MAX_MISS, rate ** 2) + 0.3 * Math.min(MAX_MISS, middle ** 2) + 0.3 * Math.min(MAX_MISS, batch ** 2);
 }

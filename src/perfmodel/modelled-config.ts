@@ -57,14 +57,14 @@ const byBatch = new WeakMap<Choice, Map<number, Choice>>();
 export function atClientBatch(choice: Choice, batch: number | undefined): Choice {
   if (batch === undefined) return choice;
   const own = byBatch.get(choice) ?? new Map<number, Choice>();
-  const found = own.get(batch) ?? {
+  const foundChoice = own.get(batch) ?? {
     ...choice,
     clientBatch: batch,
     key: `${choice.key} ${batch}`,
     largestBatch: Math.max(choice.largestBatch, batch),
   };
-  byBatch.set(choice, own.set(batch, found));
-  return found;
+  byBatch.set(choice, own.set(batch, foundChoice));
+  return foundChoice;
 }
 
 /**

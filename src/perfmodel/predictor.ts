@@ -60,21 +60,21 @@ export interface Draw {
 }
 
 /**
- * Fits the performance model to measured candidates and corrects it by their residuals. `asked`:
- * the configs to predict later, in case one has a longer queue delay than the measured ones. null
- * when no measurement has statistics by batch size.
+ * Fits the performance model to measured candidates and corrects it by their residuals.
+ * `requestedCandidates`: the configs to predict later, in case one has a longer queue delay than
+ * the measured ones. null when no measurement has statistics by batch size.
  */
 export function predictorOf(
   candidates: readonly MeasuredCandidate[],
   draw: Draw,
-  asked: readonly Candidate[] = [],
+  requestedCandidates: readonly Candidate[] = [],
 ): ModelPredictor | null {
   const measured = candidates
     .filter((each) => observationsOf(each).some(hasServicePoints))
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
   if (measured.length === 0) return null;
   const simulator = simulatorOf(measured, { mode: 'concurrency', ...draw });
-  const choices = asked.filter(({ shape }) => isModelled(shape)).map(choiceOf);
+  const choices = requestedCandidates.filter(({ shape }) => isModelled(shape)).map(choiceOf);
   const delays = [...measured.map(({ choice }) => choice), ...choices].map(({ delayUs }) => delayUs);
   const figure = correctedFigures(simulator, measured, Math.max(...delays));
   const seen = seenIn(measured);

@@ -214,12 +214,12 @@ function simulated(
     figures: FiguresIn,
   ) => {
     const law = lawFor(choice);
-    const found = simulate(choice.policy, law, traffic, { ...extent, seed });
+    const simulation = simulate(choice.policy, law, traffic, { ...extent, seed });
     return {
-      predicted: figures(found),
-      meanBatch: found.meanBatchSize,
-      largestBatch: found.executions.findLastIndex((count) => count > 0),
-      uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
+      predicted: figures(simulation),
+      meanBatch: simulation.meanBatchSize,
+      largestBatch: simulation.executions.findLastIndex((count) => count > 0),
+      uncertainty: meanUncertainty(simulation, law, (batch) => uncertaintyOf(choice, batch, simulation.busyInstances)),
     };
   };
   const run = (choice: Choice, level: number): SimulatedRun | null => {
@@ -231,8 +231,8 @@ function simulated(
         workloads,
         loadsAt(workloads, level, MAX_ARRIVALS).map((load) => {
           const extent = { warmUpRequests: 0, requests: load.plan.arrivalsNs.length };
-          return simulateUnder(choice, trafficUnder(load, kind), extent, (found) =>
-            figuresUnder(load, found, samplesPerRequest, { percentile, limits }),
+          return simulateUnder(choice, trafficUnder(load, kind), extent, (simulation) =>
+            figuresUnder(load, simulation, samplesPerRequest, { percentile, limits }),
           );
         }),
       );
@@ -241,8 +241,8 @@ function simulated(
       warmUpRequests: isClosed ? Math.min(MAX_WARM_UP, 2 * level) : 100,
       requests: isClosed ? enoughRequests(most, level) : most,
     };
-    return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (found) =>
-      figuresOf(found, samplesPerRequest, { percentile, limits }),
+    return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (simulation) =>
+      figuresOf(simulation, samplesPerRequest, { percentile, limits }),
     );
   };
   const runs = memoizedRuns(run);
@@ -278,7 +278,7 @@ function simulated(
   };
 }
 
-type FiguresIn = (found: Simulation) => SimulatedFigures;
+type FiguresIn = (simulation: Simulation) => SimulatedFigures;
 
 function trafficOf(
   mode: LoadLevel['mode'],

@@ -72,15 +72,15 @@ function companyUncertainty(
   law: ServiceLaw,
 ): number {
   if (largestBatch > 1 || batchSize > 1 || busyInstances <= INTERFERING) return 0;
-  const told = points.filter(({ weight }) => weight >= MIN_WEIGHT);
-  if (told.some((point) => point.busyInstances > INTERFERING && isAmongSingles(point))) return 0;
+  const keptPoints = points.filter(({ weight }) => weight >= MIN_WEIGHT);
+  if (keptPoints.some((point) => point.busyInstances > INTERFERING && isAmongSingles(point))) return 0;
   const batches = sizesOf(points).filter((size) => size > 1);
   const togetherNs = executionNs(law, 1, busyInstances);
   const perSampleNs = batches.map((size) => executionNs(law, size, busyInstances) / size);
   if (batches.length === 0 || Math.min(...perSampleNs) <= LITTLE_SAVED * togetherNs) return 0;
   const aloneNs = Math.min(
     executionNs(law, 1, 1),
-    ...told.filter((point) => point.batchSize === 1).map((point) => point.executionNs),
+    ...keptPoints.filter((point) => point.batchSize === 1).map((point) => point.executionNs),
   );
   return SHARE_OF_COMPANY * Math.log(togetherNs / aloneNs);
 }

@@ -31,8 +31,8 @@ export function measureMix(options: Common, fronts: readonly FrontOptions[]): Pr
   return withSurroundings(options, fronts.length, async ({ gates, devices, use }) => {
     const progress = new MixProgress(fronts.map(({ requests }) => requests.model));
     const results = await allOrNone(options.signal, fronts, (front, signal, index) => {
-      const own: LevelOptions = { ...options, ...front, signal };
-      return measureFront(own, gates, (step) => {
+      const levelOptions: LevelOptions = { ...options, ...front, signal };
+      return measureFront(levelOptions, gates, (step) => {
         devices.readIfDue();
         const whole = progress.after(index, step);
         if (whole) options.onProgress?.(whole);

@@ -177,12 +177,12 @@ const figuresOf = (us: readonly number[]): SpanFigures => {
 function executionsOf(traces: readonly Trace[]): readonly TracedExecutions[] {
   const computed = traces.filter(({ momentsNs }) => momentsNs.has('COMPUTE_START') && momentsNs.has('COMPUTE_END'));
   const byModel = Map.groupBy(computed, ({ model, version }) => JSON.stringify([model, version]));
-  return [...byModel.values()].map((own): TracedExecutions => {
-    const { model, version } = own[0] as Trace;
+  return [...byModel.values()].map((traces): TracedExecutions => {
+    const { model, version } = traces[0] as Trace;
     const at = ({ momentsNs }: Trace): string => `${momentsNs.get('COMPUTE_START')}-${momentsNs.get('COMPUTE_END')}`;
-    const batches = [...Map.groupBy(own, at).values()];
+    const batches = [...Map.groupBy(traces, at).values()];
     const largest = batches.reduce((most, { length }) => Math.max(most, length), 0);
-    return { model, version, executions: batches.length, requests: own.length, largest };
+    return { model, version, executions: batches.length, requests: traces.length, largest };
   });
 }
 

@@ -107,7 +107,7 @@ function classColumns(reports: readonly LevelReport[]): readonly Column[] {
       ? [{ name: 'Goodput', cell: ({ measurement }: LevelReport) => figure(measurement.goodput?.value ?? 0) }]
       : []),
     ...names.flatMap((name) => {
-      const column = (what: string, of: (found: ClassFigures) => string): Column => ({
+      const column = (what: string, of: (figures: ClassFigures) => string): Column => ({
         name: `${plainLine(name)} ${what}`,
         cell: ({ measurement }) => {
           const found = measurement.classes?.find((each) => each.name === name);
@@ -134,8 +134,8 @@ function composingColumns(reports: readonly LevelReport[]): readonly Column[] {
     const column = (name: string, of: (server: ServerReport) => number): Column => ({
       name: `${plainLine(model)} ${name}`,
       cell: ({ server }) => {
-        const own = server?.composing.find((each) => each.model === model);
-        return own ? whole(of(own)) : '';
+        const report = server?.composing.find((each) => each.model === model);
+        return report ? whole(of(report)) : '';
       },
     });
     return [

@@ -94,13 +94,15 @@ export function modelColumns(topology: Topology | undefined, metrics: Metrics): 
   const models = new Set([...(isMix ? fronts.map(({ model }) => model) : []), ...stages]);
   return [...models].flatMap((model) => {
     const isFront = isMix && fronts.some((front) => front.model === model);
-    const told = metrics.all.filter(({ name, ofServer, needs }) =>
+    const shownMetrics = metrics.all.filter(({ name, ofServer, needs }) =>
       isFront ? !ofServer && !needs.includes('candidate') : OF_STAGES.includes(name),
     );
-    const own = circumstances.filter(({ name }) => (isFront ? frontColumns : stageColumns).includes(name));
+    const keptCircumstances = circumstances.filter(({ name }) =>
+      (isFront ? frontColumns : stageColumns).includes(name),
+    );
     return [
-      ...told.flatMap(({ name }) => columnsOf(metrics.named(nameOfModel(name, model)))),
-      ...own.map(({ name, read }) => ({
+      ...shownMetrics.flatMap(({ name }) => columnsOf(metrics.named(nameOfModel(name, model)))),
+      ...keptCircumstances.map(({ name, read }) => ({
         name: nameOfModel(name, model),
         read: (measurement: Measurement, candidate: Candidate) => {
           const part = partOf(measurement, model);

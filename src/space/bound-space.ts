@@ -81,8 +81,8 @@ function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs)
     const byName = new Map(settings.map((one) => [one.parameter.name, one]));
     return { space, base: config, baseFaults: new Set(tritonFaults(config)), settings, byName, others: new Map() };
   };
-  const own = over(lookUp(plain, base.name ?? '') as ModelConfig);
-  const choices = own.settings.filter(choosesModel);
+  const boundSpace = over(lookUp(plain, base.name ?? '') as ModelConfig);
+  const choices = boundSpace.settings.filter(choosesModel);
   const of = (option: ParameterOption): [ParameterValue, BoundSpace][] =>
     option.model === undefined || option.model === base.name
       ? []
@@ -91,7 +91,7 @@ function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs)
     const options = cases.flatMap((each) => each.options);
     return [parameter.name, new Map(options.flatMap(of))] as const;
   });
-  return { ...own, others: new Map(byChoice) };
+  return { ...boundSpace, others: new Map(byChoice) };
 }
 
 const choosesModel = ({ parameter: { cases } }: Pick<Setting, 'parameter'>): boolean =>

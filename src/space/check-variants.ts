@@ -11,8 +11,8 @@ import type { Candidate, SearchSpace } from './types.ts';
 export function checkVariants(space: SearchSpace, base: Candidate): void {
   const variants = space.parameters.find(({ name }) => name === VARIANT)?.cases[0]?.options ?? [];
   for (const { value } of variants) {
-    const own = assignments(space, base, { [VARIANT]: { pinned: value } });
-    if (own.next().done !== true) continue;
+    const generator = assignments(space, base, { [VARIANT]: { pinned: value } });
+    if (generator.next().done !== true) continue;
     const alone = buildCandidate(space, base, { [VARIANT]: value });
     const reason = alone.legal ? 'the rules of the space forbid it with every other value' : alone.reason;
     throw new TrituneError('SPACE_INVALID', `variant '${String(value)}' has no valid candidate: ${reason}`, HINT);

@@ -13,7 +13,7 @@ import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types
 export function completeAssignment(
   space: SearchSpace,
   base: Candidate,
-  wanted: Assignment,
+  assignment: Assignment,
   random: Random,
   narrowing: Narrowing = {},
 ): Assignment | null {
@@ -24,13 +24,13 @@ export function completeAssignment(
     if (possible.length === 0) continue;
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0) return null;
-    const asWanted = options.find(({ value }) => isWanted(wanted, name, value));
+    const asWanted = options.find(({ value }) => isWanted(assignment, name, value));
     const option = asWanted ?? options[random.int(0, options.length - 1)];
     if (option !== undefined) chosen[name] = option.value;
   }
   return chosen;
 }
 
-function isWanted(wanted: Assignment, name: string, value: ParameterValue): boolean {
-  return Object.hasOwn(wanted, name) && canonicalJson(wanted[name] as ParameterValue) === canonicalJson(value);
+function isWanted(assignment: Assignment, name: string, value: ParameterValue): boolean {
+  return Object.hasOwn(assignment, name) && canonicalJson(assignment[name] as ParameterValue) === canonicalJson(value);
 }

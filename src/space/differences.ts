@@ -33,15 +33,17 @@ export function differencesOf(
     return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
   }
   const configs = models.flatMap((model): Difference[] => {
-    const [own, other] = [
+    const [config, other] = [
       lookUp(a, model) ?? lookUp(otherConfigsOf(before), model),
       lookUp(b, model) ?? lookUp(otherConfigsOf(after), model),
     ];
     // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is
     // unchanged.
-    if (!(own && other) && composingModels(own ?? other ?? {}).length > 0) return [];
-    const found = differencesOfModel(own ?? {}, other ?? {});
-    return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
+    if (!(config && other) && composingModels(config ?? other ?? {}).length > 0) return [];
+    const differences = differencesOfModel(config ?? {}, other ?? {});
+    return models.length === 1
+      ? [...differences]
+      : differences.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
   });
   return [...configs, ...filesDifference(before, after)];
 }

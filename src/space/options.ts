@@ -13,9 +13,9 @@ import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
  * apply.
  */
 export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
-  const own = boundTo(bound, assignment);
-  const setting = own.byName.get(name);
-  return setting ? optionsIn(setting, sceneOf(own, assignment)) : [];
+  const space = boundTo(bound, assignment);
+  const setting = space.byName.get(name);
+  return setting ? optionsIn(setting, sceneOf(space, assignment)) : [];
 }
 
 /** The same with the others as in the scene. */

@@ -62,9 +62,9 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
 
 /** Returns a file's options of the model; without the percentile if the budget is another. */
 function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<FlatStudyOptions> {
-  const own = (lookUp(all, model) ?? {}) as Partial<FlatStudyOptions>;
-  if (keepsBudget) return own;
-  const { latencyBudget: _, percentile: __, ...rest } = own;
+  const options = (lookUp(all, model) ?? {}) as Partial<FlatStudyOptions>;
+  if (keepsBudget) return options;
+  const { latencyBudget: _, percentile: __, ...rest } = options;
   return rest;
 }
 

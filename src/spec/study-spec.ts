@@ -176,7 +176,6 @@ export type StudySpecInput = ReadOnly<z.input<typeof studySpec>>;
 export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
 
-
 /**
  * Returns the value as a study spec, with defaults filled in. `origin` names it in errors. Errors:
  * USAGE with the path of the fault.

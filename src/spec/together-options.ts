@@ -40,13 +40,13 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
   const budgets = latencyBudget.flatMap(({ model, latencyMs }) =>
     model === null ? [] : [[model, latencyMs] as const],
   );
-  const own = all && Object.hasOwn(all, first) ? all[first] : {};
+  const options = all && Object.hasOwn(all, first) ? all[first] : {};
   return {
     ...common,
-    ...own,
+    ...options,
     model: first,
     together: models,
-    ...given('blsComposing', blsComposing ? callsOf(blsComposing, first) : own?.blsComposing),
+    ...given('blsComposing', blsComposing ? callsOf(blsComposing, first) : options?.blsComposing),
     ...given('space', spaceOf(spaces)),
     ...given('candidates', candidates?.at(-1)),
     ...given(

@@ -33,4 +33,3 @@ export const togetherSpec = z.strictObject({
       'BLS models by name, with the models that they call; nothing for none. Found by a few requests if not given',
     ),
 });
-

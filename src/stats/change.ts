@@ -138,12 +138,15 @@ function changeOf(
   tail: number,
   drift = Number.POSITIVE_INFINITY,
 ): ChangeFactor {
-  const own: Spread = { variance, degrees: OWN_DEGREES };
-  const observed = seen ? moderated(variance, seen) : own;
+  const spread: Spread = { variance, degrees: OWN_DEGREES };
+  const observed = seen ? moderated(variance, seen) : spread;
   const halfOf = (error: Spread): number => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance);
-  const half = Math.max(halfOf(own), Math.min(halfOf(observed), halfOf(own) + drift));
+  const half = Math.max(halfOf(spread), Math.min(halfOf(observed), halfOf(spread) + drift));
   const size = Math.abs(log);
-  const sureness = Math.min(surenessOf(size, own), Math.max(surenessOf(size, observed), surenessOf(size - drift, own)));
+  const sureness = Math.min(
+    surenessOf(size, spread),
+    Math.max(surenessOf(size, observed), surenessOf(size - drift, spread)),
+  );
   return {
     ratio: Math.exp(log),
     low: Math.exp(log - half),

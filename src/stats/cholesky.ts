@@ -12,10 +12,10 @@ export function cholesky(matrix: readonly ArrayLike<number>[], added: ArrayLike<
   const rows: Float64Array[] = [];
   for (let i = 0; i < matrix.length; i++) {
     const row = new Float64Array(i + 1);
-    const given = matrix[i] as ArrayLike<number>;
+    const like = matrix[i] as ArrayLike<number>;
     for (let j = 0; j <= i; j++) {
       const other = rows[j] ?? row;
-      let sum = given[j] as number;
+      let sum = like[j] as number;
       for (let k = 0; k < j; k++) sum -= (row[k] as number) * (other[k] as number);
       row[j] = j < i ? sum / (other[j] as number) : Math.sqrt(Math.max(JITTER, sum + (added[i] as number)));
     }

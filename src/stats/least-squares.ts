@@ -130,15 +130,15 @@ function normalEquations(
   });
   const gradient = priors.map(({ mean, sd }, index) => (mean - (parameters[index] as number)) / sd ** 2);
   for (const [number, block] of blocks.entries()) {
-    const own = residuals[number] as readonly number[];
+    const residual = residuals[number] as readonly number[];
     const sums = sumsOf(block, parameters);
     const slopes = sums.map((_, moved) => {
-      if (block.sums[moved]?.length === 0) return own.map(() => 0);
+      if (block.sums[moved]?.length === 0) return residual.map(() => 0);
       const at = block.residuals(sums.map((value, index) => (index === moved ? value + step : value)));
-      return at.map((value, index) => (value - (own[index] as number)) / step);
+      return at.map((value, index) => (value - (residual[index] as number)) / step);
     });
     const parts = block.sums.flatMap((summands, sum) => summands.map((summand) => ({ ...summand, sum })));
-    for (const [at, value] of own.entries()) {
+    for (const [at, value] of residual.entries()) {
       const weight = Math.min(1, HUBER / Math.max(1e-12, Math.abs(value)));
       const slopeOf = (part: Summand & { readonly sum: number }): number =>
         part.weight * (slopes[part.sum]?.[at] as number);

@@ -25,8 +25,8 @@ export function handChoices(study: StudyState, assignment: Assignment): readonly
   return spacesOf(study).flatMap((part) => {
     const scene = sceneOf(part.bound, ofPart(part, assignment));
     return part.bound.settings.flatMap((setting) => {
-      const found = shown.get(`${part.prefix}${setting.parameter.name}`);
-      return found ? [choiceOf(found, optionsIn(setting, scene), assignment)] : [];
+      const parameter = shown.get(`${part.prefix}${setting.parameter.name}`);
+      return parameter ? [choiceOf(parameter, optionsIn(setting, scene), assignment)] : [];
     });
   });
 }

@@ -6,8 +6,8 @@ import { isSearching, type ViewState } from './state.ts';
 
 /** Returns the bindings that work now; only answers during a question. */
 export function workingKeys(interaction: Interaction, abilities: Abilities, view: ViewState): readonly Binding[] {
-  const asked = interaction.question;
-  return (asked ? answers[asked.kind] : bindings).filter(({ works }) => works(abilities, view));
+  const question = interaction.question;
+  return (question ? answers[question.kind] : bindings).filter(({ works }) => works(abilities, view));
 }
 
 /** Returns the bindings in the line at the bottom: those with a hint, or all if none has one. */
@@ -43,8 +43,8 @@ export function commandOf(
   view: ViewState,
 ): Command | null {
   if (key.ctrl && input === 'c') return { name: 'interrupt' };
-  const found = workingKeys(interaction, abilities, view).find(({ matches }) => matches(input, key));
-  if (found) return found.command;
+  const binding = workingKeys(interaction, abilities, view).find(({ matches }) => matches(input, key));
+  if (binding) return binding.command;
   const other = interaction.question === null ? bindings.find(({ matches }) => matches(input, key)) : undefined;
   if (other) return { name: 'not-now', reason: whyNotNow(other, abilities, view) };
   return typedText(input, key, interaction.question);

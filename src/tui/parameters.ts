@@ -81,10 +81,10 @@ export function parametersOf(study: StudyState): readonly ShownParameter[] {
 function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): readonly ParameterOption[] {
   const original = sceneOf(space, {});
   const options: ParameterOption[] = [];
-  for (const { when, options: own } of setting?.cases ?? []) {
+  for (const { when, options: parameterOptions } of setting?.cases ?? []) {
     const isDecided = parametersIn(when).every((name) => !space.byName.has(name));
     if (isDecided && !holds(when, original)) continue;
-    options.push(...own);
+    options.push(...parameterOptions);
     if (isDecided) break;
   }
   return options;

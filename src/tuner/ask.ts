@@ -41,7 +41,7 @@ interface Beside {
  * Returns what to try next: first the user's requests, then the sampler's proposals. Errors: those
  * of the journal.
  */
-export async function nextTrial(run: Planning, { pending = [], told }: Beside = {}): Promise<NextStep> {
+export async function nextTrial(run: Planning, { pending = [], told: shownTrials }: Beside = {}): Promise<NextStep> {
   const { plan, recorder, time } = run;
   await recorder.settled();
   await recordDoubted(run);
@@ -55,7 +55,7 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   const limit = limitOf(run, { done, hasFinalists });
   const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
   const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
-  const history = { trials: told ?? compared.trials, ...(pending.length > 0 && { pending }) };
+  const history = { trials: shownTrials ?? compared.trials, ...(pending.length > 0 && { pending }) };
   const answer = run.sampler().ask(history, left);
   if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason, notes: [] };
   if (limit !== null) return { kind: 'stop', reason: limit, notes: promiseOf(answer) };

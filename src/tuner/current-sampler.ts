@@ -8,14 +8,14 @@ import type { TuneParts } from './run.ts';
 type Aim = Pick<StudyState, 'goal' | 'narrowing'>;
 
 /**
- * Returns the sampler for an aim; creates a new one only when the aim changes. `own`: the aim of
- * `sampler`.
+ * Returns the sampler for an aim; creates a new one only when the aim changes. `ownGoal`: the aim
+ * of `sampler`.
  */
 export function currentSampler(
   { sampler, samplerFor }: Pick<TuneParts, 'sampler' | 'samplerFor'>,
-  own: Goal,
+  ownGoal: Goal,
 ): (aim: Aim) => Sampler {
-  let made = { aim: { goal: own, narrowing: {} as Narrowing }, sampler };
+  let made = { aim: { goal: ownGoal, narrowing: {} as Narrowing }, sampler };
   return ({ goal, narrowing }) => {
     const aim = { goal, narrowing };
     if (samplerFor && !sameAim(aim, made.aim)) made = { aim, sampler: samplerFor(goal, narrowing) };

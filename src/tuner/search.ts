@@ -27,12 +27,12 @@ export function tellLimits({ plan, recorder, time: { usualSeconds } }: Planning)
 /** Runs the loop: ask, apply, measure, tell. Returns why it stopped. */
 export async function runSearch(run: Run): Promise<StopReason> {
   const { recorder, time } = run;
-  let told = time.usualSeconds;
+  let usualSeconds = time.usualSeconds;
   for (;;) {
     await catchUp(run.signal);
-    if (Math.abs((time.usualSeconds ?? 0) - (told ?? 0)) >= WORTH_TELLING_SECONDS) {
+    if (Math.abs((time.usualSeconds ?? 0) - (usualSeconds ?? 0)) >= WORTH_TELLING_SECONDS) {
       tellLimits(run);
-      told = time.usualSeconds;
+      usualSeconds = time.usualSeconds;
     }
     if (recorder.state.unfinished) {
       await runTrial(run, recorder.state.unfinished);

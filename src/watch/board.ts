@@ -105,9 +105,9 @@ export class Board {
 
   /** Reports why a study may be out of date, or that all is well with it again. */
   doubt(study: string, reason: string | null): void {
-    const own = this.#of(study);
-    if (!own || own.trouble === reason) return;
-    own.trouble = reason;
+    const watchedStudy = this.#of(study);
+    if (!watchedStudy || watchedStudy.trouble === reason) return;
+    watchedStudy.trouble = reason;
     this.#changed(study);
   }
 

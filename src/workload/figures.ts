@@ -58,13 +58,13 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
     dispersion: dispersion(arrivalsNs, dispersionWindowS, durationS),
     dispersionWindowS,
     classes: classes.map((name, index): WorkloadClassFigures => {
-      const own = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
+      const float64Array = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
       return {
         name,
-        requests: own.length,
-        share: own.length / requests,
-        meanPerSecond: own.length / durationS,
-        peakOver10s: peakOver(10, own, durationS),
+        requests: float64Array.length,
+        share: float64Array.length / requests,
+        meanPerSecond: float64Array.length / durationS,
+        peakOver10s: peakOver(10, float64Array, durationS),
       };
     }),
   };
@@ -78,9 +78,9 @@ export function ratesOf(
   const rates = classes.map(() => new Float64Array(parts));
   const perRequest = (parts * NS_PER_S) / durationNs;
   for (let index = 0; index < arrivalsNs.length; index++) {
-    const own = rates[classOf[index] as number] as Float64Array;
+    const rate = rates[classOf[index] as number] as Float64Array;
     const part = Math.min(parts - 1, Math.floor(((arrivalsNs[index] as number) / durationNs) * parts));
-    own[part] = (own[part] as number) + perRequest;
+    rate[part] = (rate[part] as number) + perRequest;
   }
   return rates;
 }

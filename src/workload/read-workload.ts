@@ -87,8 +87,8 @@ function inlineTrace(
   place: WorkloadPlace,
 ): ReadTrace {
   const indexes = classOf?.map((name, index) => {
-    const found = names.indexOf(name);
-    if (found >= 0) return found;
+    const foundIndex = names.indexOf(name);
+    if (foundIndex >= 0) return foundIndex;
     const hint = `write one of ${names.join(', ')}, or name it under classes`;
     throw workloadFault(place, [...path, 'classOf', index], `there is no class '${name}'`, hint);
   });

@@ -56,11 +56,11 @@ const placesIn = (words: readonly string[]): readonly string[] =>
  * Returns the profile of tritune's own emulator, if the command starts that; null for any other
  * server.
  */
-export function emulatedProfileIn({ words, own }: LaunchCommand): string | null {
+export function emulatedProfileIn({ words, own: settings }: LaunchCommand): string | null {
   const program = words[words.indexOf('emulate') - 1];
   if (program === undefined || !/^(?:tritune|main\.[jt]s)$/.test(basename(program))) return null;
   const short = words.indexOf('-p');
-  const profile = own.engine?.profile ?? (short < 0 ? undefined : words[short + 1]);
+  const profile = settings.engine?.profile ?? (short < 0 ? undefined : words[short + 1]);
   return typeof profile === 'string' ? profile : '';
 }
 
@@ -117,12 +117,12 @@ export interface EngineStart {
  * not name.
  */
 export function startOf(
-  { words, own }: LaunchCommand,
+  { words, own: settings }: LaunchCommand,
   { engine = {}, config_file: options = {}, environment = {} }: EngineSettings,
   traits: EngineTraits,
   { port, configFile }: { readonly port: string; readonly configFile: string },
 ): EngineStart {
-  const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, lookUp(own.engine, name)));
+  const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, lookUp(settings.engine, name)));
   const placed = new Set(placesIn(words));
   const flags = changed.filter(([name]) => !placed.has(name));
   const names = new Map(flags);
@@ -135,7 +135,7 @@ export function startOf(
       hint,
     );
   }
-  const settingText = (name: string): string => textOf((lookUp(engine, name) ?? lookUp(own.engine, name)) as Json);
+  const settingText = (name: string): string => textOf((lookUp(engine, name) ?? lookUp(settings.engine, name)) as Json);
   const started = words.flatMap((word, index): readonly string[] => {
     if (word === '{flags}') return flags.flatMap(([name, value]) => flagWords(name, value as Json, traits));
     if (isReplaced(words, index, names)) return [];

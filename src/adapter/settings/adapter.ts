@@ -29,12 +29,12 @@ async function openSettingsServer(
   first?: Candidate,
 ): Promise<OpenedAdapter> {
   const read = (signal?: AbortSignal): Promise<Assignment> => readSettings(server, signal);
-  const found = await read();
-  const before = first ? settingsOf(first) : found;
+  const foundAssignment = await read();
+  const before = first ? settingsOf(first) : foundAssignment;
   const original = candidateOf({}, before);
   const profile = await profileOf(server, rule);
-  let serving = candidateOf({}, found);
-  let isTouched = !isEqual(found, before);
+  let serving = candidateOf({}, foundAssignment);
+  let isTouched = !isEqual(foundAssignment, before);
 
   async function set(candidate: Candidate, signal?: AbortSignal): Promise<void> {
     const settings = settingsOf(candidate);

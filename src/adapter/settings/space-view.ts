@@ -23,8 +23,8 @@ export function viewSettings(
   return {
     assignments: () => combinations(left),
     sample: draw,
-    complete: (wanted, random) =>
-      left.every(([, values]) => values.length > 0) ? { ...draw(random), ...wanted } : null,
+    complete: (assignment, random) =>
+      left.every(([, values]) => values.length > 0) ? { ...draw(random), ...assignment } : null,
     build: (assignment) => {
       const reason = whyRuledOut(narrowing, assignment);
       return reason === null ? build(assignment) : { legal: false, reason };

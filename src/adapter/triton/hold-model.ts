@@ -119,7 +119,7 @@ async function placeOf(address: string): Promise<string> {
   const at = address.lastIndexOf(':');
   const host = address.slice(0, at).replace(/^\[|\]$/g, '');
   const ip = await withDeadline(lookup(host), LOOKUP_LIMIT_MS, tooSlow).then(
-    (found) => found.address,
+    (address) => address.address,
     () => host,
   );
   const own = Object.values(networkInterfaces()).flatMap((all) => all?.map((each) => each.address) ?? []);

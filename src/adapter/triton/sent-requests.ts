@@ -73,9 +73,9 @@ export async function clientRequests(
 function sentSoFar(model: string, places: readonly string[], counted: CountedRequests): CountedRequests | null {
   let most = NONE;
   for (const place of places) {
-    const found = readNote(fileOf(model, place));
-    if (found === null) return null;
-    const { sent } = isReset(found.counted, counted) ? { sent: NONE } : found;
+    const note = readNote(fileOf(model, place));
+    if (note === null) return null;
+    const { sent } = isReset(note.counted, counted) ? { sent: NONE } : note;
     // Every run is noted at each place that it knows.
     if (sent.requests > most.requests) most = sent;
   }

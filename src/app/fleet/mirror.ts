@@ -11,7 +11,7 @@ export async function openMirror(directory: string): Promise<Mirror> {
   await prepareOutput(directory, '', 0);
   const path = await journalToWrite(directory);
   const size = await stat(path).then(
-    (found) => found.size,
+    (stats) => stats.size,
     () => 0,
   );
   if (size === 0) return { directory, journal: await createJournal(path), earlier: [] };

@@ -6,6 +6,6 @@ import { studyFiles } from '../output/directory.ts';
  * leaves an empty journal.
  */
 export async function hasJournal(folder: string): Promise<boolean> {
-  const found = await stat(studyFiles(folder).journal).catch(() => null);
-  return found !== null && found.size > 0;
+  const stats = await stat(studyFiles(folder).journal).catch(() => null);
+  return stats !== null && stats.size > 0;
 }

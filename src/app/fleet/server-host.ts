@@ -26,10 +26,10 @@ import { hasJournal } from './own-journal.ts';
 export function serverHost(
   name: string,
   directory: string,
-  own: OwnSpec,
+  spec: OwnSpec,
   { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): ServerHost {
-  const trust = fleetTrust(own, tell);
+  const trust = fleetTrust(spec, tell);
   const folders = join(directory, 'servers', safeName(name));
   const folderOf = (study: string): string => join(folders, safeName(study));
   const unrestored = async (): Promise<readonly string[]> => {
@@ -47,8 +47,8 @@ export function serverHost(
       const other = (await unrestored()).find((each) => each !== safeName(study));
       if (other !== undefined) throw inUse(name, other);
       const open = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, own), trust)
-        : await openStudy({ ...onServer((started as StudyStarted).spec, own), output: folder }, {}, 0);
+        ? await resumeStudy(folder, (kept) => onServer(kept, spec), trust)
+        : await openStudy({ ...onServer((started as StudyStarted).spec, spec), output: folder }, {}, 0);
       try {
         checkSameWorkloads(started?.workloads, started && open.workloads);
         return await held(name, open, started, { emit, signal, tell });
@@ -61,7 +61,7 @@ export function serverHost(
     async putBack(study) {
       const folder = folderOf(study);
       if (!(await hasJournal(folder))) return null;
-      const { protect: _, url: __, ...reached } = own.server;
+      const { protect: _, url: __, ...reached } = spec.server;
       // Changes must be undone even if the model has been protected since.
       await restoreRun(folder, { ...reached, ...trust, how: null, force: false });
       const { restored } = stateToRestore(await readForRestoring(studyFiles(folder).journal));
@@ -126,6 +126,6 @@ async function held(
 
 async function isBack(folder: string): Promise<boolean> {
   if (!(await hasJournal(folder))) return true;
-  const found = await readForRestoring(studyFiles(folder).journal).catch(() => null);
-  return found === null || stateToRestore(found).restored?.verified === true;
+  const journal = await readForRestoring(studyFiles(folder).journal).catch(() => null);
+  return journal === null || stateToRestore(journal).restored?.verified === true;
 }

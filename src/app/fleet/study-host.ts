@@ -57,9 +57,9 @@ export function studyHost(
   };
 }
 
-function openNew({ spec, commandLine }: StudyOrder, folder: string, own: OwnSpec): Promise<OpenStudy> {
+function openNew({ spec, commandLine }: StudyOrder, folder: string, ownSpec: OwnSpec): Promise<OpenStudy> {
   checkFleetSpec(spec);
-  return openStudy({ ...onServer(spec, own), output: folder }, { commandLine }, realClock.wallMs());
+  return openStudy({ ...onServer(spec, ownSpec), output: folder }, { commandLine }, realClock.wallMs());
 }
 
 /** Reads the model on the worker's own server and changes nothing. */
@@ -72,9 +72,9 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
     if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names, directory));
     const models = await readModels(opened.client, named, started);
     await leaveAsTheyWere(opened.client, models);
-    const found = describeTriton(study, opened.server, models);
-    const { plan, sampler, samplerFor } = planStudy(study, found);
-    const view = found.space.view();
+    const triton = describeTriton(study, opened.server, models);
+    const { plan, sampler, samplerFor } = planStudy(study, triton);
+    const view = triton.space.view();
     const { original } = plan.study;
     return {
       plan,

@@ -60,8 +60,10 @@ export async function watchFleet(
       for (const { study, progress } of all) if (followed.has(study)) board.progress(study, progress);
       board.trouble(null);
       const over = all.filter(({ status }) => status !== 'RUNNING').slice(0, MAX_OVER);
-      const wanted = all.filter((each) => each.status === 'RUNNING' || over.includes(each) || followed.has(each.study));
-      for (const { study } of wanted) {
+      const statuses = all.filter(
+        (each) => each.status === 'RUNNING' || over.includes(each) || followed.has(each.study),
+      );
+      for (const { study } of statuses) {
         if (followed.has(study)) continue;
         const end = new AbortController();
         followed.set(study, {

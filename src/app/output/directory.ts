@@ -65,7 +65,7 @@ const timestamp = (wallMs: number): string =>
 export async function discardEmpty(directory: string): Promise<void> {
   const { journal } = studyFiles(directory);
   const size = await stat(journal).then(
-    (found) => found.size,
+    (stats) => stats.size,
     () => null,
   );
   if (size !== 0) return;

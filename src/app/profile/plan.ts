@@ -193,12 +193,12 @@ function ruleOf(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: b
     }
     return { kind: 'request-count', requests: spec.requestCount };
   }
-  const given = givenRule(spec);
-  const stability = spec.stability ?? (alike || Object.keys(given).length > 0 ? 'perf-analyzer' : 'interval');
+  const rule = givenRule(spec);
+  const stability = spec.stability ?? (alike || Object.keys(rule).length > 0 ? 'perf-analyzer' : 'interval');
   if (stability === 'interval') return { kind: 'interval' };
   return {
     ...defaultPerfAnalyzerRule,
-    ...given,
+    ...rule,
     ...(percentile !== null && { percentile }),
     latencyThresholdMs: spec.latencyThreshold,
   };

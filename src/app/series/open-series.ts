@@ -135,10 +135,10 @@ async function openTurn(
   if (!(await hasBegun(directory))) {
     // A killed series leaves empty journals of the models whose turns had not come.
     await discardEmpty(directory);
-    const own = spec.studies.find((study) => study.model === model) as StudySpec;
+    const ownStudy = spec.studies.find((study) => study.model === model) as StudySpec;
     return {
       ...place,
-      study: await openStudy({ ...own, output: directory }, { commandLine }, wallMs),
+      study: await openStudy({ ...ownStudy, output: directory }, { commandLine }, wallMs),
       spentSeconds: 0,
     };
   }

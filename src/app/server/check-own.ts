@@ -41,8 +41,8 @@ export async function checkOwn(
     // Fields that only the server's config has are the server's own defaults.
     const isCurrent = (config: ModelConfig): boolean =>
       compareConfigs(config, current).every((difference) => difference.before === undefined);
-    const own = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));
-    if ([original, ...own].some(isCurrent) || (await wasSent(model))) continue;
+    const configs = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));
+    if ([original, ...configs].some(isCurrent) || (await wasSent(model))) continue;
     throw new TrituneError('RESTORE_FAILED', `somebody has changed the config of '${model}' since this run`, remedy);
   }
 }

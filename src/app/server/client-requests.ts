@@ -15,7 +15,7 @@ export async function countClients(
   const counted = await Promise.all(
     models.map(async (model) => [model, await clientRequests(client, model, server)] as const),
   );
-  return new Map(counted.flatMap(([model, found]) => (found ? [[model, found] as const] : [])));
+  return new Map(counted.flatMap(([model, requests]) => (requests ? [[model, requests] as const] : [])));
 }
 
 /**

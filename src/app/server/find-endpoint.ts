@@ -49,10 +49,10 @@ const TRY_MS = 120 * MS_PER_S;
  * MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
  */
 export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
-  const { asked } = options;
-  if (asked === 'triton-generate' || asked === 'triton-grpc') return findTriton(options, asked);
+  const { asked: endpoint } = options;
+  if (endpoint === 'triton-generate' || endpoint === 'triton-grpc') return findTriton(options, endpoint);
   const models = await askModels(options, ASK_MS);
-  if (asked !== 'auto') return findOpenAi(options, models);
+  if (endpoint !== 'auto') return findOpenAi(options, models);
   if (models.kind === 'models') return findOpenAi(options, models);
   return findTriton(options, models.kind === 'other' ? 'triton-generate' : 'triton-grpc').catch((error: unknown) => {
     throw isTrituneError(error, 'SERVER_UNREACHABLE', 'SERVER_FAILED', 'SERVER_TIMEOUT')
@@ -109,9 +109,11 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
  * Returns the request forms that a server may accept, the most complete first. Not all servers can
  * ignore the end token or report token counts.
  */
-function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
+function formsOf({ asked: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
   const kinds: readonly OpenAiEndpoint['kind'][] =
-    asked === 'openai-chat' || asked === 'openai-completions' ? [asked] : ['openai-chat', 'openai-completions'];
+    endpoint === 'openai-chat' || endpoint === 'openai-completions'
+      ? [endpoint]
+      : ['openai-chat', 'openai-completions'];
   return kinds.flatMap((kind) =>
     [
       { saysUsage: true, canIgnoreEnd: true },

@@ -27,8 +27,8 @@ export function headersOf(flags: HeaderSpec, reserved = taken): readonly Request
     ...(flags.headerFile ?? []).flatMap(headersInFile),
     ...tokenOf(flags),
   ];
-  const own = headers.find(({ name }) => reserved.test(name));
-  if (own) throw usage(`the header '${own.name}' is set by tritune`, 'leave it out');
+  const header = headers.find(({ name }) => reserved.test(name));
+  if (header) throw usage(`the header '${header.name}' is set by tritune`, 'leave it out');
   const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   if (bytes <= MAX_HEADER_BYTES && headers.length <= MAX_HEADERS) return headers;
   throw usage(
@@ -147,12 +147,12 @@ export function withoutSecretValues<O extends HeaderSpec & Unsafe>(server: O): O
 const isAddressName = (name: string): boolean => (addressNames as readonly string[]).includes(name);
 
 /** Returns the command line in a form safe to store. */
-export function commandLineWithoutValues(args: readonly string[], given: Unsafe): readonly string[] {
+export function commandLineWithoutValues(args: readonly string[], unsafe: Unsafe): readonly string[] {
   const shown: readonly (readonly [text: string, instead: string])[] = [
-    ...(given.header ?? []).map((text) => [text, `${text.split(':', 1)[0]}:…`] as const),
-    ...addressNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownUrl(text)] as const),
-    ...argumentNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownArgument(text)] as const),
-    ...[given.launchCommand ?? []].flat().map((text) => [text, shownCommand(text)] as const),
+    ...(unsafe.header ?? []).map((text) => [text, `${text.split(':', 1)[0]}:…`] as const),
+    ...addressNames.flatMap((name) => unsafe[name] ?? []).map((text) => [text, shownUrl(text)] as const),
+    ...argumentNames.flatMap((name) => unsafe[name] ?? []).map((text) => [text, shownArgument(text)] as const),
+    ...[unsafe.launchCommand ?? []].flat().map((text) => [text, shownCommand(text)] as const),
   ];
   return args.map((arg) => shown.reduce((text, [from, to]) => (from === to ? text : text.replaceAll(from, to)), arg));
 }
@@ -161,9 +161,9 @@ export function commandLineWithoutValues(args: readonly string[], given: Unsafe)
  * Returns a stored server with what `withoutSecretValues` left out, from the options that are given
  * again. Errors: USAGE if one is missing, or differs in what is stored of it.
  */
-export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
+export function withSecretsAgain<O extends Unsafe>(kept: O, unsafe: Unsafe): O {
   const again = [...addressNames, ...secretOptionNames].flatMap((name) => {
-    const [stored, now] = [kept[name], given[name]];
+    const [stored, now] = [kept[name], unsafe[name]];
     const texts = stored === undefined ? [] : [stored].flat();
     const isHidden = texts.some((text) => text.includes(HIDDEN));
     if (!isHidden && (now === undefined || isAddressName(name))) return [];
@@ -185,8 +185,8 @@ export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
  * Returns a section of an earlier run's spec with headers that can be sent: the ones given now, or
  * else those from the stored variables and files. Errors: USAGE if the names of the headers differ.
  */
-export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpec): O {
-  const flags = flagsAgain(kept, given);
+export function withHeadersAgain<O extends HeaderSpec>(kept: O, spec: HeaderSpec): O {
+  const flags = flagsAgain(kept, spec);
   checkSameHeaders(kept.header ?? [], headersOf(flags));
   const others = Object.entries(kept).filter(([name]) => !(headerNames as readonly string[]).includes(name));
   return { ...(Object.fromEntries(others) as O), ...flags };
@@ -196,8 +196,8 @@ export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpe
  * Returns the headers of an earlier run that can be sent again: the ones given now, or else those
  * from the stored variables and files.
  */
-export const flagsAgain = (kept: HeaderSpec, given: HeaderSpec): HeaderSpec =>
-  isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
+export const flagsAgain = (kept: HeaderSpec, spec: HeaderSpec): HeaderSpec =>
+  isSilent(spec) ? pick(kept, sourceNames) : pick(spec, headerNames);
 
 /** True if the flags have no header. */
 export const isSilent = (flags: HeaderSpec): boolean => headerNames.every((name) => flags[name] === undefined);
@@ -205,9 +205,9 @@ export const isSilent = (flags: HeaderSpec): boolean => headerNames.every((name)
 const pick = (flags: HeaderSpec, names: readonly (keyof HeaderSpec)[]): HeaderSpec =>
   Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
 
-function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
+function checkSameHeaders(kept: readonly string[], headers: readonly RequestHeader[]): void {
   const named = (names: readonly string[]): string => [...names].sort().join(', ') || 'no header';
-  const names = given.map(({ name }) => name);
+  const names = headers.map(({ name }) => name);
   if (named(kept) === named(names)) return;
   throw usage(
     `the study was started with ${named(kept)}, but resumed with ${named(names)}`,

@@ -24,14 +24,14 @@ export interface LaunchRequest extends Partial<LaunchSpec> {
 }
 
 /**
- * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an
- * emulator loads all of its models. Errors: USAGE, PROFILE_INVALID, LAUNCH_FAILED, and for a twin
- * RUN_UNTRUSTED and JOURNAL_INVALID.
+ * Starts the server that `--launch` names. A Triton loads `loadModels` of `launchOptions` at once;
+ * an emulator loads all of its models. Errors: USAGE, PROFILE_INVALID, LAUNCH_FAILED, and for a
+ * twin RUN_UNTRUSTED and JOURNAL_INVALID.
  */
-export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
+export async function launchServer(options: LaunchRequest, launchOptions: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
-  const common = { ...given, cpus: options.serverCpus };
+  const common = { ...launchOptions, cpus: options.serverCpus };
   if (what === 'emulator') {
     const profile = which || DEFAULT_EMULATOR_PROFILE;
     const { loadProfile } = await import('../../emulator/profile/profiles.ts');

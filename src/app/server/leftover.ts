@@ -134,16 +134,16 @@ async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
  * True if the run changed the model and did not restore it, and nobody else has since. `current`:
  * its config, if it is loaded.
  */
-function hasChanged(found: FoundJournal, model: string, current: ModelConfig | null): boolean {
-  if (found.records.length === 0) return false;
-  const { started, restored } = stateToRestore(found);
+function hasChanged(journal: FoundJournal, model: string, current: ModelConfig | null): boolean {
+  if (journal.records.length === 0) return false;
+  const { started, restored } = stateToRestore(journal);
   if (restored?.verified === true || restored?.how === 'nothing-changed') return false;
   const { launch, launchCommand } = started.spec.server;
   if (launch !== undefined || launchCommand !== undefined) return false;
   const original = originalsOf(started).find((each) => each.model === model);
   if (!original) return false;
   // The load that it was killed in may end, and swap the model, at any time.
-  if (mayBeLoading(found.records)) return true;
+  if (mayBeLoading(journal.records)) return true;
   if (current === null || !original.wasLoaded) return (current !== null) !== original.wasLoaded;
   return compareConfigs(original.config, current).length > 0;
 }

@@ -23,7 +23,7 @@ export function goalOf(
   const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
   const usual = cost?.forRate !== undefined ? [COST] : goal.goodput ? ['goodput'] : usualObjectives(together);
   const objectives = (goal.objectives ?? usual).map((text) => costObjective(text, spec, cost));
-  const wanted: Goal = {
+  const wantedGoal: Goal = {
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
     constraints: [...constraints, ...budgets].map(constraintParser(metrics)),
     objectives: objectives.map(objectiveParser(metrics)),
@@ -31,8 +31,8 @@ export function goalOf(
     ...(cost && { cost }),
     ...(metrics !== builtInMetrics && { metrics }),
   };
-  checkCosts(wanted);
-  return wanted;
+  checkCosts(wantedGoal);
+  return wantedGoal;
 }
 
 /** Errors: USAGE for a cost without the prices or the rate that it needs. */

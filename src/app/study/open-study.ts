@@ -53,25 +53,25 @@ export interface ResumeTrust extends Trust {
 export const resumeTrust = (
   typed: TypedOptions,
   trustRun: boolean | undefined,
-  asked: Omit<Trust, 'trustRun'>,
+  trust: Omit<Trust, 'trustRun'>,
 ): ResumeTrust => ({
   typed,
   trustRun,
-  tell: asked.tell,
-  confirm: asked.confirm,
-  advice: asked.advice,
+  tell: trust.tell,
+  confirm: trust.confirm,
+  advice: trust.advice,
 });
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
-export async function openStudy(asked: StudySpec, given: BesideSpec, wallMs: number): Promise<OpenStudy> {
-  checkSpec(asked, metricsWith(given));
-  const { spec, workloads } = await withWorkloads(asked);
-  const parts = await partsOf(spec, given, null, workloads);
+export async function openStudy(studySpec: StudySpec, besideSpec: BesideSpec, wallMs: number): Promise<OpenStudy> {
+  checkSpec(studySpec, metricsWith(besideSpec));
+  const { spec, workloads } = await withWorkloads(studySpec);
+  const parts = await partsOf(spec, besideSpec, null, workloads);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
   if (!(await hasBegun(directory))) await checkFree(directory, DOCUMENT_NAMES);
   const journal = await createJournal(await journalToWrite(directory));
-  const shown = commandLineWithoutValues(given.commandLine ?? [], spec.server);
+  const shown = commandLineWithoutValues(besideSpec.commandLine ?? [], spec.server);
   return { spec, ...parts, workloads, directory, journal, earlier: [], started: null, commandLine: shown };
 }
 
@@ -84,9 +84,9 @@ export async function resumeStudy(
   directory: string,
   change: (kept: StudySpec) => StudySpec,
   trust: ResumeTrust,
-  given: BesideSpec = {},
+  besideSpec: BesideSpec = {},
 ): Promise<OpenStudy> {
-  const metrics = metricsWith(given);
+  const metrics = metricsWith(besideSpec);
   const { typed = {}, command = RESUME } = trust;
   const admit = admitRun(directory, command, (run) => effectsOfResuming(run, typed), trust);
   const { journal, records } = await resumeJournal(await journalToWrite(directory), metrics, admit);
@@ -94,7 +94,7 @@ export async function resumeStudy(
     const { started } = foldStudy(records);
     const spec = change(started.spec);
     const workloads = await readWorkloads(spec, started);
-    const parts = await partsOf(spec, given, started, workloads);
+    const parts = await partsOf(spec, besideSpec, started, workloads);
     checkAdapter(started, parts.target.name);
     checkSameWorkloads(started.workloads, workloads);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
@@ -110,15 +110,15 @@ type Parts = Pick<OpenStudy, 'sampler' | 'target' | 'metrics'>;
 /** Returns the parts of a study that users may supply. Errors: USAGE, INPUT_INVALID. */
 async function partsOf(
   spec: StudySpec,
-  given: BesideSpec,
+  besideSpec: BesideSpec,
   started: StudyStarted | null,
   workloads: StudiedWorkloads | null,
 ): Promise<Parts> {
-  const adapter = given.adapter ?? (spec.adapter === undefined ? undefined : await findAdapter(spec.adapter));
+  const adapter = besideSpec.adapter ?? (spec.adapter === undefined ? undefined : await findAdapter(spec.adapter));
   return {
     target: targetOf({ spec, started, workloads }, adapter),
-    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, adapter !== undefined),
-    metrics: metricsWith(given),
+    sampler: besideSpec.sampler ? kindOf(besideSpec.sampler) : await findSampler(spec, adapter !== undefined),
+    metrics: metricsWith(besideSpec),
   };
 }
 

@@ -73,10 +73,10 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
   );
   const simulated = workloads ? simulatedWorkloads(workloads, spec) : undefined;
   const listed = { ...(asked.earlyExits !== undefined && { earlyExits: asked.earlyExits }), ...(values && { values }) };
-  const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
+  const samplerFor = (goal: Goal, narrowing: Narrowing): Sampler =>
     createSampler(kind, target.space.view(narrowing), {
       seed: spec.seed,
-      goal: wanted,
+      goal,
       levels,
       topology: target.topology,
       workloads: simulated,

@@ -60,10 +60,10 @@ export function resumedSpec(kept: StudySpec, options: Partial<FlatStudyOptions>,
  * The headers in a journal are for the server that it names. Errors: USAGE if they would go to
  * another one.
  */
-function checkSameServer({ server: kept }: StudySpec, given: Partial<FlatStudyOptions>): void {
+function checkSameServer({ server: kept }: StudySpec, options: Partial<FlatStudyOptions>): void {
   const headers = flagsAgain(kept, {});
-  if (isSilent(headers) || !isSilent(given)) return;
-  const { url = kept.url, controlUrl = kept.controlUrl } = given;
+  if (isSilent(headers) || !isSilent(options)) return;
+  const { url = kept.url, controlUrl = kept.controlUrl } = options;
   const placesOf = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
     [urls.url ?? 'localhost', urls.controlUrl]
       .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 1)}`))

@@ -22,9 +22,9 @@ export interface Twin {
  * is only read. Errors: JOURNAL_INVALID, UNSUPPORTED, RUN_UNTRUSTED.
  */
 export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin> {
-  const found = await findJournal(studyFiles(directory).journal);
-  if (trust) await admitRun(directory, ['emulate', '--from'], effectsOfEmulating, trust)(found);
-  const text = stringify(twinOf(found.records), { aliasDuplicateObjects: false });
+  const journal = await findJournal(studyFiles(directory).journal);
+  if (trust) await admitRun(directory, ['emulate', '--from'], effectsOfEmulating, trust)(journal);
+  const text = stringify(twinOf(journal.records), { aliasDuplicateObjects: false });
   // Reads the text like any other profile, so that the file will serve the same later.
   return { text, profile: parseProfile(text, `of ${directory}`) };
 }

@@ -66,8 +66,8 @@ export function frontsOf(
 ): readonly WorkloadFront[] {
   const indexes = workload.classes.map((_, index) => index);
   const byModel = Map.groupBy(indexes, (index) => {
-    const own = workload.classes[index]?.model ?? model;
-    if (own !== undefined) return own;
+    const ownModel = workload.classes[index]?.model ?? model;
+    if (ownModel !== undefined) return ownModel;
     const { name } = workload.classes[index] as WorkloadClass;
     throw new TrituneError('USAGE', `class '${name}' names no model`, 'add -m MODEL, or model: to the class');
   });

@@ -68,9 +68,9 @@ export const admitRun =
 
 /** Says that a new run will not be known as the user's, and why, if that is so. */
 export function warnWithoutKey(tell: (line: string) => void): void {
-  const own = runKey();
-  if (own.key !== null) return;
-  tell(plainLine(`the journal gets no mark (${own.reason}): restore and --resume will need --trust-run`));
+  const key = runKey();
+  if (key.key !== null) return;
+  tell(plainLine(`the journal gets no mark (${key.reason}): restore and --resume will need --trust-run`));
 }
 
 /** Returns why a run is not known as the user's. */

@@ -78,10 +78,10 @@ const headsOf = (
 ): readonly StudyHead[] =>
   [...found]
     .flatMap(([study, path]): readonly StudyHead[] => {
-      const own = seen.get(study);
-      if (!own) return [];
-      const status = own.isOver ? 'over' : isWritten(`${path}.lock`) ? 'under way' : 'interrupted';
-      return [{ study, group: null, status, startedAt: own.startedAt }];
+      const journal = seen.get(study);
+      if (!journal) return [];
+      const status = journal.isOver ? 'over' : isWritten(`${path}.lock`) ? 'under way' : 'interrupted';
+      return [{ study, group: null, status, startedAt: journal.startedAt }];
     })
     .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
 

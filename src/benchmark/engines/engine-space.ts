@@ -52,7 +52,7 @@ export function engineSpace(engine: Engine): SpaceView {
       yield* combinations(names, axes, {});
     },
     sample,
-    complete: (wanted, random) => ({ ...sample(random), ...wanted }),
+    complete: (assignment, random) => ({ ...sample(random), ...assignment }),
     build: (assignment) => ({ legal: true, candidate: candidate(assignment) }),
   };
 }

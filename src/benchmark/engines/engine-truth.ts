@@ -28,45 +28,45 @@ export function engineTruth(
   const traffic: Traffic = isClosed
     ? { kind: 'closed', concurrency: level, roundTripNs }
     : { kind: 'rate', perSecond: level, distribution: 'constant', roundTripNs };
-  const found = simulateContinuous(policy, engine.times(settingsOf(candidate)), traffic, lengths, {
+  const simulation = simulateContinuous(policy, engine.times(settingsOf(candidate)), traffic, lengths, {
     warmUpRequests: isClosed ? Math.min(400, 2 * level) : 60,
     requests: isClosed ? Math.max(REQUESTS, ROUNDS * level) : REQUESTS,
     seed: SEED,
   });
-  const latencyMs = summaryOf(found.endToEndNs);
+  const latencyMs = summaryOf(simulation.endToEndNs);
   return {
-    throughput: found.requestsPerSecond,
+    throughput: simulation.requestsPerSecond,
     latencyMs,
     queueUs: 0,
     computeUs: 0,
     batches: [],
-    requests: found.requests,
-    tokens: tokensOf(found, engine, policy.cachesPrefixes, limits),
+    requests: simulation.requests,
+    tokens: tokensOf(simulation, engine, policy.cachesPrefixes, limits),
   };
 }
 
 function tokensOf(
-  found: TokenSimulation,
+  simulation: TokenSimulation,
   { lengths }: Engine,
   cachesPrefixes: boolean,
   limits: RequestLimits | undefined,
 ): TokenTruth {
-  const quantile = found.itl.quantiles();
+  const quantile = simulation.itl.quantiles();
   const [p50, p90, p95, p99] = [0.5, 0.9, 0.95, 0.99].map((share) => nsToMs(quantile(share))) as [
     number,
     number,
     number,
     number,
   ];
-  const users = found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns);
+  const users = simulation.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns);
   return {
-    ttftMs: summaryOf(found.ttftNs),
-    tpotMs: summaryOf(found.tpotNs),
-    itlMs: { avg: nsToMs(found.itl.meanNs), p50, p90, p95, p99 },
-    outputTokensPerSecond: found.outputTokensPerSecond,
-    totalTokensPerSecond: found.totalTokensPerSecond,
+    ttftMs: summaryOf(simulation.ttftNs),
+    tpotMs: summaryOf(simulation.tpotNs),
+    itlMs: { avg: nsToMs(simulation.itl.meanNs), p50, p90, p95, p99 },
+    outputTokensPerSecond: simulation.outputTokensPerSecond,
+    totalTokensPerSecond: simulation.totalTokensPerSecond,
     outputTokensPerSecondPerUser: users.reduce((sum, rate) => sum + rate, 0) / Math.max(1, users.length),
-    ...(limits && { goodput: found.requestsPerSecond * goodShare(found, limits) }),
+    ...(limits && { goodput: simulation.requestsPerSecond * goodShare(simulation, limits) }),
     inputTokens: lengths.input,
     outputTokens: lengths.output,
     cachedShare: cachesPrefixes ? lengths.cachedShare : 0,
@@ -80,7 +80,7 @@ function summaryOf(timesNs: readonly number[]): Truth['latencyMs'] {
   return { avg, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
 }
 
-function goodShare(found: TokenSimulation, limits: RequestLimits): number {
-  const ratios = limitRatios(found, limits);
+function goodShare(simulation: TokenSimulation, limits: RequestLimits): number {
+  const ratios = limitRatios(simulation, limits);
   return ratios.filter((ratio) => ratio <= 1).length / ratios.length;
 }

@@ -32,8 +32,8 @@ export function pipelineMeasurement(
   const { fronts } = truth;
   if (!fronts) {
     const front = topology.fronts[0]?.model ?? '';
-    const own = stages.find(({ model }) => model === front);
-    const server = own ?? ensembleBreakdown(truth);
+    const stage = stages.find(({ model }) => model === front);
+    const server = stage ?? ensembleBreakdown(truth);
     return { ...whole, requests: truth.requests ?? whole.requests, server, composing: composing(front) };
   }
   const levels = frontLevels(topology, level);

@@ -13,8 +13,8 @@ const SEED = 31;
 
 /** Returns the topology of a pipeline, in the form of a study. */
 export function topologyOf({ models, fronts }: Pipeline): Topology {
-  const calls = models.flatMap(({ name, calls: own = [] }) =>
-    own.length > 0 ? [[name, own.map(({ model }) => model)] as const] : [],
+  const calls = models.flatMap(({ name, calls = [] }) =>
+    calls.length > 0 ? [[name, calls.map(({ model }) => model)] as const] : [],
   );
   return {
     fronts,
@@ -25,19 +25,19 @@ export function topologyOf({ models, fronts }: Pipeline): Topology {
 
 /** Simulates the true behaviour of a pipeline with a candidate at a level. */
 export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: number): Truth {
-  const found = simulateNetwork(networkOf(pipeline, candidate, level), {
+  const simulation = simulateNetwork(networkOf(pipeline, candidate, level), {
     warmUpRequests: Math.min(300, 2 * level),
     requests: enoughRequests(REQUESTS, Math.ceil(level / pipeline.fronts.length)),
     seed: SEED,
   });
-  const stages = found.stages.map(stageTruth);
-  const fronts = found.fronts.map(({ name, requests, requestsPerSecond, latencyNs }): FrontTruth => {
+  const stages = simulation.stages.map(stageTruth);
+  const fronts = simulation.fronts.map(({ name, requests, requestsPerSecond, latencyNs }): FrontTruth => {
     const { mean, p50, p90, p95, p99 } = latencyNs;
     const latencyMs = { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) };
     return { model: name, requests, throughput: requestsPerSecond, latencyMs };
   });
   const [only, ...others] = fronts;
-  const whole = only && others.length === 0 ? only : together(found);
+  const whole = only && others.length === 0 ? only : together(simulation);
   return {
     throughput: whole.throughput,
     latencyMs: whole.latencyMs,

@@ -49,15 +49,15 @@ export function problemUnder(model: MadeUpModel, workloads: StudyWorkloads): Tes
 function truthOf(law: ServiceLaw, { shape }: Candidate, plan: ArrivalPlan): Truth {
   const { arrivalsNs, durationNs } = plan;
   const traffic = { kind: 'open', arrivalsNs, roundTripNs: ROUND_TRIP_NS } as const;
-  const found = simulate(shape.policy, law, traffic, { warmUpRequests: 0, requests: arrivalsNs.length, seed: 31 });
-  const { mean, p50, p90, p95, p99 } = found.latencyNs;
-  const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
+  const simulation = simulate(shape.policy, law, traffic, { warmUpRequests: 0, requests: arrivalsNs.length, seed: 31 });
+  const { mean, p50, p90, p95, p99 } = simulation.latencyNs;
+  const spanS = Math.max(durationNs / NS_PER_S, simulation.requests / simulation.requestsPerSecond);
   return {
-    throughput: found.requests / spanS,
+    throughput: simulation.requests / spanS,
     latencyMs: { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) },
-    queueUs: found.queueNs / NS_PER_US,
-    computeUs: found.computeNs / NS_PER_US,
-    batches: batchesOf(found, law),
+    queueUs: simulation.queueNs / NS_PER_US,
+    computeUs: simulation.computeNs / NS_PER_US,
+    batches: batchesOf(simulation, law),
   };
 }
 

@@ -13,10 +13,10 @@ export interface AnalyzerLoad extends Pick<FlatStudyOptions, 'concurrency' | 're
  */
 export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): AnalyzerLoad {
   const { file, content } = read;
-  const own = parameters?.concurrency ?? parameters?.request_rate;
-  const { concurrency, request_rate: rate } = own ? (parameters ?? {}) : content;
+  const ownConcurrency = parameters?.concurrency ?? parameters?.request_rate;
+  const { concurrency, request_rate: rate } = ownConcurrency ? (parameters ?? {}) : content;
   if (concurrency && rate) {
-    const at = own ? ['profile_models', name, 'parameters', 'request_rate'] : ['request_rate'];
+    const at = ownConcurrency ? ['profile_models', name, 'parameters', 'request_rate'] : ['request_rate'];
     throw invalid(file, at, 'load levels are either concurrencies or request rates');
   }
   if (concurrency) return { concurrency: rangeOf(concurrency), levels: rising(concurrency) };
@@ -54,11 +54,11 @@ export function batchOptions(
   { concurrency }: AnalyzerLoad,
   ignore: Ignore,
 ): Pick<FlatStudyOptions, 'batchSize'> & { readonly batch: number } {
-  const own = parameters?.batch_sizes;
-  const listed = own ?? content.batch_sizes ?? [];
+  const batch_sizes = parameters?.batch_sizes;
+  const listed = batch_sizes ?? content.batch_sizes ?? [];
   const [batch = 1, ...others] = listed;
   if (others.length === 0) return { batch };
-  const key = own ? `profile_models.${name}.parameters.batch_sizes` : 'batch_sizes';
+  const key = batch_sizes ? `profile_models.${name}.parameters.batch_sizes` : 'batch_sizes';
   if (!concurrency) {
     ignore(key, `at a request rate requests have one size, here ${batch}; for ${others.join(', ')} run again with -b`);
     return { batch };

@@ -24,8 +24,10 @@ export function searchSpace(
 ): JsonObject {
   const { file } = read;
   const path = [under, name, 'model_config_parameters'];
-  const given = settings.model_config_parameters;
-  const parameters = given ? beside(configParameters(given, file, path), read) : automatic(read);
+  const model_config_parameters = settings.model_config_parameters;
+  const parameters = model_config_parameters
+    ? beside(configParameters(model_config_parameters, file, path), read)
+    : automatic(read);
   const placesInstances = Object.keys(parameters).some(
     (key) => key.startsWith('instance_group') || key === 'instance_kind',
   );

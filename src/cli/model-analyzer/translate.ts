@@ -43,16 +43,16 @@ const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
  * Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for settings whose omission would
  * change the run.
  */
-export function translate(read: ReadFile, given: NamedOptions): Translation {
+export function translate(read: ReadFile, namedOptions: NamedOptions): Translation {
   const { file, content } = read;
   refuseTokens(content);
   const byKey = new Map<string, IgnoredKey>();
   const ignore: Ignore = (key, reason) => {
     if (!byKey.has(key)) byKey.set(key, { key, reason });
   };
-  const protocol = given.protocol ?? content.client_protocol ?? 'grpc';
+  const protocol = namedOptions.protocol ?? content.client_protocol ?? 'grpc';
   const mode = content.run_config_search_mode ?? 'brute';
-  const models = given.models ?? [...read.models.keys()];
+  const models = namedOptions.models ?? [...read.models.keys()];
   for (const name of read.models.keys()) {
     if (!models.includes(name)) ignore(`profile_models.${name}`, 'the command line names other models');
   }
@@ -66,7 +66,7 @@ export function translate(read: ReadFile, given: NamedOptions): Translation {
     const flags = settings.perf_analyzer_flags ?? content.perf_analyzer_flags ?? {};
     const { tls: secure, requests } = flagOptions(flags, protocol, { file, at, ignore });
     tls = { ...tls, ...secure };
-    return { name, requests, ...studyOf(read, name, settings, given.percentile, ignore) };
+    return { name, requests, ...studyOf(read, name, settings, namedOptions.percentile, ignore) };
   });
   ignoreUnused(content, own, ignore);
   const common = {

@@ -123,9 +123,12 @@ function encodedAnswer(served: Servable, batch: number, call: HttpInferCall): En
 }
 
 function headerLengthOf(request: IncomingMessage, body: Buffer): number | undefined {
-  const given = request.headers['inference-header-content-length'];
-  if (given === undefined) return undefined;
-  const length = /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+  const header = request.headers['inference-header-content-length'];
+  if (header === undefined) return undefined;
+  const length = /^\d+$/.test(String(header)) ? Number(header) : Number.NaN;
   if (length <= body.length) return length;
-  throw new ProtocolFailure('INVALID_ARGUMENT', `Invalid value '${String(given)}' for Inference-Header-Content-Length`);
+  throw new ProtocolFailure(
+    'INVALID_ARGUMENT',
+    `Invalid value '${String(header)}' for Inference-Header-Content-Length`,
+  );
 }

@@ -49,25 +49,28 @@ const BLOCK_TOKENS = 16;
  * Returns the settings, overridden by those of an uploaded `model.json`. Throws INVALID_ARGUMENT
  * for an invalid one.
  */
-export function uploadedSettings(own: EmulatedEngineSettings, files: UploadedFiles = NO_FILES): EmulatedEngineSettings {
+export function uploadedSettings(
+  settings: EmulatedEngineSettings,
+  files: UploadedFiles = NO_FILES,
+): EmulatedEngineSettings {
   const [, content] = [...files].find(([name]) => name.endsWith('/model.json')) ?? [];
-  if (!content) return own;
+  if (!content) return settings;
   try {
-    return changedSettings(own, JSON.parse(Buffer.from(content).toString('utf8')));
+    return changedSettings(settings, JSON.parse(Buffer.from(content).toString('utf8')));
   } catch (error) {
     throw new ProtocolFailure('INVALID_ARGUMENT', `model.json: ${messageOf(error)}`);
   }
 }
 
 /** Returns the settings, overridden by these. Throws if one has an invalid value. */
-export function changedSettings(own: EmulatedEngineSettings, changed: unknown): EmulatedEngineSettings {
+export function changedSettings(engineSettings: EmulatedEngineSettings, changed: unknown): EmulatedEngineSettings {
   const checked = changes.safeParse(changed);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw new TypeError(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const known = Object.entries(checked.data).filter(([name, value]) => name in settings && value !== undefined);
-  return { ...own, ...Object.fromEntries(known) };
+  return { ...engineSettings, ...Object.fromEntries(known) };
 }
 
 /** A model's needs of device memory. */

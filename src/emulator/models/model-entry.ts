@@ -215,19 +215,19 @@ export class ModelEntry {
     return turn;
   }
 
-  async #changeInPlace(asked: Placement): Promise<void> {
+  async #changeInPlace(requestedPlacement: Placement): Promise<void> {
     const serving = this.#serving as Servable;
     const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
     const files = this.#posted?.files ?? NO_FILES;
-    const added = asked.instances - before;
-    let placement = asked;
+    const added = requestedPlacement.instances - before;
+    let placement = requestedPlacement;
     let warmUp: WarmUp;
     try {
-      const running = this.#options.modelSimulatorOf(asked.config, files);
-      warmUp = this.#warmUp(asked, running, added);
+      const running = this.#options.modelSimulatorOf(requestedPlacement.config, files);
+      warmUp = this.#warmUp(requestedPlacement, running, added);
       const { addSeconds, removeSeconds } = running.load;
       const seconds = added > 0 ? addSeconds + warmUp.seconds : -added * removeSeconds;
-      placement = await this.#prepared(asked, seconds, true);
+      placement = await this.#prepared(requestedPlacement, seconds, true);
       const simulator = this.#options.modelSimulatorOf(placement.config, files);
       admit(this.#around.device, this, placement, simulator);
     } catch (error) {
@@ -240,14 +240,14 @@ export class ModelEntry {
     this.#applyNeverReady(placement, true);
   }
 
-  async #loadAnew(asked: Placement, { version, files }: LoadSource): Promise<void> {
+  async #loadAnew(requestedPlacement: Placement, { version, files }: LoadSource): Promise<void> {
     if (!this.#serving) this.#state = 'LOADING';
-    let placement = asked;
-    let simulator = this.#options.modelSimulatorOf(asked.config, files);
+    let placement = requestedPlacement;
+    let simulator = this.#options.modelSimulatorOf(requestedPlacement.config, files);
     let warmUp: WarmUp;
     try {
-      warmUp = this.#warmUp(asked, simulator);
-      placement = await this.#prepared(asked, simulator.load.fullSeconds + warmUp.seconds, false);
+      warmUp = this.#warmUp(requestedPlacement, simulator);
+      placement = await this.#prepared(requestedPlacement, simulator.load.fullSeconds + warmUp.seconds, false);
       simulator = this.#options.modelSimulatorOf(placement.config, files);
       admit(this.#around.device, this, placement, simulator, { isBeside: this.#serving !== null });
     } catch (error) {

@@ -3,16 +3,16 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 
 /** Returns the values at a dotted path of field names; for a list, those of all its elements. */
 export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
-  let found: readonly Json[] = [config as JsonObject];
+  let jsons: readonly Json[] = [config as JsonObject];
   for (const name of path.split('.')) {
-    found = found.flatMap((value) => {
+    jsons = jsons.flatMap((value) => {
       if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
       const next = (value as JsonObject)[name];
       if (next === undefined) return [];
       return Array.isArray(next) ? (next as Json[]) : [next];
     });
   }
-  return found;
+  return jsons;
 }
 
 /**
@@ -36,10 +36,8 @@ function changedAt(at: Json | undefined, [name, ...rest]: readonly string[], val
  * `when` in a profile.
  */
 export function configMeets(config: ModelConfig, when: { readonly [path: string]: Json }): boolean {
-  return Object.entries(when).every(([path, wanted]) => {
+  return Object.entries(when).every(([path, json]) => {
     const values = valuesAt(config, path);
-    return wanted === null
-      ? values.length === 0
-      : values.some((value) => canonicalJson(value) === canonicalJson(wanted));
+    return json === null ? values.length === 0 : values.some((value) => canonicalJson(value) === canonicalJson(json));
   });
 }

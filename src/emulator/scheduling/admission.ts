@@ -25,8 +25,8 @@ export function admit(
     );
   const lastGpu = Math.max(0, ...gpuOf.map((gpu) => gpu ?? -1));
   const mibs = Array.from({ length: lastGpu + 1 }, (_, gpu) => {
-    const own = gpuOf.filter((each) => each === gpu).length;
-    return own > 0 ? simulator.memoryMib(own) : 0;
+    const length = gpuOf.filter((each) => each === gpu).length;
+    return length > 0 ? simulator.memoryMib(length) : 0;
   });
   const { missingMib } = device.reserve(owner, mibs, { isBeside });
   if (missingMib > 0) {

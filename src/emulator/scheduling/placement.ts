@@ -52,10 +52,10 @@ function placeGroup(
   const name = group.name || `${model}_${index}`;
   const count = Math.max(1, group.count ?? 1);
   const listed = group.gpus ?? [];
-  const asked = group.kind ?? 'KIND_AUTO';
-  const kind = asked === 'KIND_AUTO' ? (device.gpus > 0 ? 'KIND_GPU' : 'KIND_CPU') : asked;
+  const requestedKind = group.kind ?? 'KIND_AUTO';
+  const kind = requestedKind === 'KIND_AUTO' ? (device.gpus > 0 ? 'KIND_GPU' : 'KIND_CPU') : requestedKind;
   const who = `instance group ${name} of model ${model}`;
-  if (kind === 'KIND_CPU' && listed.length > 0 && asked === 'KIND_CPU')
+  if (kind === 'KIND_CPU' && listed.length > 0 && requestedKind === 'KIND_CPU')
     refuse(`${who} has kind KIND_CPU but specifies one or more GPUs`);
   const missing = listed.find((gpu) => gpu < 0 || gpu >= device.gpus);
   if (missing !== undefined) {

@@ -126,8 +126,8 @@ type DoneBefore = Omit<Extract<WorkOutcome, { readonly kind: 'done' }>, 'work'>;
 /** Returns the outcomes of earlier work by its id. Unfinished work is done again. */
 function outcomesIn(records: readonly StudyRecord[]): Map<string, DoneBefore> {
   const done = new Map<string, DoneBefore>();
-  const own = records.filter((record) => 'work' in record && record.work !== undefined);
-  for (const [id, parts] of Map.groupBy(own, (record) => (record as { readonly work: string }).work)) {
+  const keptRecords = records.filter((record) => 'work' in record && record.work !== undefined);
+  for (const [id, parts] of Map.groupBy(keptRecords, (record) => (record as { readonly work: string }).work)) {
     const ended = parts.findLast((record) => record.type === 'trial-finished');
     if (ended?.type !== 'trial-finished' || ended.failure?.kind === 'server-lost') continue;
     const begun = parts.findLastIndex((record) => record.type === 'trial-started');

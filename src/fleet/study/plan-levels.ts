@@ -7,9 +7,9 @@ import type { WorkUnderWay } from './work.ts';
 /** Returns the work under way, for the sampler. Only trials of the search count. */
 export function pendingOf(running: readonly WorkUnderWay[], { open }: StudyState): readonly PendingTrial[] {
   return running.flatMap(({ kind, trial }): PendingTrial[] => {
-    const found = kind === 'trial' ? open.find(({ number }) => number === trial) : undefined;
-    return found?.role === 'search'
-      ? [{ number: trial, candidate: found.candidate, level: firstOf(found.levels) }]
+    const unfinishedTrial = kind === 'trial' ? open.find(({ number }) => number === trial) : undefined;
+    return unfinishedTrial?.role === 'search'
+      ? [{ number: trial, candidate: unfinishedTrial.candidate, level: firstOf(unfinishedTrial.levels) }]
       : [];
   });
 }

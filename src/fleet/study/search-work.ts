@@ -42,9 +42,9 @@ export class SearchWork {
       const levels = sampler.comesBack ? asOneMeasurement(trial, sampler, state) : trial.levels;
       return this.#handedOut.original(server, levels);
     }
-    const told = sampler.comesBack ? this.#standIn.trialsIn(state) : null;
-    if (told === null) return null;
-    const next = await this.#propose(server, running, told);
+    const trials = sampler.comesBack ? this.#standIn.trialsIn(state) : null;
+    if (trials === null) return null;
+    const next = await this.#propose(server, running, trials);
     return next && 'reason' in next ? null : next;
   }
 
@@ -54,8 +54,8 @@ export class SearchWork {
   async next(server: string, running: readonly WorkUnderWay[]): Promise<Work | StopReason | null> {
     const { state } = this.#run.recorder;
     const level = state.baseline?.measurements.at(-1)?.level;
-    const own = this.#known(server);
-    const isDue = !own || own.originals === 0 || own.trialsSinceOriginal >= TRIALS_BETWEEN_ORIGINALS;
+    const study = this.#known(server);
+    const isDue = !study || study.originals === 0 || study.trialsSinceOriginal >= TRIALS_BETWEEN_ORIGINALS;
     if (isDue && level && state.servers.length > 1) {
       const { value, batch } = level;
       return this.#handedOut.original(server, {
@@ -72,19 +72,19 @@ export class SearchWork {
   }
 
   /**
-   * Returns a trial that the sampler or a person asks for, or the reason for having none. `told`:
+   * Returns a trial that the sampler or a person asks for, or the reason for having none. `trials`:
    * as in `nextTrial`.
    */
   async #propose(
     server: string,
     running: readonly WorkUnderWay[],
-    told?: readonly Trial[],
+    trials?: readonly Trial[],
   ): Promise<Work | StopReason | null> {
     const { recorder } = this.#run;
     for (;;) {
       checkServer(this.#run);
       const pending = pendingOf(running, recorder.state);
-      const next = await nextTrial(this.#run, told ? { pending, told } : { pending });
+      const next = await nextTrial(this.#run, trials ? { pending, told: trials } : { pending });
       if (next.kind === 'stop') return running.length > 0 ? null : next;
       if (next.refusal) {
         await refuseTrial(this.#run, next.trial, next.refusal);

@@ -55,8 +55,8 @@ export class StudyServers {
    * Asks those servers to take the study that are due. True if one of them never refused before.
    */
   greet(servers: readonly string[], started: StudyStarted): boolean {
-    const asked = servers.filter((server) => this.#greetOne(server, started));
-    return asked.some((server) => !this.#refusals.has(server));
+    const keptServers = servers.filter((server) => this.#greetOne(server, started));
+    return keptServers.some((server) => !this.#refusals.has(server));
   }
 
   #greetOne(server: string, started: StudyStarted): boolean {

@@ -38,22 +38,22 @@ export class EventLines {
   push(bytes: Buffer, start: number, end: number): void {
     let at = start;
     while (at < end) {
-      const found = bytes.indexOf(LF, at);
-      if (found < 0 || found >= end) {
+      const index = bytes.indexOf(LF, at);
+      if (index < 0 || index >= end) {
         this.#keep(bytes, at, end);
         return;
       }
       if (this.#kept.length > 0) {
-        this.#keep(bytes, at, found + 1);
+        this.#keep(bytes, at, index + 1);
         const line = this.#kept;
         this.#kept = NOTHING;
         this.#line(line, 0, line.length - 1, false);
-        at = found + 1;
+        at = index + 1;
       } else {
         // The empty line nearly always follows at once; nothing is copied then.
-        const next = this.#pending === null ? afterEmptyLine(bytes, found + 1, end) : -1;
-        this.#line(bytes, at, found, next >= 0);
-        at = next >= 0 ? next : found + 1;
+        const next = this.#pending === null ? afterEmptyLine(bytes, index + 1, end) : -1;
+        this.#line(bytes, at, index, next >= 0);
+        at = next >= 0 ? next : index + 1;
       }
     }
   }

@@ -50,15 +50,15 @@ function textRequest(
 ): InferRequest {
   const { prompt, ...rest } = request;
   if (!prompt) throw new Error('a language endpoint is sent prompts');
-  const own = tritonValues(model, endpoint, prompt).filter(({ name }) => !Object.hasOwn(extra, name));
-  const given = Object.entries(extra).map(
+  const namedValues = tritonValues(model, endpoint, prompt).filter(({ name }) => !Object.hasOwn(extra, name));
+  const givenValues = Object.entries(extra).map(
     ([name, value]): NamedValue => ({
       name,
       value: typeof value === 'object' ? JSON.stringify(value) : (value as NamedValue['value']),
       input: endpoint.inputs.find((each) => each.name === name),
     }),
   );
-  const values = [...own, ...given];
+  const values = [...namedValues, ...givenValues];
   return {
     ...rest,
     version: endpoint.version,

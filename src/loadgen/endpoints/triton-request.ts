@@ -49,8 +49,8 @@ function textAmong<T extends Pick<TextModelInput, 'name' | 'datatype'>>(
 ): T | undefined {
   const texts = tensors.filter(({ datatype }) => datatype === 'BYTES');
   for (const name of names) {
-    const found = texts.find((each) => each.name === name);
-    if (found) return found;
+    const text = texts.find((each) => each.name === name);
+    if (text) return text;
   }
   return texts.length === 1 ? texts[0] : undefined;
 }

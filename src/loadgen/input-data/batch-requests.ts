@@ -70,9 +70,9 @@ function joined(
   }
   return tensorsOf(first).map((tensor, index) => {
     const tensors = samples.map((sample) => {
-      const own = tensorsOf(sample)[index] as SampleTensor;
-      checkAlike(first, tensor, sample, own);
-      return own;
+      const sampleTensor = tensorsOf(sample)[index] as SampleTensor;
+      checkAlike(first, tensor, sample, sampleTensor);
+      return sampleTensor;
     });
     return joinedTensor(first, tensors, isBatching);
   });
@@ -90,17 +90,17 @@ function joinedTensor(first: Sample, tensors: readonly SampleTensor[], isBatchin
   return { ...common, shape: [tensors.length, ...shape], raw: all };
 }
 
-function checkAlike(first: Sample, tensor: SampleTensor, other: Sample, own: SampleTensor): void {
+function checkAlike(first: Sample, tensor: SampleTensor, other: Sample, sampleTensor: SampleTensor): void {
   const { name, isShapeTensor } = tensor.spec;
-  if (own.spec.name !== name) throw unlike(first, other, 'they have not the same tensors');
-  if (shapeText(own.shape) !== shapeText(tensor.shape)) {
+  if (sampleTensor.spec.name !== name) throw unlike(first, other, 'they have not the same tensors');
+  if (shapeText(sampleTensor.shape) !== shapeText(tensor.shape)) {
     throw unlike(
       first,
       other,
-      `'${name}' is ${shapeText(tensor.shape)} in one and ${shapeText(own.shape)} in the other`,
+      `'${name}' is ${shapeText(tensor.shape)} in one and ${shapeText(sampleTensor.shape)} in the other`,
     );
   }
-  if (isShapeTensor && Buffer.compare(own.raw, tensor.raw) !== 0) {
+  if (isShapeTensor && Buffer.compare(sampleTensor.raw, tensor.raw) !== 0) {
     throw unlike(first, other, `'${name}' is there once for all samples of a request, but its values differ`);
   }
 }

@@ -27,11 +27,11 @@ export async function directorySample(directory: string, tensors: ModelTensors, 
   if (missing) {
     throw invalidInput(directory, `there is no file '${missing.name}'`, `the model takes ${namesOf(tensors.inputs)}`);
   }
-  const read = (specs: readonly TensorSpec[], given: GivenShapes): Promise<SampleTensor[]> =>
+  const read = (specs: readonly TensorSpec[], shapes: GivenShapes): Promise<SampleTensor[]> =>
     Promise.all(
       specs
         .filter((spec) => names.includes(spec.name))
-        .map((spec) => tensorOfFile(directory, spec, shapeGiven(given, spec.name))),
+        .map((spec) => tensorOfFile(directory, spec, shapeGiven(shapes, spec.name))),
     );
   const isInput = (name: string): boolean => tensors.inputs.some((spec) => spec.name === name);
   const outputs = tensors.outputs.filter((spec) => !isInput(spec.name));

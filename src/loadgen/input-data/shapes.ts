@@ -45,11 +45,11 @@ export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues
       'give the shape: {"content": […], "shape": […]}, or --shape NAME:D1,D2',
     );
   }
-  const wanted = elementsOf(shape);
-  if (wanted === clues.count) return shape;
+  const elements = elementsOf(shape);
+  if (elements === clues.count) return shape;
   throw invalidInput(
     place,
-    `${clues.count} values where ${spec.datatype} ${shapeText(shape)} takes ${wanted}`,
+    `${clues.count} values where ${spec.datatype} ${shapeText(shape)} takes ${elements}`,
     'give all values of one sample, without a batch dimension',
   );
 }

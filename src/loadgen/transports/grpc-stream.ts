@@ -104,9 +104,9 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
     const at = this.#idle.indexOf(call as StreamCall);
     if (at >= 0) this.#idle.splice(at, 1);
     const { done } = call;
-    const told = (call as StreamCall).ended(outcome);
+    const sendOutcome = (call as StreamCall).ended(outcome);
     call.end();
-    done(told);
+    done(sendOutcome);
   }
 
   leaving(connection: Connection): void {

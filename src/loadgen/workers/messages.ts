@@ -186,9 +186,9 @@ export function mergeTallies(
   for (const { agent, tally } of tallies) {
     addTally(whole, tally);
     if (agent === null) continue;
-    const own = byAgent.get(agent) ?? new SendTally();
-    byAgent.set(agent, own);
-    addTally(own, tally);
+    const sendTally = byAgent.get(agent) ?? new SendTally();
+    byAgent.set(agent, sendTally);
+    addTally(sendTally, tally);
   }
   if (byAgent.size > 0) whole.byAgent = byAgent;
   return whole;

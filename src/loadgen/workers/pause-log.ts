@@ -34,16 +34,16 @@ export class PauseLog {
   }
 
   collected(startNs: number, lengthNs: number): void {
-    const told = this.#told;
+    const pause = this.#told;
     const isWithin =
-      told !== null && startNs < told.startNs + told.lengthNs && startNs + lengthNs > told.startNs - this.#periodNs;
+      pause !== null && startNs < pause.startNs + pause.lengthNs && startNs + lengthNs > pause.startNs - this.#periodNs;
     if (!isWithin) {
       this.#pauses.push({ startNs, lengthNs, gcNs: lengthNs });
       return;
     }
-    const at = this.#pauses.lastIndexOf(told);
-    const gcNs = Math.min(told.lengthNs, told.gcNs + lengthNs);
-    this.#told = { ...told, gcNs };
+    const at = this.#pauses.lastIndexOf(pause);
+    const gcNs = Math.min(pause.lengthNs, pause.gcNs + lengthNs);
+    this.#told = { ...pause, gcNs };
     // Once the pause has been taken, only its cause is missing, which is not worth a second pause.
     if (at >= 0) this.#pauses[at] = this.#told;
   }

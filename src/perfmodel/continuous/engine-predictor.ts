@@ -9,20 +9,20 @@ import { tokenObservations } from './observed-traffic.ts';
 
 /**
  * Fits the simulator of an engine to measured candidates and corrects it by their residuals, as
- * `predictorOf` does for tensors. `asked`: the candidates to predict later. null when no
- * measurement has figures of tokens.
+ * `predictorOf` does for tensors. `requestedCandidates`: the candidates to predict later. null when
+ * no measurement has figures of tokens.
  */
 export function enginePredictorOf(
   candidates: readonly MeasuredCandidate[],
   { percentile, seed, requests }: Draw,
-  asked: readonly Candidate[] = [],
+  requestedCandidates: readonly Candidate[] = [],
 ): ModelPredictor | null {
   const measured = candidates.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
   const observations = tokenObservations(measured);
   const [first] = observations;
   if (!first) return null;
   const { mode } = first.measurement.level;
-  const choices = [...asked.map(choiceOf), ...measured.map(({ choice }) => choice)];
+  const choices = [...requestedCandidates.map(choiceOf), ...measured.map(({ choice }) => choice)];
   const simulator = engineSimulatorOf(measured, { mode, percentile, seed, requests, all: choices });
   if (!simulator) return null;
   const figure = correctedFigures(simulator, measured, 0);

@@ -43,23 +43,24 @@ export function engineSimulatorOf(
   const runUnder = (
     choice: Choice,
     load: EngineLoad,
-    figures: (found: TokenSimulation) => SimulatedFigures,
+    figures: (simulation: TokenSimulation) => SimulatedFigures,
   ): SimulatedRun | null => {
-    const found = simulateEngine(choice, load, law.lawOf(choice), lengths, { seed, requests });
+    const tokenSimulation = simulateEngine(choice, load, law.lawOf(choice), lengths, { seed, requests });
     return (
-      found && {
-        predicted: figures(found),
-        meanBatch: Math.max(1, found.runningSequences),
-        largestBatch: Math.ceil(found.runningSequences),
-        uncertainty: law.uncertainty(choice, found.parts),
+      tokenSimulation && {
+        predicted: figures(tokenSimulation),
+        meanBatch: Math.max(1, tokenSimulation.runningSequences),
+        largestBatch: Math.ceil(tokenSimulation.runningSequences),
+        uncertainty: law.uncertainty(choice, tokenSimulation.parts),
       }
     );
   };
   const run = (choice: Choice, level: number): SimulatedRun | null => {
     const options = { percentile, limits, instances: choice.policy.instances };
-    if (!workloads) return runUnder(choice, { mode, value: level }, (found) => tokenFiguresOf(found, options));
+    if (!workloads)
+      return runUnder(choice, { mode, value: level }, (simulation) => tokenFiguresOf(simulation, options));
     const runs = loadsAt(workloads, level, ARRIVALS).map((load) =>
-      runUnder(choice, load.plan, (found) => tokenFiguresUnder(load, found, options)),
+      runUnder(choice, load.plan, (simulation) => tokenFiguresUnder(load, simulation, options)),
     );
     // Lengths are the same under all workloads: if one cannot be served, none can.
     return runs.some((each) => each === null) ? null : robustRun(workloads, runs as readonly SimulatedRun[]);

@@ -120,9 +120,9 @@ function residualsOf(
   lengths: SequenceLengths,
   seed: number,
 ): number[] {
-  const found = simulateEngine(choice, arrivals ?? measurement.level, law, lengths, { seed, requests: REQUESTS });
+  const simulation = simulateEngine(choice, arrivals ?? measurement.level, law, lengths, { seed, requests: REQUESTS });
   const { instances } = choice.policy;
-  const figures = found && tokenFiguresOf(found, { percentile: PERCENTILE, limits: undefined, instances });
+  const figures = simulation && tokenFiguresOf(simulation, { percentile: PERCENTILE, limits: undefined, instances });
   return FITTED.map(([figure, sd]) => {
     const measured = figure === 'latency-avg' ? measurement.latencyMs.avg : readTokenFigure(figure, measurement)?.value;
     if (!(Number(measured) > 0)) return 0;

@@ -16,14 +16,14 @@ export interface TokenFigureOptions {
 }
 
 /** Returns the figures of a simulation in the units of metrics. */
-export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
+export function tokenFiguresOf(simulation: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
   const { percentile, instances } = options;
-  const [ttft, tpot, latency] = [found.ttftNs, found.tpotNs, found.endToEndNs].map(sortedTimes) as [
+  const [ttft, tpot, latency] = [simulation.ttftNs, simulation.tpotNs, simulation.endToEndNs].map(sortedTimes) as [
     Times,
     Times,
     Times,
   ];
-  const itl: Times = { avgNs: found.itl.meanNs, quantileNs: found.itl.quantiles() };
+  const itl: Times = { avgNs: simulation.itl.meanNs, quantileNs: simulation.itl.quantiles() };
   const at = ({ avgNs, quantileNs }: Times) => ({
     budget: nsToMs(quantileNs(percentile / 100)),
     avg: nsToMs(avgNs),
@@ -36,11 +36,11 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
     const { budget, ...others } = at(times);
     return [[name, budget], ...Object.entries(others).map(([statistic, ms]) => [`${name}-${statistic}`, ms])];
   });
-  const throughput = instances * found.requestsPerSecond;
+  const throughput = instances * simulation.requestsPerSecond;
   const whole = at(latency);
   return {
     throughput,
-    goodput: Math.max(leastGoodput(throughput), throughput * goodShare(found, options.limits)),
+    goodput: Math.max(leastGoodput(throughput), throughput * goodShare(simulation, options.limits)),
     latency: whole.budget,
     'latency-avg': whole.avg,
     'latency-p50': whole.p50,
@@ -49,9 +49,9 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
     'latency-p99': whole.p99,
     tokens: {
       ...(Object.fromEntries(ofTimes) as Record<TokenFigureName, number>),
-      'output-token-throughput': instances * found.outputTokensPerSecond,
-      'total-token-throughput': instances * found.totalTokensPerSecond,
-      'output-tokens-per-user': meanOf(found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
+      'output-token-throughput': instances * simulation.outputTokensPerSecond,
+      'total-token-throughput': instances * simulation.totalTokensPerSecond,
+      'output-tokens-per-user': meanOf(simulation.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
     },
   };
 }
@@ -63,19 +63,19 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
  */
 export function tokenFiguresUnder(
   { workload: { limits: byClass }, plan: { arrivalsNs, classOf, classes, durationNs } }: OfferedLoad,
-  found: TokenSimulation,
+  simulation: TokenSimulation,
   options: TokenFigureOptions,
 ): SimulatedFigures {
-  const figures = tokenFiguresOf(found, options);
+  const figures = tokenFiguresOf(simulation, options);
   const { instances } = options;
-  const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
+  const spanS = Math.max(durationNs / NS_PER_S, simulation.requests / simulation.requestsPerSecond);
   const throughput = arrivalsNs.length / spanS;
   const shares = classes.map((name, index) => ({
     limits: byClass?.get(name) ?? options.limits,
     count: classOf.reduce((sum, each) => sum + (each === index ? 1 : 0), 0),
   }));
-  const good = shares.reduce((sum, { limits, count }) => sum + count * goodShare(found, limits), 0);
-  const scale = throughput / (instances * found.requestsPerSecond);
+  const good = shares.reduce((sum, { limits, count }) => sum + count * goodShare(simulation, limits), 0);
+  const scale = throughput / (instances * simulation.requestsPerSecond);
   const tokens = figures.tokens && {
     ...figures.tokens,
     'output-token-throughput': scale * figures.tokens['output-token-throughput'],
@@ -109,5 +109,5 @@ function meanOf(values: ArrayLike<number>): number {
 }
 
 /** Returns the expected share of requests within all limits; 1 without any. */
-const goodShare = (found: TokenSimulation, limits: RequestLimits | undefined): number =>
-  limits ? meanOf(limitRatios(found, limits).map(chanceWithin)) : 1;
+const goodShare = (simulation: TokenSimulation, limits: RequestLimits | undefined): number =>
+  limits ? meanOf(limitRatios(simulation, limits).map(chanceWithin)) : 1;

@@ -120,9 +120,9 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
   return PER_SETTING.flatMap((perSetting, unlikelier) =>
     PER_PLACE.map((perPlace, unusual) => ({
       kernel: (a: Choice, b: Choice): number => {
-        const [own, others] = [partsOf(a), partsOf(b)];
+        const [choices, others] = [partsOf(a), partsOf(b)];
         // Each model has its own part per instance, and its own kind of settings.
-        const parts = own.reduce((sum, part, index) => {
+        const parts = choices.reduce((sum, part, index) => {
           const other = others[index] as Choice;
           const both = (part.policy.instances * other.policy.instances) / instances ** 2;
           const alike = matern52(SETTING_DISTANCE * Math.sqrt(differingCount(part.settings, other.settings)));

@@ -47,7 +47,7 @@ export function networkBounds(fitted: FittedNetwork, surroundings: NetworkParame
 function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }: BoundLimits): number {
   let best = 0;
   for (const fill of FILLS) {
-    const batchOf = ({ choice: own }: Need): number => Math.max(1, Math.floor(fill * own.largestBatch));
+    const batchOf = ({ choice }: Need): number => Math.max(1, Math.floor(fill * choice.largestBatch));
     const latencyNs = needs.reduce(
       (sum, need) => sum + WAITING * need.timeNs(batchOf(need)) * Math.min(1, need.samples),
       0,

@@ -125,10 +125,13 @@ interface Explained {
  * execution times are best explained by batch size and the stage's own instances.
  */
 export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
-  const told = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
-  const weight = told.reduce((sum, { points }) => sum + points.reduce((total, point) => total + point.weight, 0), 0);
-  const overs = oversOf(told);
-  const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, told, overs);
+  const pointses = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
+  const weight = pointses.reduce(
+    (sum, { points }) => sum + points.reduce((total, point) => total + point.weight, 0),
+    0,
+  );
+  const overs = oversOf(pointses);
+  const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, pointses, overs);
   const tried = hypothesesFor(kind, stages).map(explain);
   const temper = Math.min(
     1,
@@ -156,7 +159,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
           meanStretch(
             hypothesis,
             own,
-            told.filter((each) => each.stage === stage),
+            pointses.filter((each) => each.stage === stage),
           ),
         ] as const,
     );
@@ -222,12 +225,12 @@ function hypothesesFor(kind: DeviceKind, stages: readonly string[]): readonly Sh
  * Returns the load of the others beyond the whole device, by shares; computed once for hypotheses
  * that differ only in interference.
  */
-function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
+function oversOf(pointses: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   return (shares) => {
     const key = [...shares.values()].join(' ');
     const overs =
-      known.get(key) ?? told.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
+      known.get(key) ?? pointses.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
     known.set(key, overs);
     return overs;
   };
@@ -239,12 +242,12 @@ function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['sha
  */
 function explained(
   hypothesis: SharingHypothesis,
-  told: readonly SharedPoints[],
+  pointses: readonly SharedPoints[],
   oversWith: (shares: SharingHypothesis['shares']) => readonly number[],
 ): Explained {
   const overs = oversWith(hypothesis.shares);
   const byStage = Map.groupBy(
-    told.map((each, index) => ({ ...each, added: hypothesis.interference * (overs[index] as number) })),
+    pointses.map((each, index) => ({ ...each, added: hypothesis.interference * (overs[index] as number) })),
     ({ stage }) => stage,
   );
   const found = [...byStage].map(([stage, all]) => {
@@ -270,17 +273,20 @@ function explained(
  */
 export function stretchOf(
   { interference, shares }: SharingHypothesis,
-  own: ServiceLaw['interference'] | undefined,
+  ownInterference: ServiceLaw['interference'] | undefined,
   { stage, beside, inFlight, points }: SharedPoints,
 ): number {
   const [point] = points;
-  const ownFactor = own && point ? interferenceFactor(own, { batchSize: 1, busyInstances: point.busyInstances }) : 1;
+  const ownFactor =
+    ownInterference && point
+      ? interferenceFactor(ownInterference, { batchSize: 1, busyInstances: point.busyInstances })
+      : 1;
   return 1 + (interference * overload(shares, stage, beside, inFlight)) / ownFactor;
 }
 
-function meanStretch(hypothesis: SharingHypothesis, own: Sharing['own'], told: readonly SharedPoints[]): number {
+function meanStretch(hypothesis: SharingHypothesis, own: Sharing['own'], pointses: readonly SharedPoints[]): number {
   let [sum, total] = [0, 0];
-  for (const each of told) {
+  for (const each of pointses) {
     const weight = each.points.reduce((all, point) => all + point.weight, 0);
     sum += weight * Math.log(stretchOf(hypothesis, own.get(each.stage), each));
     total += weight;
@@ -299,9 +305,9 @@ export function overload(
   beside: ReadonlyMap<string, Running>,
   inFlight: number,
 ): number {
-  const own = beside.get(stage);
+  const running = beside.get(stage);
   const share = shares.get(stage);
-  if (!own || share === undefined) return 0;
+  if (!running || share === undefined) return 0;
   const without = Math.max(0, 1 - 1 / Math.max(1, inFlight));
   let others: Mass[] = [{ load: 0, chance: 1 }];
   for (const [other, { instances, mean }] of beside) {
@@ -309,9 +315,9 @@ export function overload(
     if (other === stage || each === undefined || mean <= 0) continue;
     others = added(others, binomial(instances, Math.min(1, (mean * without) / instances)), each);
   }
-  const busy = own.instances > 1 ? Math.min(1, Math.max(0, own.mean * without) / own.instances) : 0;
+  const busy = running.instances > 1 ? Math.min(1, Math.max(0, running.mean * without) / running.instances) : 0;
   let over = 0;
-  for (const [more, chance] of binomial(own.instances - 1, busy).entries()) {
+  for (const [more, chance] of binomial(running.instances - 1, busy).entries()) {
     const load = share * (1 + more);
     for (const each of others)
       over += chance * each.chance * (Math.max(0, load + each.load - 1) - Math.max(0, load - 1));

@@ -104,20 +104,20 @@ function lawsOf(
   return new Map(
     stages.flatMap((stage) => {
       const timed = observations.flatMap((network): Timed[] => {
-        const own = network.stages.get(stage);
-        if (!own) return [];
-        const stretch = lengthened(network, own);
-        const points = pointsOf({ choice: own.choice, observations: [own.observation] });
+        const observation = network.stages.get(stage);
+        if (!observation) return [];
+        const stretch = lengthened(network, observation);
+        const points = pointsOf({ choice: observation.choice, observations: [observation.observation] });
         return [
           {
-            choice: own.choice,
+            choice: observation.choice,
             points: points.map((point) => ({
               ...point,
-              busyInstances: Math.max(point.busyInstances, goOnTogether(own, network, calls)),
+              busyInstances: Math.max(point.busyInstances, goOnTogether(observation, network, calls)),
               executionNs: point.executionNs / stretch,
               // The relative error of the time without calls is that of the whole over this share;
               // weights are inverse variances.
-              weight: point.weight * own.ownShare ** 2,
+              weight: point.weight * observation.ownShare ** 2,
             })),
           },
         ];
@@ -208,8 +208,8 @@ function samplesOf(observations: readonly NetworkObservation[], { fronts }: Topo
       const ratios = observations.flatMap(({ measurement, stages }) => {
         const front = measurement.fronts?.find((each) => each.model === model);
         const server = front ? front.server : measurement.server;
-        const own = stages.get(model)?.observation.samplesPerRequest;
-        if (own !== undefined) return [own];
+        const samplesPerRequest = stages.get(model)?.observation.samplesPerRequest;
+        if (samplesPerRequest !== undefined) return [samplesPerRequest];
         return server && server.successCount > 0 ? [server.inferenceCount / server.successCount] : [];
       });
       const usual = ratios.length > 0 ? ratios.reduce((sum, each) => sum + each, 0) / ratios.length : 1;

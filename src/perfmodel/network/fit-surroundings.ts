@@ -85,8 +85,8 @@ function unknownNsOf([first]: readonly Seen[], start: NetworkParameters, simulat
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
   for (let halving = 0; halving < 16; halving++) {
     const middle = (low + high) / 2;
-    const found = simulateAt(first, { ...start, unknownNs: NS_PER_MS * Math.exp(middle) });
-    if (meanNs(found) < first.measurement.latencyMs.avg * NS_PER_MS) low = middle;
+    const simulation = simulateAt(first, { ...start, unknownNs: NS_PER_MS * Math.exp(middle) });
+    if (meanNs(simulation) < first.measurement.latencyMs.avg * NS_PER_MS) low = middle;
     else high = middle;
   }
   return NS_PER_MS * Math.exp((low + high) / 2);
@@ -114,10 +114,10 @@ function roundTripsOf(
   const rests = shortest.map((each) => ({ ...each, found: simulateAt(each, surroundings) }));
   return new Map(
     topology.fronts.map(({ model }, place) => {
-      const own = rests.map(({ measurement, found }) => {
+      const own = rests.map(({ measurement, found: simulation }) => {
         const measuredNs =
           (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
-        const restNs = measuredNs - (found.fronts[place]?.latencyNs.mean ?? measuredNs);
+        const restNs = measuredNs - (simulation.fronts[place]?.latencyNs.mean ?? measuredNs);
         return Math.min(MAX_ROUND_TRIP * measuredNs, Math.max(0, restNs));
       });
       return [model, own.length > 0 ? Math.min(...own) : 0];

@@ -48,8 +48,8 @@ export function stagesOf(
 ): Pick<Network, 'stages' | 'devices'> {
   const devices = new Map<string, Device>();
   const stages = fitted.topology.stages.map((name): Stage => {
-    const own = choice.members?.get(name) ?? choice;
-    const { name: device } = deviceOf(own);
+    const ownChoice = choice.members?.get(name) ?? choice;
+    const { name: device } = deviceOf(ownChoice);
     const sharing = fitted.sharing.get(device)?.likeliest;
     const share = sharing?.shares.get(name);
     const isShared = sharing !== undefined && share !== undefined && sharing.interference > 0;
@@ -57,8 +57,8 @@ export function stagesOf(
     const caller = fitted.calls.get(name);
     return {
       name,
-      policy: own.policy,
-      law: { ...stageLaw(fitted, name, own, surroundings), cv: surroundings.cv },
+      policy: ownChoice.policy,
+      law: { ...stageLaw(fitted, name, ownChoice, surroundings), cv: surroundings.cv },
       ...(isShared && { device: { name: device, share } }),
       ...(caller && { calls: networkCalls(caller) }),
     };

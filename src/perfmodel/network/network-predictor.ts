@@ -25,19 +25,21 @@ export function networkObservations({ measurements }: MeasuredCandidate, topolog
 
 /**
  * Fits the network simulator to measured joint candidates and corrects it by their residuals, as
- * `predictorOf` does for one model. `asked`: the candidates to predict later. null when no
- * measurement has statistics of every stage.
+ * `predictorOf` does for one model. `requestedCandidates`: the candidates to predict later. null
+ * when no measurement has statistics of every stage.
  */
 export function networkPredictorOf(
   candidates: readonly MeasuredCandidate[],
   topology: Topology,
   { percentile, seed, requests }: Draw,
-  asked: readonly Candidate[] = [],
+  requestedCandidates: readonly Candidate[] = [],
 ): Predictor | null {
   const measured = candidates.flatMap((each) => measuredChoices(each.candidate, networkObservations(each, topology)));
   if (measured.length === 0) return null;
   const simulator = networkSimulatorOf(measured, topology, { mode: 'concurrency', percentile, seed, requests });
-  const delays = [...measured.map(({ choice }) => choice), ...asked.map(choiceOf)].map(({ delayUs }) => delayUs);
+  const delays = [...measured.map(({ choice }) => choice), ...requestedCandidates.map(choiceOf)].map(
+    ({ delayUs }) => delayUs,
+  );
   const figure = correctedFigures(simulator, measured, Math.max(...delays));
   return {
     from: measured.reduce((sum, { measurements }) => sum + measurements.length, 0),
@@ -53,17 +55,17 @@ export function networkPredictorOf(
 /** Returns the properties of one of the members that no measured candidate had. */
 function beyond(measured: readonly MeasuredChoice[], { members = new Map() }: Choice): Predicted['extrapolates'] {
   const seen = (model: string): readonly Choice[] => measured.flatMap(({ choice }) => choice.members?.get(model) ?? []);
-  const isBeyond = (of: (own: Choice, others: readonly Choice[]) => boolean): boolean =>
-    [...members].some(([model, own]) => of(own, seen(model)));
+  const isBeyond = (of: (choice: Choice, others: readonly Choice[]) => boolean): boolean =>
+    [...members].some(([model, choice]) => of(choice, seen(model)));
   const most = (others: readonly Choice[], of: (choice: Choice) => number): number => Math.max(...others.map(of));
   return [
-    ...(isBeyond((own, others) => own.policy.instances > most(others, ({ policy }) => policy.instances))
+    ...(isBeyond((choice, others) => choice.policy.instances > most(others, ({ policy }) => policy.instances))
       ? (['instances'] as const)
       : []),
-    ...(isBeyond((own, others) => own.largestBatch > most(others, ({ largestBatch }) => largestBatch))
+    ...(isBeyond((choice, others) => choice.largestBatch > most(others, ({ largestBatch }) => largestBatch))
       ? (['batch size'] as const)
       : []),
-    ...(isBeyond((own, others) => others.every(({ settingsKey }) => settingsKey !== own.settingsKey))
+    ...(isBeyond((choice, others) => others.every(({ settingsKey }) => settingsKey !== choice.settingsKey))
       ? (['variant'] as const)
       : []),
   ];

@@ -102,8 +102,8 @@ export function networkSimulatorOf(
   return {
     ...runs.figures,
     uncertainty(choice, level, front = null) {
-      const found = runs.at(choice, level);
-      return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
+      const run = runs.at(choice, level);
+      return (front === null ? run?.uncertainty : (run?.ofFronts.get(front) ?? run?.uncertainty)) ?? 0;
     },
     mostThroughput(choice, level) {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
@@ -130,8 +130,8 @@ export function networkSimulatorOf(
 /** True if all fronts with instances of their own accept the requests of the study. */
 function takesRequests({ members }: Choice, { fronts }: Topology, samplesOf: (front: string) => number): boolean {
   return fronts.every(({ model }) => {
-    const own = members?.get(model);
-    return !own || samplesOf(model) <= largestRequest(own);
+    const choice = members?.get(model);
+    return !choice || samplesOf(model) <= largestRequest(choice);
   });
 }
 
@@ -145,8 +145,8 @@ function bottleneckAt(network: Network, options: Parameters<typeof simulateNetwo
 }
 
 const singleUncertainty = ({ laws }: FittedNetwork, { members }: Choice, stage: string): number => {
-  const own = members?.get(stage);
-  return own ? (laws.get(stage)?.uncertainty(own, 1, own.policy.instances) ?? 0) : 0;
+  const choice = members?.get(stage);
+  return choice ? (laws.get(stage)?.uncertainty(choice, 1, choice.policy.instances) ?? 0) : 0;
 };
 
 /**
@@ -199,54 +199,57 @@ function robustNetworkRun(studied: StudyWorkloads, runs: readonly Run[]): Run {
 }
 
 function runOf(
-  found: NetworkSimulation,
+  simulation: NetworkSimulation,
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: NetworkParameters,
   { percentile, limits, samplesOf, inFlight, loads = [] }: Asked,
 ): Run {
-  const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
+  const uncertainties = stageUncertainties(simulation, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(
-    found.fronts.map(({ name, path }) => [
+    simulation.fronts.map(({ name, path }) => [
       name,
       Math.hypot(...path.map(({ stage, share }) => share * (uncertainties.get(stage) ?? 0))),
     ]),
   );
-  const figures = found.fronts.map((front, place) => {
+  const figures = simulation.fronts.map((front, place) => {
     const load = loads[place];
     const samples = samplesOf(front.name);
-    const own = load
+    const figures = load
       ? figuresUnder(load, front, samples, { percentile, limits })
       : figuresOf(front, samples, { percentile, limits });
-    return [front.name, own] as const;
+    return [front.name, figures] as const;
   });
   const predicted: Simulated =
     figures.length === 1
       ? (figures[0] as (typeof figures)[number])[1]
-      : { ...together(found, figures, percentile), fronts: new Map(figures) };
-  const requests = found.fronts.reduce((sum, front) => sum + front.requestsPerSecond, 0);
-  const batches = new Map(found.stages.map(({ name, meanBatchSize }) => [name, Math.max(1, meanBatchSize)]));
+      : { ...together(simulation, figures, percentile), fronts: new Map(figures) };
+  const requests = simulation.fronts.reduce((sum, front) => sum + front.requestsPerSecond, 0);
+  const batches = new Map(simulation.stages.map(({ name, meanBatchSize }) => [name, Math.max(1, meanBatchSize)]));
   return {
     predicted,
     uncertainties,
     ofFronts,
     loads: new Map(
-      found.stages.map(({ name, meanBatchSize, busyInstances }) => [
+      simulation.stages.map(({ name, meanBatchSize, busyInstances }) => [
         name,
         { meanBatch: Math.max(1, meanBatchSize), busyInstances },
       ]),
     ),
-    uncertainty: found.fronts.reduce(
+    uncertainty: simulation.fronts.reduce(
       (sum, { name, requestsPerSecond }) => sum + (requestsPerSecond / requests) * (ofFronts.get(name) ?? 0),
       0,
     ),
     meanBatch: Math.exp(
-      found.fronts.reduce((sum, { path, requestsPerSecond }) => {
+      simulation.fronts.reduce((sum, { path, requestsPerSecond }) => {
         const ofPath = path.reduce((log, { stage, share }) => log + share * Math.log(batches.get(stage) ?? 1), 0);
         return sum + (requestsPerSecond / requests) * ofPath;
       }, 0),
     ),
-    largestBatch: Math.max(...found.stages.map(({ executions }) => executions.findLastIndex((count) => count > 0)), 1),
+    largestBatch: Math.max(
+      ...simulation.stages.map(({ executions }) => executions.findLastIndex((count) => count > 0)),
+      1,
+    ),
   };
 }
 
@@ -290,12 +293,12 @@ function stageUncertainties(
   };
   return new Map(
     stages.map((stage) => {
-      const own = memberOf(stage.name);
-      const { name: device } = deviceOf(own);
+      const member = memberOf(stage.name);
+      const { name: device } = deviceOf(member);
       const laws = fitted.laws.get(stage.name);
-      const law = stageLaw(fitted, stage.name, own, surroundings);
+      const law = stageLaw(fitted, stage.name, member, surroundings);
       const ofLaw = laws
-        ? meanUncertainty(stage, law, (batch) => laws.uncertainty(own, batch, Math.max(1, stage.busyInstances)))
+        ? meanUncertainty(stage, law, (batch) => laws.uncertainty(member, batch, Math.max(1, stage.busyInstances)))
         : UNKNOWN_STAGE;
       const sharing = fitted.sharing.get(device);
       const beside = new Map(

@@ -48,10 +48,10 @@ export function networkObservation(
   const perSecond = requestRates(measurement, topology, breakdowns);
   const stages = new Map<string, StageObservation>();
   for (const [stage, server] of breakdowns) {
-    const own = choice.members?.get(stage);
+    const ownChoice = choice.members?.get(stage);
     const rate = perSecond(stage);
-    if (!own || !(rate > 0)) continue;
-    stages.set(stage, stageObservation(stage, own, server, rate, ownTimeNs(stage, breakdowns, calls)));
+    if (!ownChoice || !(rate > 0)) continue;
+    stages.set(stage, stageObservation(stage, ownChoice, server, rate, ownTimeNs(stage, breakdowns, calls)));
   }
   return { choice, measurement, stages };
 }

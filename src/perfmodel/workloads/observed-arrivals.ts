@@ -33,6 +33,6 @@ export function arrivalsIn(
  * level; undefined for an unknown one.
  */
 export function studyOf({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
-  const own = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
-  return own && { rule, workloads: [{ ...own, perLevel: 1 }] };
+  const workload = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
+  return workload && { rule, workloads: [{ ...workload, perLevel: 1 }] };
 }

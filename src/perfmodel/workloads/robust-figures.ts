@@ -19,19 +19,19 @@ import type { OfferedLoad } from './offered-load.ts';
  */
 export function figuresUnder(
   { workload: { limitsNs }, plan: { durationNs } }: OfferedLoad,
-  found: SimulatedClients,
+  clients: SimulatedClients,
   samplesPerRequest: number,
   options: FigureOptions,
 ): SimulatedFigures {
-  const figures = figuresOf(found, samplesPerRequest, options);
-  const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
+  const figures = figuresOf(clients, samplesPerRequest, options);
+  const spanS = Math.max(durationNs / NS_PER_S, clients.requests / clients.requestsPerSecond);
   return {
     ...figures,
-    throughput: (found.requests * samplesPerRequest) / spanS,
+    throughput: (clients.requests * samplesPerRequest) / spanS,
     ...(figures.goodput !== undefined && {
-      goodput: (figures.goodput * found.requests) / found.requestsPerSecond / spanS,
+      goodput: (figures.goodput * clients.requests) / clients.requestsPerSecond / spanS,
     }),
-    ...(limitsNs && { goodput: Math.max(leastGoodput(found.requests / spanS), found.goodRequests / spanS) }),
+    ...(limitsNs && { goodput: Math.max(leastGoodput(clients.requests / spanS), clients.goodRequests / spanS) }),
   };
 }
 

@@ -46,9 +46,9 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
     ...(unheld && { unheldRate: unheld }),
     ...(use.agents && {
       agents: use.agents.map((agent) => {
-        const found = fronts.map((front, index) => limitOfAgent(agent, front, tails[index] ?? null));
+        const clientLimits = fronts.map((front, index) => limitOfAgent(agent, front, tails[index] ?? null));
         const sends = fronts.flatMap(({ tally }) => tally?.byAgent?.get(agent.address) ?? []);
-        return agentFigures(agent, sends, found.find((limit) => limit !== null) ?? null);
+        return agentFigures(agent, sends, clientLimits.find((limit) => limit !== null) ?? null);
       }),
     }),
   };
@@ -59,8 +59,8 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
  * all agents together.
  */
 function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
-  const own: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
-  const evidence = evidenceOf(own, front, null);
+  const clientUse: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
+  const evidence = evidenceOf(clientUse, front, null);
   const tally = front.tally?.byAgent?.get(address);
   const sends = evidence.sends && { ...evidence.sends, ...latenessOf(tally), fromDueMs: evidence.sends.fromSendMs };
   return clientLimit({ ...evidence, sends }, null);

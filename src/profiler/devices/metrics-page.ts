@@ -100,8 +100,8 @@ function isOfOthers(samples: readonly MetricSample[], model: string): boolean {
  * page lacks it.
  */
 export function lastLoadSeconds(samples: readonly MetricSample[], model: string): number | null {
-  const own = samples.filter(
+  const keptSamples = samples.filter(
     ({ name, labels, value }) => name === 'nv_model_load_duration_secs' && labels.model === model && value > 0,
   );
-  return own.length === 0 ? null : Math.max(...own.map(({ value }) => value));
+  return keptSamples.length === 0 ? null : Math.max(...keptSamples.map(({ value }) => value));
 }

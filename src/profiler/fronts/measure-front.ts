@@ -117,12 +117,12 @@ interface RestReadings {
 
 async function readAtRest(options: LevelOptions): Promise<RestReadings> {
   const certain = (options.composing ?? []).filter((model) => options.timesPerRequest?.get(model) != null);
-  const [own, ...others] = await Promise.all([
+  const [reading, ...others] = await Promise.all([
     readStatistics(options),
     ...certain.map((model) => readStatistics(options, model)),
   ]);
   return {
-    own,
+    own: reading,
     composing: certain.map((model, index) => ({ model, reading: others[index] as StatisticsReading })),
   };
 }

@@ -29,7 +29,7 @@ export class MixProgress {
       window: Math.min(...steps.map(({ window }) => window)),
       throughput: sum(steps, ({ throughput }) => throughput),
       latencyMs: Math.max(...steps.map(({ latencyMs }) => latencyMs)),
-      own: ownOf(steps.map(({ own }) => own)),
+      own: ownOf(steps.map(({ own: figures }) => figures)),
       fronts: steps.map(({ throughput, latencyMs }, at) => ({
         model: this.#models[at] as string,
         throughput,
@@ -44,8 +44,8 @@ export class MixProgress {
  * the highest.
  */
 function ownOf(each: readonly OwnWindowFigures[]): OwnWindowFigures {
-  const throughput = sum(each, (own) => own.throughput);
-  const weighted = sum(each, (own) => own.throughput * own.latencyAvgMs);
+  const throughput = sum(each, (figures) => figures.throughput);
+  const weighted = sum(each, (figures) => figures.throughput * figures.latencyAvgMs);
   return {
     throughput,
     latencyAvgMs: throughput > 0 ? weighted / throughput : 0,

@@ -78,10 +78,10 @@ const sumOver = <T>(all: readonly T[], of: (each: T) => number): number =>
 
 /** Absent if no front has it. */
 function countOf<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequences'>(
-  own: readonly OwnFigures[],
+  allFigures: readonly OwnFigures[],
   field: K,
 ): { readonly [F in K]?: number } {
-  const known = own.flatMap((each) => each[field] ?? []);
+  const known = allFigures.flatMap((each) => each[field] ?? []);
   return known.length === 0 ? {} : ({ [field]: sumOver(known, (count) => count) } as { readonly [F in K]?: number });
 }
 
@@ -141,8 +141,8 @@ function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
 }
 
 /** The lateness is that of the front with the latest sends. */
-function pacedOf(own: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
-  const paced = own.flatMap(({ openLoop }) => openLoop ?? []);
+function pacedOf(allFigures: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
+  const paced = allFigures.flatMap(({ openLoop }) => openLoop ?? []);
   return {
     scheduledLatencyMs: latencySummary(seen),
     lateSends: sumOver(paced, ({ lateSends }) => lateSends),

@@ -31,8 +31,14 @@ export async function countRequests(
   if (log.windows === 0) await endShort(traffic, log);
   traffic.stopRecording();
   const figures = log.figures();
-  const own = log.own(options.percentile);
-  onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
+  const windowFigures = log.own(options.percentile);
+  onWindow({
+    phase: 'window',
+    window: 1,
+    throughput: windowFigures.throughput,
+    latencyMs: figures.percentileMs.value,
+    own: windowFigures,
+  });
   return {
     ...figures,
     // The requests are counted, so that none can be sent again.

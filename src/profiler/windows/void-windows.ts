@@ -55,11 +55,11 @@ export const watchPeriodNs = (meanLatencyNs: number): number =>
  * without gaps. A pause lengthens at most one gap of each reply in progress.
  */
 export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
-  const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
+  const ups = batches.flatMap(({ heldUp }) => heldUp ?? []);
   const gaps = allTokens(batches)?.itl;
   const lengthNs = batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
-  if (told.length === 0 || gaps === undefined || gaps.count === 0 || lengthNs <= 0) return null;
-  const heldUp = allHeldUp(told);
+  if (ups.length === 0 || gaps === undefined || gaps.count === 0 || lengthNs <= 0) return null;
+  const heldUp = allHeldUp(ups);
   const perNs = gaps.count / lengthNs / heldUp.threads;
   const underWay = level.mode === 'concurrency' ? Math.ceil(level.value / heldUp.threads) : Number.POSITIVE_INFINITY;
   return tailShiftNs(
@@ -75,14 +75,14 @@ export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Ask
 
 /** Returns null if nothing was watched, or if no request succeeded. */
 export function tailEvidence({ batches, sums }: Counted, { level, percentile }: Asked): TailEvidence | null {
-  const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
-  if (told.length === 0) return null;
+  const ups = batches.flatMap(({ heldUp }) => heldUp ?? []);
+  if (ups.length === 0) return null;
   const { latencies, fromDue } = sums;
   const isPaced = fromDue.count > 0;
   const seen = isPaced ? fromDue : latencies;
   const lengthNs = batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
   if (seen.count === 0 || lengthNs <= 0) return null;
-  const heldUp = allHeldUp(told);
+  const heldUp = allHeldUp(ups);
   const perNs = seen.count / lengthNs / heldUp.threads;
   const inFlight = level.mode === 'concurrency' ? Math.ceil(level.value / heldUp.threads) : Number.POSITIVE_INFINITY;
   // If requests have a due time, a pause delays both the requests due in it and those whose replies

@@ -20,7 +20,7 @@ export async function measureWorkloads(
   rule: RobustRule,
   level: LoadLevel,
   workloads: readonly Named[],
-  measure: (place: number, own: LoadLevel) => Promise<Measurement>,
+  measure: (place: number, level: LoadLevel) => Promise<Measurement>,
 ): Promise<Measurement> {
   const parts: WorkloadMeasurement[] = [];
   for (const [place, { name, weight, perLevel }] of workloads.entries()) {

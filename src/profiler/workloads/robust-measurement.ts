@@ -48,14 +48,18 @@ function percentilesOf(
   rule: RobustRule,
   parts: readonly WorkloadMeasurement[],
 ): Pick<Measurement, 'latencyPercentilesMs'> {
-  const asked = parts[0]?.latencyPercentilesMs;
-  if (!asked) return {};
+  const requestedLatencyPercentilesMs = parts[0]?.latencyPercentilesMs;
+  if (!requestedLatencyPercentilesMs) return {};
   const figure = (name: string): number =>
     robustTime(
       rule,
       parts.map(({ weight, latencyPercentilesMs }) => ({ weight, of: latencyPercentilesMs?.[name] ?? Number.NaN })),
     );
-  return { latencyPercentilesMs: Object.fromEntries(Object.keys(asked).map((name) => [name, figure(name)])) };
+  return {
+    latencyPercentilesMs: Object.fromEntries(
+      Object.keys(requestedLatencyPercentilesMs).map((name) => [name, figure(name)]),
+    ),
+  };
 }
 
 function windowRange(rule: RobustRule, parts: readonly WorkloadMeasurement[]): Measurement['windowPercentilesMs'] {

@@ -13,23 +13,24 @@ const SERVER_WEIGHT = 0.2;
  * Returns the negative log-likelihood of a row given its prediction, with Cauchy-distributed
  * errors.
  */
-export function lossOf(told: PredictedRow, row: CalibrationRow): number {
+export function lossOf(predictedRow: PredictedRow, row: CalibrationRow): number {
   const miss = (value: number, measured: number, weight: number, least = 0): number =>
     weight * Math.log1p((Math.log((value + least) / (measured + least)) / USUAL_MISS) ** 2);
-  const clients = miss(told.inferPerSecond, row.inferPerSecond, 1) + miss(told.p50Ms, row.latencyMs.p50, 1);
+  const clients =
+    miss(predictedRow.inferPerSecond, row.inferPerSecond, 1) + miss(predictedRow.p50Ms, row.latencyMs.p50, 1);
   if (!row.server) return clients;
   // Times near zero are mostly rounding error; the offset keeps their logarithms stable.
   const calm = computeMs(row.server) / 10;
   return (
     clients +
-    miss(told.queueMs, row.server.queueMs, SERVER_WEIGHT, calm) +
-    miss(told.computeMs, computeMs(row.server), SERVER_WEIGHT) +
-    miss(told.outsideMs, outsideMs(row, row.server), SERVER_WEIGHT, calm)
+    miss(predictedRow.queueMs, row.server.queueMs, SERVER_WEIGHT, calm) +
+    miss(predictedRow.computeMs, computeMs(row.server), SERVER_WEIGHT) +
+    miss(predictedRow.outsideMs, outsideMs(row, row.server), SERVER_WEIGHT, calm)
   );
 }
 
 /** Returns |predicted / measured − 1| of throughput and of p50. */
-export const missesOf = (told: PredictedRow, row: CalibrationRow): { throughput: number; p50: number } => ({
-  throughput: Math.abs(told.inferPerSecond / row.inferPerSecond - 1),
-  p50: Math.abs(told.p50Ms / row.latencyMs.p50 - 1),
+export const missesOf = (predictedRow: PredictedRow, row: CalibrationRow): { throughput: number; p50: number } => ({
+  throughput: Math.abs(predictedRow.inferPerSecond / row.inferPerSecond - 1),
+  p50: Math.abs(predictedRow.p50Ms / row.latencyMs.p50 - 1),
 });

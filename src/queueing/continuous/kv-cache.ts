@@ -52,17 +52,17 @@ export class KvCache {
 
   /** Returns the tokens that `hold` would bring back into use. */
   idleOf({ id }: SharedPrefix): number {
-    const found = this.#prefixes.get(id);
-    return found?.users === 0 ? found.tokens : 0;
+    const prefix = this.#prefixes.get(id);
+    return prefix?.users === 0 ? prefix.tokens : 0;
   }
 
   /** Adds a user to a cached prefix. */
   hold({ id }: SharedPrefix): void {
-    const found = this.#prefixes.get(id);
-    if (!found) return;
-    if (found.users++ > 0) return;
-    this.#idle -= found.tokens;
-    this.take(found.tokens);
+    const prefix = this.#prefixes.get(id);
+    if (!prefix) return;
+    if (prefix.users++ > 0) return;
+    this.#idle -= prefix.tokens;
+    this.take(prefix.tokens);
   }
 
   /**
@@ -70,24 +70,24 @@ export class KvCache {
    * `held` tokens from the cache.
    */
   share({ id, tokens }: SharedPrefix, held: number): void {
-    const found = this.#prefixes.get(id);
-    if (!found) {
+    const prefix = this.#prefixes.get(id);
+    if (!prefix) {
       this.#prefixes.set(id, { tokens, users: 1 });
       return;
     }
     if (held === 0) this.hold({ id, tokens });
-    this.give(Math.max(0, Math.min(found.tokens, tokens) - held));
-    found.tokens = Math.max(found.tokens, tokens);
+    this.give(Math.max(0, Math.min(prefix.tokens, tokens) - held));
+    prefix.tokens = Math.max(prefix.tokens, tokens);
   }
 
   /** Removes a user from a prefix. */
   release({ id }: SharedPrefix): void {
-    const found = this.#prefixes.get(id);
-    if (!found || --found.users > 0) return;
+    const prefix = this.#prefixes.get(id);
+    if (!prefix || --prefix.users > 0) return;
     this.#prefixes.delete(id);
-    this.#prefixes.set(id, found);
-    this.give(found.tokens);
-    this.#idle += found.tokens;
+    this.#prefixes.set(id, prefix);
+    this.give(prefix.tokens);
+    this.#idle += prefix.tokens;
   }
 
   #evict(): void {

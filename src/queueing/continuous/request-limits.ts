@@ -16,17 +16,17 @@ export interface RequestLimits {
  * is good. 0 without limits.
  */
 export const limitRatios = (
-  found: Pick<TokenSimulation, 'ttftNs' | 'longestGapNs' | 'tpotNs' | 'endToEndNs'>,
+  simulation: Pick<TokenSimulation, 'ttftNs' | 'longestGapNs' | 'tpotNs' | 'endToEndNs'>,
   { ttftNs, itlNs, tpotNs, e2eNs }: RequestLimits,
 ): number[] => {
   const ratio = (ns: number | undefined, limitNs: number | undefined): number =>
     limitNs === undefined || ns === undefined || Number.isNaN(ns) ? 0 : ns / limitNs;
-  return found.ttftNs.map((ns, request) =>
+  return simulation.ttftNs.map((ns, request) =>
     Math.max(
       ratio(ns, ttftNs),
-      ratio(found.longestGapNs[request], itlNs),
-      ratio(found.tpotNs[request], tpotNs),
-      ratio(found.endToEndNs[request], e2eNs),
+      ratio(simulation.longestGapNs[request], itlNs),
+      ratio(simulation.tpotNs[request], tpotNs),
+      ratio(simulation.endToEndNs[request], e2eNs),
     ),
   );
 };

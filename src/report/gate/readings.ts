@@ -137,14 +137,14 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
  * exact.
  */
 function costReadings(
-  told: CostPoint | undefined,
+  point: CostPoint | undefined,
   objectives: readonly { readonly metric: string }[] = [],
 ): readonly MetricReading[] {
-  if (!told) return [];
+  if (!point) return [];
   const figures = {
-    'cost-per-hour': told.perHour,
-    'cost-per-million': told.perMillion,
-    'cost-per-million-tokens': told.perMillionTokens,
+    'cost-per-hour': point.perHour,
+    'cost-per-million': point.perMillion,
+    'cost-per-million-tokens': point.perMillionTokens,
   };
   return Object.entries(figures).flatMap(([metric, figure]): MetricReading[] => {
     if (!objectives.some((each) => each.metric === metric) || !figure) return [];
@@ -153,9 +153,9 @@ function costReadings(
     return [
       {
         subject: 'best',
-        unit: told.currency,
+        unit: point.currency,
         better: 'lower',
-        metric: metric === 'cost-per-hour' && told.forRate ? `${metric} for ${describeRate(told.forRate)}` : metric,
+        metric: metric === 'cost-per-hour' && point.forRate ? `${metric} for ${describeRate(point.forRate)}` : metric,
         interval: { value, low: low ?? value, high: high ?? value },
       },
     ];
@@ -205,8 +205,8 @@ function levelReadings(each: z.infer<typeof level>): readonly MetricReading[] {
  * The subject contains the arrivals and the limit, so that only capacities with the same ones are
  * compared.
  */
-function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
-  const { model, server, arrivals, limit, outcome, burst } = found;
+function capacityReadings(foundInfer: z.infer<typeof capacity>): GateDocument {
+  const { model, server, arrivals, limit, outcome, burst } = foundInfer;
   const { percentile, budgetMs, limits } = limit;
   const subject = `${arrivals} arrivals, p${percentile} within ${budgetMs === null ? limits : `${budgetMs} ms`}`;
   const rate = (metric: string, of: Interval): MetricReading => ({
@@ -216,15 +216,15 @@ function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
     better: 'higher',
     interval: of,
   });
-  const why = failedText({ limit, probes: found.probes ?? [] });
+  const why = failedText({ limit, probes: foundInfer.probes ?? [] });
   const recovering = burst?.recoverSeconds == null ? '' : `, over within ${burst.recoverSeconds} s`;
   return {
     kind: 'capacity',
     model,
     isEmulated: server.emulated !== null,
-    flaw: found.capacity === null ? `no capacity was found (${outcome})${why ? `: ${why}` : ''}` : null,
+    flaw: foundInfer.capacity === null ? `no capacity was found (${outcome})${why ? `: ${why}` : ''}` : null,
     readings: [
-      ...(found.capacity ? [rate('capacity', found.capacity)] : []),
+      ...(foundInfer.capacity ? [rate('capacity', foundInfer.capacity)] : []),
       ...(burst?.basePerSecond
         ? [rate(`base rate of a burst of ${burst.factor}x for ${burst.seconds} s${recovering}`, burst.basePerSecond)]
         : []),
@@ -277,12 +277,12 @@ interface TokensRead {
  */
 function tokenReadings(
   subject: string,
-  told: TokensRead | undefined,
+  read: TokensRead | undefined,
   percentile: number,
   withTimes: boolean,
 ): readonly MetricReading[] {
-  if (!told) return [];
-  const { budget, outputTokensPerSecond } = told;
+  if (!read) return [];
+  const { budget, outputTokensPerSecond } = read;
   const reading = (metric: string, figures: Figures, name = metric): MetricReading => ({
     subject,
     metric: name,
@@ -303,9 +303,9 @@ const isComparable = ({ interval: { low } }: MetricReading): boolean => Number.i
 /** Documents of earlier versions list goodput among the tokens. */
 function goodputReadings(
   subject: string,
-  { goodput, tokens: told }: { readonly goodput?: Figures | undefined; readonly tokens?: TokensRead | undefined },
+  { goodput, tokens: read }: { readonly goodput?: Figures | undefined; readonly tokens?: TokensRead | undefined },
 ): readonly MetricReading[] {
-  const figures = goodput ?? told?.goodput;
+  const figures = goodput ?? read?.goodput;
   if (!figures) return [];
   const reading: MetricReading = { subject, metric: 'goodput', ...unitOf('goodput'), interval: intervalOf(figures) };
   return isComparable(reading) ? [reading] : [];

@@ -232,10 +232,13 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
  * as compute output, so the parts may have to be cut to fit.
  */
 function outsideOf(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
-  const own = clientPartsOf(measurement);
-  if (!own) return { outsideMs, client: null };
-  const ownMs = (own.sendUs + own.receiveUs) / US_PER_MS;
+  const clientParts = clientPartsOf(measurement);
+  if (!clientParts) return { outsideMs, client: null };
+  const ownMs = (clientParts.sendUs + clientParts.receiveUs) / US_PER_MS;
   const cut = ownMs > outsideMs ? outsideMs / ownMs : 1;
-  const client = { sendMs: (own.sendUs / US_PER_MS) * cut, receiveMs: (own.receiveUs / US_PER_MS) * cut };
+  const client = {
+    sendMs: (clientParts.sendUs / US_PER_MS) * cut,
+    receiveMs: (clientParts.receiveUs / US_PER_MS) * cut,
+  };
   return { outsideMs: outsideMs - ownMs * cut, client };
 }

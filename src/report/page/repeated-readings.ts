@@ -23,11 +23,11 @@ const SPEED_MATTERS = 1.05;
  * none do.
  */
 export function repeatedReadings(state: StudyState): Html {
-  const told = groupsOf(state).filter(({ readings }) => contradict(readings));
-  if (told.length === 0) return none;
+  const repeateds = groupsOf(state).filter(({ readings }) => contradict(readings));
+  if (repeateds.length === 0) return none;
   const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
-  const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_TOLD);
-  const more = told.length - first.length;
+  const first = repeateds.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_TOLD);
+  const more = repeateds.length - first.length;
   return html`<p class="soft">Measurements of one config at one level that differ by more than their intervals:</p>
 <ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
 <p class="soft">An interval covers only the seconds of its own measurement, and a machine changes from minute to minute. The gain is not affected, because the final alternates between both configs.</p>`;

@@ -139,11 +139,11 @@ function overLoadTitle(
     risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
   const until = (highest: Measurement | undefined): string =>
     highest ? `up to ${describeLevel(highest.level)}` : 'at no measured level';
-  const own = highestOf(trial);
-  if (!baseline || baseline === trial) return `${name} meets ${met} ${until(own)}`;
+  const ownHighest = highestOf(trial);
+  if (!baseline || baseline === trial) return `${name} meets ${met} ${until(ownHighest)}`;
   const other = highestOf(baseline);
-  return own || other
-    ? `${name} meets ${met} ${until(own)}, your config ${until(other)}`
+  return ownHighest || other
+    ? `${name} meets ${met} ${until(ownHighest)}, your config ${until(other)}`
     : `Neither ${name.toLowerCase()} nor your config meets ${met} at a measured level`;
 }
 

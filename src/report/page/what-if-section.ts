@@ -52,8 +52,8 @@ const isCorrected = ({ speeds, trials, finals }: StudyState): boolean =>
     (each) => correctionOf(speeds, each) !== null,
   );
 
-function rows(told: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
-  return told.levels.map((level, index) => {
+function rows(whatIf: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
+  return whatIf.levels.map((level, index) => {
     const cell = config?.cells[index] ?? null;
     const found = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
     const measured = found ? [formatFigure(found[1]), formatFigure(found[2])] : ['', ''];
@@ -83,22 +83,22 @@ function errorText({ misses, percentile, levels, configs }: WhatIf): string {
 }
 
 /** Returns the data for the page's script; null if it is too large to embed. */
-function embedded(told: WhatIf, state: StudyState): Html | null {
+function embedded(whatIf: WhatIf, state: StudyState): Html | null {
   const { best, goal } = state;
   const stands = best && representative(state, best)?.measurement.level;
   const chosen = best && stands && (lineIn(state, best.number)?.positionOf(stands) ?? stands.value);
   const value = {
-    percentile: told.percentile,
+    percentile: whatIf.percentile,
     unit: rateUnitOfStudy(state),
     budgetMs: goal.budget?.latencyMs ?? null,
-    level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
-    parameters: told.parameters,
-    nameOfLevels: nameOfLevels(told, state),
+    level: Math.max(0, whatIf.levels.indexOf(chosen ?? whatIf.levels[0] ?? 1)),
+    parameters: whatIf.parameters,
+    nameOfLevels: nameOfLevels(whatIf, state),
     ...(state.started.topology && { models: state.started.topology.stages }),
-    levels: told.levels,
-    configs: told.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
+    levels: whatIf.levels,
+    configs: whatIf.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(
-      told.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, measuredOf(state, trial)]])),
+      whatIf.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, measuredOf(state, trial)]])),
     ),
   };
   const block = jsonBlock('what-if-predictions', value);
@@ -130,11 +130,11 @@ function measuredOf(state: StudyState, number: number | null): readonly (readonl
   const { compared, speeds, trials, best } = state;
   const trial = trials.find((each) => each.number === number);
   if (!trial || !best) return [];
-  const own = compared.trials.filter(({ candidate }) => candidate.fingerprint === trial.candidate.fingerprint);
-  const numbers = new Set(own.map((each) => each.number));
+  const keptTrials = compared.trials.filter(({ candidate }) => candidate.fingerprint === trial.candidate.fingerprint);
+  const numbers = new Set(keptTrials.map((each) => each.number));
   const stands = representative(state, trial)?.measurement;
   const all = [
-    ...own.flatMap(({ measurements }) => measurements),
+    ...keptTrials.flatMap(({ measurements }) => measurements),
     ...compared.finals.filter((final) => numbers.has(final.trial)).map(({ measurement }) => measurement),
     ...(stands ? [speeds.comparable(stands)] : []),
   ].filter(({ throughput, client }) => throughput.value > 0 && !client.bound);

@@ -73,12 +73,12 @@ function table(state: StudyState, told: readonly Told[]): Html {
 function rowsOf(state: StudyState, { trial, measurement }: Told, metrics: readonly Metric[]): readonly Html[] {
   const { goal, started } = state;
   const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
-  const own = measurement.workloads ?? [];
-  return own.map((each, place) => {
+  const workloads = measurement.workloads ?? [];
+  return workloads.map((each, place) => {
     const first =
       place > 0
         ? none
-        : html`<td rowspan="${own.length}">${trial.number}${trial === state.best ? ' best' : ''}</td><td rowspan="${own.length}">${describeAssignment(trial.candidate.assignment)}</td><td rowspan="${own.length}">${shortLevel(measurement.level)}</td>`;
+        : html`<td rowspan="${workloads.length}">${trial.number}${trial === state.best ? ' best' : ''}</td><td rowspan="${workloads.length}">${describeAssignment(trial.candidate.assignment)}</td><td rowspan="${workloads.length}">${shortLevel(measurement.level)}</td>`;
     const cells = cellsOf(each, trial, metrics, state);
     return html`<tr>${first}<th scope="row">${each.workload}</th>${cells.map((cell) => html`<td>${cell}</td>`)}<td>${each === deciding ? 'decides' : ''}</td></tr>\n`;
   });

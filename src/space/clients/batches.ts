@@ -49,8 +49,8 @@ const BATCH = 'max_batch_size';
  * batches, because there they change nothing.
  */
 export function servingClients(space: SearchSpace, original: ModelConfig, { largest }: ClientBatch): ServingSpace {
-  const own = original.max_batch_size ?? 0;
-  if (own < 1 || space.engine) return { space, leftOut: [] };
+  const max_batch_size = original.max_batch_size ?? 0;
+  if (max_batch_size < 1 || space.engine) return { space, leftOut: [] };
   const leftOut = new Set<number>();
   const { parameters = {}, rules = [] } = space.definition as {
     readonly parameters?: Readonly<Record<string, ParameterFile>>;
@@ -58,9 +58,9 @@ export function servingClients(space: SearchSpace, original: ModelConfig, { larg
   };
   const limited = Object.entries(parameters).map(([name, spec]) => {
     const isBatch = (spec.path ?? name) === BATCH;
-    return [name, isBatch ? limitedTo(spec, largest, own, leftOut) : spec] as const;
+    return [name, isBatch ? limitedTo(spec, largest, max_batch_size, leftOut) : spec] as const;
   });
-  const hasOwn = limited.every(([name, spec]) => (spec.path ?? name) !== BATCH || offers(spec, own));
+  const hasOwn = limited.every(([name, spec]) => (spec.path ?? name) !== BATCH || offers(spec, max_batch_size));
   const definition = {
     ...space.definition,
     parameters: Object.fromEntries(limited),

@@ -60,9 +60,9 @@ function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWri
 function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, writes: readonly FieldWrite[]): void {
   const sets = (end: string): boolean => writes.some(({ path }) => path[path.length - 1] === end);
   const { dynamic_batching: batching, max_batch_size: largest = 0 } = config as ModelConfig;
-  const own = batching?.preferred_batch_size;
-  if (own !== undefined && largest !== (base.max_batch_size ?? 0) && !sets('preferred_batch_size')) {
-    config.dynamic_batching = { ...batching, preferred_batch_size: sizesKept(own, largest) };
+  const preferred_batch_size = batching?.preferred_batch_size;
+  if (preferred_batch_size !== undefined && largest !== (base.max_batch_size ?? 0) && !sets('preferred_batch_size')) {
+    config.dynamic_batching = { ...batching, preferred_batch_size: sizesKept(preferred_batch_size, largest) };
   }
   const warmUp = (config as ModelConfig).model_warmup;
   if (warmUp !== undefined) config.model_warmup = warmUpKept(warmUp as readonly object[], largest) as Json;

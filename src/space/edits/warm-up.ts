@@ -49,8 +49,8 @@ const zerosFor = ({ data_type: type, dims = [] }: TensorConfig): Json => ({
  * Returns a config's own warm-up after a change of the largest batch, without larger samples, which
  * Triton refuses.
  */
-export const warmUpKept = (own: readonly Sample[], largest: number): readonly Sample[] =>
-  own.map((sample) => {
+export const warmUpKept = (samples: readonly Sample[], largest: number): readonly Sample[] =>
+  samples.map((sample) => {
     const { batch_size: size = 0 } = sample;
     return size > Math.max(1, largest) ? { ...sample, batch_size: Math.max(1, largest) } : sample;
   });

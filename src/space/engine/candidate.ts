@@ -44,11 +44,11 @@ export function engineCandidate(
   artifact: Artifact | undefined,
   traits: EngineTraits,
 ): Candidate {
-  const { settings: own } = splitSettings(base);
+  const { settings: engineSettings } = splitSettings(base);
   const { config, settings: said } = splitSettings(built);
-  const settings = withoutDefaults(said, own, traits);
+  const settings = withoutDefaults(said, engineSettings, traits);
   if (config.backend === undefined && config.platform === undefined) return launchedCandidate(settings, assignment);
-  const isAsServed = canonicalJson(settings as Json) === canonicalJson(own as Json);
+  const isAsServed = canonicalJson(settings as Json) === canonicalJson(engineSettings as Json);
   const uploaded = isAsServed ? artifact : withSettingsFile(artifact, settings);
   const marked = isAsServed || !uploaded ? config : withMark(config, uploaded);
   const candidate = candidateOf(marked, assignment, uploaded);

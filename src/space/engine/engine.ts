@@ -64,6 +64,6 @@ export function withoutDefaults(
  * value, the engine's default.
  */
 export function readField(config: Json | undefined, path: ConfigPath): Json | undefined {
-  const own = readPath(config, path);
-  return own === undefined && path[0] === 'engine' ? readPath(config, [DEFAULTS, ...path.slice(1)]) : own;
+  const ownPath = readPath(config, path);
+  return ownPath === undefined && path[0] === 'engine' ? readPath(config, [DEFAULTS, ...path.slice(1)]) : ownPath;
 }

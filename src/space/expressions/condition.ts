@@ -78,11 +78,11 @@ function passes(test: Test, subject: ConditionSubject, value: Json | undefined):
  * True if the values are equal to a person: `on` is true, 4 is the text "4", and an absent field is
  * its default.
  */
-export function alike(value: Json | undefined, wanted: Json): boolean {
-  if (value === undefined) return wanted === 0 || wanted === false || wanted === '' || wanted === 'off';
-  if (typeof value === 'boolean' && (wanted === 'on' || wanted === 'off')) return value === (wanted === 'on');
-  if (typeof value === 'object' || typeof wanted === 'object') return canonicalJson(value) === canonicalJson(wanted);
-  return String(value) === String(wanted);
+export function alike(value: Json | undefined, json: Json): boolean {
+  if (value === undefined) return json === 0 || json === false || json === '' || json === 'off';
+  if (typeof value === 'boolean' && (json === 'on' || json === 'off')) return value === (json === 'on');
+  if (typeof value === 'object' || typeof json === 'object') return canonicalJson(value) === canonicalJson(json);
+  return String(value) === String(json);
 }
 
 /** Returns the condition in words: `dynamic_batching is on and max_batch_size is above 1`. */

@@ -43,6 +43,6 @@ export function withinEnsembles(space: SearchSpace, model: string, ensembles: Mo
       message: `ensemble '${name}' takes batches of ${most}, and so must every model in it`,
     }));
   if (rules.length === 0) return space;
-  const own = (space.definition.rules ?? []) as readonly JsonObject[];
-  return spaceFromJson({ ...space.definition, rules: [...own, ...rules] });
+  const ownRules = (space.definition.rules ?? []) as readonly JsonObject[];
+  return spaceFromJson({ ...space.definition, rules: [...ownRules, ...rules] });
 }

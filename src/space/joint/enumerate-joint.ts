@@ -108,11 +108,11 @@ const DRAW_LIMIT = 5_000;
 /** `completeAssignment` member by member; null if the narrowing leaves a parameter no value. */
 export function completeJoint(
   joint: JointSpace,
-  wanted: Assignment,
+  assignment: Assignment,
   random: Random,
   narrowing: Narrowing = {},
 ): Assignment | null {
-  const [parts, narrowings] = [byMember(joint, wanted), byMember(joint, narrowing)];
+  const [parts, narrowings] = [byMember(joint, assignment), byMember(joint, narrowing)];
   const completed: Assignment[] = [];
   for (const [index, { space, original }] of joint.members.entries()) {
     const part = completeAssignment(space, original, parts[index] as Assignment, random, narrowings[index]);

@@ -42,11 +42,11 @@ export function readGivenSpaces(given: string | JsonObject, options: SpaceLoadOp
  * reports.
  */
 function membersFile(name: string, directory: string): { readonly path: string; readonly content: JsonObject } | null {
-  const found = locate(name, directory);
-  if (!found) return null;
+  const space = locate(name, directory);
+  if (!space) return null;
   try {
-    const content = readDocument(found.path);
-    return isJsonObject(content) && isJsonObject(content.members) ? { path: found.path, content } : null;
+    const content = readDocument(space.path);
+    return isJsonObject(content) && isJsonObject(content.members) ? { path: space.path, content } : null;
   } catch {
     return null;
   }

@@ -25,12 +25,12 @@ export function* jointNeighbours(
   }
 }
 
-function* memberNeighbours(member: JointMember, own: Assignment, narrowing: Narrowing): Generator<Assignment> {
+function* memberNeighbours(member: JointMember, assignment: Assignment, narrowing: Narrowing): Generator<Assignment> {
   const bound = bindSpace(member.space, member.original);
   for (const { name } of member.space.parameters) {
-    for (const { value } of allowedOptions(narrowing, name, optionsFor(bound, name, own))) {
-      if (Object.hasOwn(own, name) && same(own[name] as ParameterValue, value)) continue;
-      const changed = followed(member, { ...own, [name]: value }, narrowing);
+    for (const { value } of allowedOptions(narrowing, name, optionsFor(bound, name, assignment))) {
+      if (Object.hasOwn(assignment, name) && same(assignment[name] as ParameterValue, value)) continue;
+      const changed = followed(member, { ...assignment, [name]: value }, narrowing);
       if (changed !== null) yield changed;
     }
   }
@@ -40,7 +40,7 @@ function* memberNeighbours(member: JointMember, own: Assignment, narrowing: Narr
  * Returns the wanted values whose parameters apply; null if the narrowing leaves a parameter no
  * value.
  */
-function followed({ space, original }: JointMember, wanted: Assignment, narrowing: Narrowing): Assignment | null {
+function followed({ space, original }: JointMember, assignment: Assignment, narrowing: Narrowing): Assignment | null {
   const bound = bindSpace(space, original);
   const chosen: Record<string, ParameterValue> = {};
   for (const { name } of space.parameters) {
@@ -48,7 +48,7 @@ function followed({ space, original }: JointMember, wanted: Assignment, narrowin
     if (possible.length === 0) continue;
     const options = allowedOptions(narrowing, name, possible);
     const kept = options.find(
-      ({ value }) => Object.hasOwn(wanted, name) && same(wanted[name] as ParameterValue, value),
+      ({ value }) => Object.hasOwn(assignment, name) && same(assignment[name] as ParameterValue, value),
     );
     const option = kept ?? options[0];
     if (option === undefined) return null;

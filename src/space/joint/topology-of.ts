@@ -33,19 +33,19 @@ export const isEnsemble = (config: ModelConfig | undefined): boolean =>
  * parts, at any depth. Errors: INPUT_INVALID for an ensemble that no request can pass through;
  * USAGE for calls of a model that is not among them.
  */
-export function topologyOf(asked: AskedTopology, configs: ModelConfigs): Topology {
-  const calls = Object.entries(asked.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
+export function topologyOf(topology: AskedTopology, configs: ModelConfigs): Topology {
+  const calls = Object.entries(topology.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
   const stages = new Set<string>();
   const add = (stage: string): void => {
     if (stages.has(stage)) return;
     stages.add(stage);
     for (const [caller, called] of calls) if (caller === stage) called.forEach(add);
   };
-  for (const { model } of asked.fronts) stagesIn(model).forEach(add);
+  for (const { model } of topology.fronts) stagesIn(model).forEach(add);
   const stray = calls.find(([model]) => !stages.has(model));
   if (stray) throw strayCaller(stray[0], stages);
   return {
-    fronts: asked.fronts.map((front) => ({ ...front, steps: stepsOf(front.model, configs) })),
+    fronts: topology.fronts.map((front) => ({ ...front, steps: stepsOf(front.model, configs) })),
     stages: [...stages],
     ...(calls.length > 0 && { calls: Object.fromEntries(calls) }),
   };

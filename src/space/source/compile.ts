@@ -49,8 +49,9 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
 
 function variantsOf({ variants, parameters }: JoinedSpace): readonly Parameter[] {
   if (variants.size === 0) return [];
-  const own = parameters.get(VARIANT)?.placeOf('name');
-  if (own) throw spaceInvalid(own.place, own.path, 'the variants are the values of this parameter: name it otherwise');
+  const place = parameters.get(VARIANT)?.placeOf('name');
+  if (place)
+    throw spaceInvalid(place.place, place.path, 'the variants are the values of this parameter: name it otherwise');
   return [variantParameter(variants)];
 }
 

@@ -90,19 +90,21 @@ function withoutDropped(parent: JoinedSpace, place: SourcePlace, drop: readonly 
 function joinVariants(
   inherited: JoinedSpace['variants'],
   place: SourcePlace,
-  own: NonNullable<SpaceFile['variants']>,
+  variants: NonNullable<SpaceFile['variants']>,
 ): JoinedSpace['variants'] {
-  const said = Object.entries(own).map(([name, value]) => [name, { value, place, path: ['variants', name] }] as const);
+  const said = Object.entries(variants).map(
+    ([name, value]) => [name, { value, place, path: ['variants', name] }] as const,
+  );
   return new Map([...inherited, ...said]);
 }
 
 function joinParameters(
   inherited: JoinedSpace['parameters'],
   place: SourcePlace,
-  own: NonNullable<SpaceFile['parameters']>,
+  parameters: NonNullable<SpaceFile['parameters']>,
 ): JoinedSpace['parameters'] {
   const joined = new Map(inherited);
-  for (const [name, written] of Object.entries(own)) {
+  for (const [name, written] of Object.entries(parameters)) {
     if (written === undefined) continue;
     const spec = longForm(written);
     const before = joined.get(name);

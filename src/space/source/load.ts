@@ -73,12 +73,12 @@ function compile(
 
 /** The file and those it extends, the most general first. */
 function readWithAncestors(fileOrPreset: string, directory: string, isNamedByFile: boolean): SpaceSource[] {
-  const found = locate(fileOrPreset, directory);
-  if (found === undefined) throw unknownSpace(fileOrPreset);
-  if (isNamedByFile) checkBelow(found, directory);
+  const space = locate(fileOrPreset, directory);
+  if (space === undefined) throw unknownSpace(fileOrPreset);
+  if (isNamedByFile) checkBelow(space, directory);
   const sources: SpaceSource[] = [];
   const seen = new Set<string>();
-  let next: { path: string; label: string } | undefined = found;
+  let next: { path: string; label: string } | undefined = space;
   while (next !== undefined) {
     const { path, label } = next;
     seen.add(path);
@@ -92,15 +92,15 @@ function readWithAncestors(fileOrPreset: string, directory: string, isNamedByFil
 function ancestorOf(source: SpaceSource, directory: string, seen: ReadonlySet<string>) {
   const parent = source.file.extends;
   if (parent === undefined) return undefined;
-  const found = locate(parent, directory);
+  const space = locate(parent, directory);
   const refuse = (reason: string): never => {
     throw spaceInvalid(source.place, ['extends'], reason, presetHint());
   };
-  if (found === undefined) return refuse(`there is no preset or file '${parent}'${didYouMean(parent, presetNames())}`);
-  checkBelow(found, directory);
-  if (seen.has(found.path)) return refuse(`'${parent}' extends this file in turn`);
+  if (space === undefined) return refuse(`there is no preset or file '${parent}'${didYouMean(parent, presetNames())}`);
+  checkBelow(space, directory);
+  if (seen.has(space.path)) return refuse(`'${parent}' extends this file in turn`);
   if (seen.size >= maxAncestors) return refuse(`more than ${maxAncestors} files extend one another`);
-  return found;
+  return space;
 }
 
 /** A file that came from elsewhere could otherwise have any file read, and shown in an error. */

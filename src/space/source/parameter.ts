@@ -43,8 +43,8 @@ export function compileParameter(
     const at = spec.cases === undefined ? null : index;
     const options = optionsOf(group, target, parameter, at);
     if (at === null) return { when: whole, options };
-    const own = attempt(parameter, 'cases', [at, 'when'], () => compileCondition(spec.cases?.[at]?.when, names));
-    return { when: both(whole, own), options };
+    const condition = attempt(parameter, 'cases', [at, 'when'], () => compileCondition(spec.cases?.[at]?.when, names));
+    return { when: both(whole, condition), options };
   });
   return {
     name,

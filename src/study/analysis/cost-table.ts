@@ -39,13 +39,13 @@ export function costRowsOf(state: StudyState): readonly CostRow[] {
   const ofOne: Goal = { ...goal, cost: { ...cost, forRate: undefined } as CostTerms };
   const metrics = metricsOf(ofOne);
   const byConfig = [...Map.groupBy(trials, ({ candidate }) => candidate.fingerprint).values()];
-  const measured = byConfig.flatMap((own): CostRow[] => {
-    const numbers = new Set(own.map(({ number }) => number));
+  const measured = byConfig.flatMap((trials): CostRow[] => {
+    const numbers = new Set(trials.map(({ number }) => number));
     const readings = [
-      ...own.flatMap(({ measurements }) => measurements),
+      ...trials.flatMap(({ measurements }) => measurements),
       ...finals.filter(({ trial }) => numbers.has(trial)).map(({ measurement }) => measurement),
     ];
-    const [first] = own;
+    const [first] = trials;
     if (!first) return [];
     const { candidate } = first;
     const best = highestWithin(readings, candidate, { ...goal, constraints: goal.constraints.filter(isOfOneServer) });

@@ -30,13 +30,13 @@ export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | '
  * level; 0 without any.
  */
 function slowdownIn(inRound: readonly FinalMeasured[], { finals, baseline }: FinalState): number {
-  const own = inRound.findLast(({ trial }) => trial === baseline?.number)?.measurement;
-  if (!own || !baseline) return 0;
+  const ownMeasurement = inRound.findLast(({ trial }) => trial === baseline?.number)?.measurement;
+  if (!ownMeasurement || !baseline) return 0;
   const others = finals.filter((each) => each.trial === baseline.number && !inRound.includes(each));
   const usual = [...baseline.measurements, ...others.map(({ measurement }) => measurement)]
-    .filter(({ level, latencyMs }) => level.value === own.level.value && latencyMs.avg > 0)
+    .filter(({ level, latencyMs }) => level.value === ownMeasurement.level.value && latencyMs.avg > 0)
     .map(({ latencyMs }) => latencyMs.avg);
-  return usual.length === 0 ? 0 : own.latencyMs.avg / median(usual);
+  return usual.length === 0 ? 0 : ownMeasurement.latencyMs.avg / median(usual);
 }
 
 function isMissed({ trial, measurement }: FinalMeasured, { trials, goal }: FinalState): boolean {

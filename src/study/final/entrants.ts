@@ -44,7 +44,7 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
     .filter((side) => isPlayed(side) || isCalled(side) || isBetter(side, baseline, state))
     .sort((a, b) => compareSides(a, b, state) || a.trial.number - b.trial.number);
   const distinct = [...Map.groupBy(sides, ({ trial }) => trial.candidate.fingerprint).values()]
-    .flatMap((own) => own.find(isPlayed) ?? own.slice(0, 1))
+    .flatMap((sides) => sides.find(isPlayed) ?? sides.slice(0, 1))
     .filter((side, index) => index < MAX_FINALISTS || isPlayed(side));
   const [best, ...rest] = distinct;
   if (!best) return { sides: [], close: 0 };
@@ -105,8 +105,8 @@ const jointHalfWidth = (one: Side, other: Side, state: FinalState): number =>
 function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
   if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, trial.candidate, goal);
   const likely = curve.highest(LIKELY) ?? level;
-  const own = curve.throughput(level);
-  return Math.hypot(DEVIATIONS_AT_95_PERCENT * own.sd, curve.throughput(likely).mean - own.mean);
+  const normal = curve.throughput(level);
+  return Math.hypot(DEVIATIONS_AT_95_PERCENT * normal.sd, curve.throughput(likely).mean - normal.mean);
 }
 
 /**

@@ -95,14 +95,14 @@ function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, 
  * interval that their two intervals give; null where one has no cost.
  */
 export function ratioOf(
-  own: Measurement,
+  measurement: Measurement,
   candidate: Candidate,
   other: Measurement,
   otherCandidate: Candidate,
   goal: Goal,
 ): Interval | null {
-  const logRatio = assess(other, otherCandidate, goal).cost - assess(own, candidate, goal).cost;
+  const logRatio = assess(other, otherCandidate, goal).cost - assess(measurement, candidate, goal).cost;
   if (!Number.isFinite(logRatio)) return null;
-  const half = Math.hypot(costHalfWidth(own, candidate, goal), costHalfWidth(other, otherCandidate, goal));
+  const half = Math.hypot(costHalfWidth(measurement, candidate, goal), costHalfWidth(other, otherCandidate, goal));
   return { value: Math.exp(logRatio), low: Math.exp(logRatio - half), high: Math.exp(logRatio + half) };
 }

@@ -45,20 +45,20 @@ export interface Side {
 export function sideOf(trial: Trial | null, { goal, started, finals, varies }: FinalState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
-  const own = finals.filter((final) => final.trial === trial.number);
-  const known = own.length === 0 ? searched.get(trial) : undefined;
-  const given: GivenLevels = [goal, started.levels, varies];
-  if (known?.given.every((each, at) => each === given[at])) return known.side;
-  const all = [...trial.measurements, ...own.map(({ measurement }) => measurement)];
-  const { curve, recommended } = levelsOf(all, trial.candidate, ...given);
+  const keptFinals = finals.filter((final) => final.trial === trial.number);
+  const known = keptFinals.length === 0 ? searched.get(trial) : undefined;
+  const levels: GivenLevels = [goal, started.levels, varies];
+  if (known?.given.every((each, at) => each === levels[at])) return known.side;
+  const all = [...trial.measurements, ...keptFinals.map(({ measurement }) => measurement)];
+  const { curve, recommended } = levelsOf(all, trial.candidate, ...levels);
   const side = {
     trial,
     curve,
     level: recommended ?? chosen.level.value,
     holds: recommended !== null,
-    readings: lastOfVisits(own),
+    readings: lastOfVisits(keptFinals),
   };
-  if (own.length === 0) searched.set(trial, { given, side });
+  if (keptFinals.length === 0) searched.set(trial, { given: levels, side });
   return side;
 }
 
@@ -71,9 +71,9 @@ type GivenLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['v
 const searched = new WeakMap<Trial, { readonly given: GivenLevels; readonly side: Side }>();
 
 /** Returns the last measurement of each visit that the client did not limit. */
-function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
+function lastOfVisits(measureds: readonly FinalMeasured[]): readonly Reading[] {
   const visits = Map.groupBy(
-    own.filter(({ measurement }) => !measurement.client.bound),
+    measureds.filter(({ measurement }) => !measurement.client.bound),
     ({ round }) => round,
   );
   return [...visits].map(([round, made]) => ({ round, measurement: (made.at(-1) as FinalMeasured).measurement }));

@@ -50,12 +50,12 @@ function nextPair(
 ): NextLoad {
   const byBatch = Map.groupBy(outcomes, ({ level }) => level.batch ?? batches.low);
   const latest = outcomes.at(-1)?.level.batch;
-  const best = [...byBatch].map(([batch, own]) => ({ batch, outcome: bestOf(own) }));
+  const best = [...byBatch].map(([batch, outcomes]) => ({ batch, outcome: bestOf(outcomes) }));
   const samples = best.find(({ batch }) => batch === latest)?.outcome;
   const searchAt = (batch: number): NextLoad => {
     const before = samples ? (samples.level.value * (samples.level.batch ?? 1)) / batch : start.value;
-    const own = positions(byBatch.get(batch) ?? [], ({ value }) => value);
-    const next = nextLevel(own, { range, hint: Math.max(range.low, Math.round(before)) });
+    const outcomes = positions(byBatch.get(batch) ?? [], ({ value }) => value);
+    const next = nextLevel(outcomes, { range, hint: Math.max(range.low, Math.round(before)) });
     return next.kind === 'done' ? next : { kind: 'measure', level: { value: next.level, batch } };
   };
   const here = latest === undefined ? null : searchAt(latest);
@@ -70,9 +70,9 @@ function nextPair(
 /**
  * Returns the outcome that represents a batch: the one that its concurrency search would choose.
  */
-function bestOf(own: readonly LoadOutcome[]): LoadOutcome {
-  const index = chooseLevel(positions(own, ({ value }) => value)) ?? 0;
-  return own[index] as LoadOutcome;
+function bestOf(outcomes: readonly LoadOutcome[]): LoadOutcome {
+  const index = chooseLevel(positions(outcomes, ({ value }) => value)) ?? 0;
+  return outcomes[index] as LoadOutcome;
 }
 
 const positions = (

@@ -83,9 +83,9 @@ export function goalOfLevels(goal: Goal): Goal {
     return from.length === 0 ? [objective] : from.map((metric) => ({ metric, weight: objective.weight / from.length }));
   });
   const isSame = objectives.every(({ metric }, index) => metric === goal.objectives[index]?.metric);
-  const own = isSame ? goal : { ...goal, objectives };
-  byLevel.set(goal, own);
-  return own;
+  const ownGoal = isSame ? goal : { ...goal, objectives };
+  byLevel.set(goal, ownGoal);
+  return ownGoal;
 }
 
 /**

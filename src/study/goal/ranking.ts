@@ -35,10 +35,10 @@ export interface Standing {
  * Measurements that lack one of the goal's metrics do not count, nor do those that the load
  * generator limited.
  */
-export function standingOf(measurements: readonly Measurement[], candidate: Candidate, asked: Goal): Standing {
-  const goal = goalOfLevels(asked);
+export function standingOf(measurements: readonly Measurement[], candidate: Candidate, requestedGoal: Goal): Standing {
+  const goal = goalOfLevels(requestedGoal);
   const usable = measurements.filter(
-    (each) => !each.client.bound && missingMetrics(each, candidate, asked).length === 0,
+    (each) => !each.client.bound && missingMetrics(each, candidate, requestedGoal).length === 0,
   );
   const outcomes = usable.map((each) => ({ level: inFlightOf(each.level), ...assess(each, candidate, goal) }));
   const index = chooseLevel(outcomes);

@@ -35,16 +35,16 @@ export interface Levels {
 export function levelsOf(
   readings: readonly Measurement[],
   candidate: Candidate,
-  asked: Goal,
+  requestedGoal: Goal,
   range: LevelRange,
   varies: LevelLine['varies'] = 'level',
 ): Levels {
-  const goal = goalOfLevels(asked);
+  const goal = goalOfLevels(requestedGoal);
   const isBatch = varies === 'batch';
   const within = isBatch ? { ...range, high: Math.min(range.high, largestRequest(candidate.shape)) } : range;
   const wholeBatch = isBatch ? 1 : wholeBatchOf(readings, candidate);
   const curve =
-    hasCurve(goal, asked, range) && goal.budget
+    hasCurve(goal, requestedGoal, range) && goal.budget
       ? levelCurve(inOrder(readings, candidate, goal), goal.budget, within, wholeBatch)
       : null;
   return { curve, recommended: curve ? (curve.recommended?.level ?? null) : bestMet(readings, candidate, goal) };
@@ -54,8 +54,8 @@ export function levelsOf(
  * True if one limit decides the level: throughput and latency both grow with the load. A cost at
  * request rates has steps at the measured rates, and a rate between them is worth no more.
  */
-const hasCurve = (goal: Goal, asked: Goal, { mode }: LevelRange): boolean =>
-  goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(asked));
+const hasCurve = (goal: Goal, requestedGoal: Goal, { mode }: LevelRange): boolean =>
+  goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(requestedGoal));
 
 /** Returns the requests that fill one batch; 1 without dynamic batching. */
 function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: Candidate): number {

@@ -29,7 +29,7 @@ export type FoundJournal = Pick<JournalText, 'records' | 'origin'> & {
 };
 
 /** Decides whether the run goes on with a journal: throws if not. */
-export type Admit = (found: FoundJournal) => Promise<void> | void;
+export type Admit = (journal: FoundJournal) => Promise<void> | void;
 
 const NEWLINE = 0x0a;
 
@@ -204,8 +204,8 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number)
 
 /** Writes to a deleted file are lost without an error. */
 async function checkInPlace(file: FileHandle, path: string): Promise<void> {
-  const [own, there] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
-  if (there?.ino !== own.ino) throw new Error('it was moved or deleted while the run wrote to it');
+  const [stats, there] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
+  if (there?.ino !== stats.ino) throw new Error('it was moved or deleted while the run wrote to it');
 }
 
 async function read(path: string): Promise<Buffer> {

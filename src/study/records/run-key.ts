@@ -20,8 +20,8 @@ export const runKeyPath = (): string => join(userFolder('config'), 'run-key');
 export function runKey(): RunKey {
   try {
     const path = runKeyPath();
-    const found = readKey(path);
-    if (found !== null) return found;
+    const key = readKey(path);
+    if (key !== null) return key;
     makeKey(path);
     return readKey(path) ?? { key: null, reason: `${path} disappeared` };
   } catch (error) {
@@ -31,12 +31,12 @@ export function runKey(): RunKey {
 
 /** null if there is no file. */
 function readKey(path: string): RunKey | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) return null;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) return null;
   // Windows has no such bits.
-  if (process.platform !== 'win32' && (found.mode & OTHERS) !== 0)
+  if (process.platform !== 'win32' && (stats.mode & OTHERS) !== 0)
     return { key: null, reason: `others may read ${path}; it must have mode 0600` };
-  if (!found.isFile() || found.size !== KEY_BYTES) return { key: null, reason: `${path} is no key; delete it` };
+  if (!stats.isFile() || stats.size !== KEY_BYTES) return { key: null, reason: `${path} is no key; delete it` };
   return { key: readBytesSync(path, KEY_BYTES) };
 }
 

@@ -62,8 +62,8 @@ function isAtLeast(one: CandidateShape, other: CandidateShape): boolean {
   if (one.members && other.members) {
     const { members } = one;
     return Object.entries(other.members).every(([model, part]) => {
-      const own = lookUp(members, model);
-      return own !== undefined && isAtLeast(own, part);
+      const shape = lookUp(members, model);
+      return shape !== undefined && isAtLeast(shape, part);
     });
   }
   const [{ policy: a }, { policy: b }] = [one, other];

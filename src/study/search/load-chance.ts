@@ -31,16 +31,16 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
   const { policy } = shape;
   const key = settingsKeyOf(shape);
   const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
-  const own = failed.filter(isOwn).map(policyIn);
+  const policies = failed.filter(isOwn).map(policyIn);
   const others = failed.filter((trial) => !isOwn(trial)).map(policyIn);
   const fromAfar = others.filter((each) => hasAtLeast(policy, each)).length;
-  if (own.length === 0) return AFTER_A_REFUSAL ** fromAfar;
+  if (policies.length === 0) return AFTER_A_REFUSAL ** fromAfar;
   const loaded = trials.filter((trial) => trial.measurements.length > 0 && isOwn(trial)).map(policyIn);
-  const chances = PER_PLACE.flatMap((perPlace) => chanceAt(perPlace, policy, loaded, own) ?? []);
+  const chances = PER_PLACE.flatMap((perPlace) => chanceAt(perPlace, policy, loaded, policies) ?? []);
   const chance =
     chances.length > 0
       ? chances.reduce((sum, each) => sum + each, 0) / chances.length
-      : AFTER_A_REFUSAL ** own.filter((each) => hasAtLeast(policy, each)).length;
+      : AFTER_A_REFUSAL ** policies.filter((each) => hasAtLeast(policy, each)).length;
   return chance * AFTER_A_REFUSAL ** fromAfar;
 }
 
@@ -51,8 +51,8 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
 function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
   const below = failed.filter(({ candidate: { shape } }) =>
     Object.entries(shape.members ?? {}).every(([model, part]) => {
-      const own = lookUp(members, model);
-      return own !== undefined && hasAtLeast(own.policy, part.policy);
+      const shape = lookUp(members, model);
+      return shape !== undefined && hasAtLeast(shape.policy, part.policy);
     }),
   );
   return AFTER_A_REFUSAL ** below.length;
@@ -63,12 +63,12 @@ function jointChance({ members = {} }: Candidate['shape'], failed: readonly Tria
  * and for the KV cache. 1 if it needs no more of any than an engine that started. Each refused
  * engine with no more of any lowers the chance as much as two of another kind.
  */
-function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
+function engineChance(policy: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
   const policiesOf = (among: readonly Trial[]): ContinuousPolicy[] =>
     among.flatMap(({ candidate }) => candidate.shape.continuous ?? []);
   const started = policiesOf(trials.filter(({ measurements }) => measurements.length > 0));
-  if (started.some((each) => asksForAsMuch(each, asked))) return 1;
-  const below = policiesOf(failed).filter((each) => asksForAsMuch(asked, each));
+  if (started.some((each) => asksForAsMuch(each, policy))) return 1;
+  const below = policiesOf(failed).filter((each) => asksForAsMuch(policy, each));
   return AFTER_A_REFUSAL ** (2 * below.length);
 }
 
@@ -93,7 +93,7 @@ const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy
  */
 function chanceAt(
   perPlace: number,
-  asked: BatcherPolicy,
+  batcherPolicy: BatcherPolicy,
   loaded: readonly BatcherPolicy[],
   refused: readonly BatcherPolicy[],
 ): number | null {
@@ -104,8 +104,8 @@ function chanceAt(
   const most = Math.max(0, ...loaded.map(need));
   const least = Math.min(...refused.map(need));
   if (most >= least) return null;
-  return Math.min(1, Math.max(0, (least - need(asked)) / (least - most)));
+  return Math.min(1, Math.max(0, (least - need(batcherPolicy)) / (least - most)));
 }
 
-const hasAtLeast = (asked: BatcherPolicy, refused: BatcherPolicy): boolean =>
-  instancesPerDevice(asked) >= instancesPerDevice(refused) && asked.maxBatchSize >= refused.maxBatchSize;
+const hasAtLeast = (policy: BatcherPolicy, refused: BatcherPolicy): boolean =>
+  instancesPerDevice(policy) >= instancesPerDevice(refused) && policy.maxBatchSize >= refused.maxBatchSize;

@@ -39,43 +39,49 @@ const wordsOf: { readonly [kind in FailureKind]?: string } = {
 };
 
 function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, trials: readonly Trial[]): boolean {
-  const [asked, refused] = [candidate.shape, failed.candidate.shape];
+  const [shape, refused] = [candidate.shape, failed.candidate.shape];
   switch (kind) {
     case 'invalid-config':
       return (
         candidate.fingerprint === failed.candidate.fingerprint ||
         hasSuspect(
-          asked,
+          shape,
           refused,
           trials,
-          (own, suspect) => own.batching === suspect.batching && needsAsMuch(own, suspect),
+          (candidateShape, suspect) =>
+            candidateShape.batching === suspect.batching && needsAsMuch(candidateShape, suspect),
         )
       );
     case 'out-of-memory':
-      return sameSettings(asked, refused) && everyPart(asked, refused, needsAsMuch);
+      return sameSettings(shape, refused) && everyPart(shape, refused, needsAsMuch);
     case 'init-failed':
       return (
-        (sameSettings(asked, refused) &&
-          everyPart(asked, refused, atLeast) &&
-          blamesInstances(asked, refused, trials)) ||
-        hasSuspect(asked, refused, trials, (own, suspect) => sameSettings(own, suspect) && needsAsMuch(own, suspect))
+        (sameSettings(shape, refused) &&
+          everyPart(shape, refused, atLeast) &&
+          blamesInstances(shape, refused, trials)) ||
+        hasSuspect(
+          shape,
+          refused,
+          trials,
+          (candidateShape, suspect) => sameSettings(candidateShape, suspect) && needsAsMuch(candidateShape, suspect),
+        )
       );
     case 'no-gpu':
-      return placesOf(asked.groups) === placesOf(refused.groups) || namesAllOf(asked, refused);
+      return placesOf(shape.groups) === placesOf(refused.groups) || namesAllOf(shape, refused);
     case 'build-failed':
     case 'upload-refused':
-      return samePreparation(asked, refused) ?? candidate.fingerprint === failed.candidate.fingerprint;
+      return samePreparation(shape, refused) ?? candidate.fingerprint === failed.candidate.fingerprint;
     case 'inaccurate':
-      return samePreparation(asked, refused) ?? sameSettings(asked, refused);
+      return samePreparation(shape, refused) ?? sameSettings(shape, refused);
     default:
       return false;
   }
 }
 
 /** True if the candidate names every GPU of the refused one, one of which is missing. */
-function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
+function namesAllOf(shape: CandidateShape, refused: CandidateShape): boolean {
   const gpusIn = ({ groups }: CandidateShape): readonly number[] => groups.flatMap(({ gpus }) => gpus ?? []);
-  const [own, missing] = [new Set(gpusIn(asked)), gpusIn(refused)];
+  const [own, missing] = [new Set(gpusIn(shape)), gpusIn(refused)];
   return missing.length > 0 && missing.every((gpu) => own.has(gpu));
 }
 
@@ -84,25 +90,25 @@ function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
  * did load. If that config has another batch size, the batch size may be the cause too, so the
  * candidate's must be at least the refused one's.
  */
-function blamesInstances(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[]): boolean {
+function blamesInstances(shape: CandidateShape, refused: CandidateShape, trials: readonly Trial[]): boolean {
   const lighter = trials
     .filter((trial) => trial.measurements.length > 0 && !everyPart(trial.candidate.shape, refused, atLeast))
     .map((trial) => trial.candidate.shape)
     .filter((loaded) => sameSettings(loaded, refused));
   const sameBatch: IsLike = (a, b) => batchOf(a) === batchOf(b);
   if (lighter.some((loaded) => everyPart(loaded, refused, sameBatch))) return true;
-  return lighter.length > 0 && everyPart(asked, refused, (a, b) => batchOf(a) >= batchOf(b));
+  return lighter.length > 0 && everyPart(shape, refused, (a, b) => batchOf(a) >= batchOf(b));
 }
 
-type IsLike = (asked: CandidateShape, refused: CandidateShape) => boolean;
+type IsLike = (shape: CandidateShape, refused: CandidateShape) => boolean;
 
 /** True if the relation holds for each model; for a single model, for that one. */
-function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLike): boolean {
-  if (!asked.members || !refused.members) return isLike(asked, refused);
-  const { members } = asked;
+function everyPart(shape: CandidateShape, refused: CandidateShape, isLike: IsLike): boolean {
+  if (!shape.members || !refused.members) return isLike(shape, refused);
+  const { members } = shape;
   return Object.entries(refused.members).every(([model, part]) => {
-    const own = lookUp(members, model);
-    return own !== undefined && isLike(own, part);
+    const candidateShape = lookUp(members, model);
+    return candidateShape !== undefined && isLike(candidateShape, part);
   });
 }
 
@@ -111,27 +117,27 @@ function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLik
  * cause is known only if a single model was never served with its config or one that needs as much.
  * False for a single model, and if several models may be the cause.
  */
-function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[], isLike: IsLike): boolean {
-  if (!asked.members || !refused.members) return false;
+function hasSuspect(shape: CandidateShape, refused: CandidateShape, trials: readonly Trial[], isLike: IsLike): boolean {
+  if (!shape.members || !refused.members) return false;
   const served = trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.shape);
   const suspects = Object.entries(refused.members).filter(
     ([model, part]) =>
       !served.some(({ members }) => {
-        const own = lookUp(members, model);
-        return own !== undefined && sameSettings(own, part) && needsAsMuch(own, part);
+        const candidateShape = lookUp(members, model);
+        return candidateShape !== undefined && sameSettings(candidateShape, part) && needsAsMuch(candidateShape, part);
       }),
   );
   const [suspect, ...others] = suspects;
   if (!suspect || others.length > 0) return false;
   const [model, part] = suspect;
-  const own = lookUp(asked.members, model);
-  return own !== undefined && isLike(own, part);
+  const ownShape = lookUp(shape.members, model);
+  return ownShape !== undefined && isLike(ownShape, part);
 }
 
-const needsAsMuch: IsLike = (asked, refused) => atLeast(asked, refused) && batchOf(asked) >= batchOf(refused);
+const needsAsMuch: IsLike = (shape, refused) => atLeast(shape, refused) && batchOf(shape) >= batchOf(refused);
 
-const atLeast = (asked: CandidateShape, refused: CandidateShape): boolean =>
-  instancesPerDevice(asked.policy) >= instancesPerDevice(refused.policy);
+const atLeast = (shape: CandidateShape, refused: CandidateShape): boolean =>
+  instancesPerDevice(shape.policy) >= instancesPerDevice(refused.policy);
 
 const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
 

@@ -102,11 +102,11 @@ function joined(
     of,
     usual: first.usual,
     comparable(measurement) {
-      const own = of(measurement);
-      const times = own.value / first.usual;
+      const interval = of(measurement);
+      const times = interval.value / first.usual;
       const known = scaled.get(measurement);
       if (known && Math.abs(known.times / times - 1) < SAME) return known.measurement;
-      const compared = atSpeed(measurement, own, first.usual);
+      const compared = atSpeed(measurement, interval, first.usual);
       scaled.set(measurement, { times, measurement: compared });
       return compared;
     },

@@ -8,14 +8,14 @@ import type { Interval } from '../../stats/interval.ts';
 const ALIKE = 0.02;
 
 /**
- * Scales a measurement made at the speed `own` to another speed: all times by the ratio of the two,
- * in a closed loop the throughput too. Intervals widen by the uncertainty of the speed. Returns the
- * measurement itself where the speeds are equal.
+ * Scales a measurement made at the speed `interval` to another speed: all times by the ratio of the
+ * two, in a closed loop the throughput too. Intervals widen by the uncertainty of the speed.
+ * Returns the measurement itself where the speeds are equal.
  */
-export function atSpeed(measurement: Measurement, own: Interval, speed: number): Measurement {
-  const factor = own.value / speed;
+export function atSpeed(measurement: Measurement, interval: Interval, speed: number): Measurement {
+  const factor = interval.value / speed;
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
-  const logHalfWidth = Math.log(own.high / own.low) / 2;
+  const logHalfWidth = Math.log(interval.high / interval.low) / 2;
   const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens, classes, workloads } = measurement;
   return {
     ...measurement,
@@ -24,7 +24,7 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
     ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
     ...(tokens && { tokens: tokensAt(tokens, measurement.level, factor, logHalfWidth) }),
-    ...(workloads && { workloads: workloads.map((each) => ({ ...each, ...atSpeed(each, own, speed) })) }),
+    ...(workloads && { workloads: workloads.map((each) => ({ ...each, ...atSpeed(each, interval, speed) })) }),
     server: server && served(server, factor),
     ...(composing && { composing: composing.map((each) => served(each, factor)) }),
     ...(fronts && {

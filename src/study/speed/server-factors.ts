@@ -31,13 +31,13 @@ export function serverFactors(readings: readonly ServerReading[], reference: str
     return row;
   });
   const right = others.map(() => 0);
-  for (const own of Map.groupBy(readings, ({ place }) => place).values()) {
+  for (const serverReadings of Map.groupBy(readings, ({ place }) => place).values()) {
     // A place that only one server has measured compares it with none.
-    if (own.every(({ server }) => server === own[0]?.server)) continue;
-    const centre = mean(own.map(({ log }) => log));
-    const counts = others.map((server) => own.filter((each) => each.server === server).length);
+    if (serverReadings.every(({ server }) => server === serverReadings[0]?.server)) continue;
+    const centre = mean(serverReadings.map(({ log }) => log));
+    const counts = others.map((server) => serverReadings.filter((each) => each.server === server).length);
     const sums = others.map((server) =>
-      own.filter((each) => each.server === server).reduce((sum, { log }) => sum + log - centre, 0),
+      serverReadings.filter((each) => each.server === server).reduce((sum, { log }) => sum + log - centre, 0),
     );
     // The effect of the place is eliminated, which leaves differences within it.
     for (const [i, row] of precision.entries()) {
@@ -45,7 +45,7 @@ export function serverFactors(readings: readonly ServerReading[], reference: str
       if (count === 0) continue;
       right[i] = (right[i] as number) + (sums[i] as number) / READING_SD ** 2;
       for (let j = 0; j <= i; j++) {
-        const shared = (count * (counts[j] as number)) / own.length;
+        const shared = (count * (counts[j] as number)) / serverReadings.length;
         row[j] = (row[j] as number) + ((i === j ? count : 0) - shared) / READING_SD ** 2;
       }
     }

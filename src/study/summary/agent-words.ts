@@ -33,22 +33,22 @@ export const agentsOver = (measurements: readonly Measurement[]): readonly Agent
 export const overviewsOf = (figures: readonly AgentFigures[]): readonly AgentOverview[] =>
   [...Map.groupBy(figures, ({ address }) => address)].map(([address, own]) => overviewOf(address, own));
 
-function overviewOf(address: string, own: readonly AgentFigures[]): AgentOverview {
-  const last = own.at(-1) as AgentFigures;
-  const limits = own.filter(({ bound }) => bound);
-  const sends = own.reduce((sum, each) => sum + (each.sends ?? 0), 0);
-  const late = own.reduce((sum, each) => sum + (each.lateSends ?? 0), 0);
+function overviewOf(address: string, allFigures: readonly AgentFigures[]): AgentOverview {
+  const last = allFigures.at(-1) as AgentFigures;
+  const limits = allFigures.filter(({ bound }) => bound);
+  const sends = allFigures.reduce((sum, each) => sum + (each.sends ?? 0), 0);
+  const late = allFigures.reduce((sum, each) => sum + (each.lateSends ?? 0), 0);
   return {
     address,
-    measurements: own.length,
+    measurements: allFigures.length,
     bound: limits.length,
     reason: limits.at(-1)?.reason ?? '',
     threads: last.threads,
     cores: last.cores,
     version: last.version,
     offsetMs: last.clock.offsetMs,
-    uncertaintyMs: Math.max(...own.map(({ clock }) => clock.uncertaintyMs)),
-    driftMs: Math.max(...own.map(({ clock }) => Math.abs(clock.driftMs))),
+    uncertaintyMs: Math.max(...allFigures.map(({ clock }) => clock.uncertaintyMs)),
+    driftMs: Math.max(...allFigures.map(({ clock }) => Math.abs(clock.driftMs))),
     lateShare: sends > 0 ? late / sends : null,
   };
 }

@@ -40,9 +40,9 @@ export function describeLimit(
   // A program may have its own metrics, which a summary only names.
   if (!metrics.has(metric)) return `${metric} ${sign} ${value}`;
   const { base, model } = partsOfName(metric);
-  const own = metrics.named(base);
-  const label = base === 'latency' ? '' : ` ${own.label}`;
-  const name = BY_PERCENTILE.includes(base) ? `p${percentile}${label}` : own.label;
+  const ownMetric = metrics.named(base);
+  const label = base === 'latency' ? '' : ` ${ownMetric.label}`;
+  const name = BY_PERCENTILE.includes(base) ? `p${percentile}${label}` : ownMetric.label;
   return `${model === undefined ? '' : `${model} `}${name} ${sign} ${metricText(metrics.named(metric), value)}`;
 }
 

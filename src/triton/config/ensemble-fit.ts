@@ -54,12 +54,12 @@ function tensorMisfit(
     { maps: step.input_map, own: config.input, verb: 'is mapping to non-existing input' },
     { maps: step.output_map, own: config.output, verb: 'is mapped from non-existing output' },
   ];
-  for (const { maps, own, verb } of ways) {
+  for (const { maps, own: configs, verb } of ways) {
     for (const [name, tensor] of Object.entries(maps ?? {})) {
-      const found = own?.find((one) => one.name === name);
-      if (!found) return `${place} ensemble tensor ${tensor} ${verb} ${name} in model ${model}`;
+      const tensorConfig = configs?.find((one) => one.name === name);
+      if (!tensorConfig) return `${place} ensemble tensor ${tensor} ${verb} ${name} in model ${model}`;
       const before = tensors.get(tensor);
-      const now = said(model, config, found);
+      const now = said(model, config, tensorConfig);
       const differs = before ? difference(before, now) : null;
       if (differs !== null) return `${place} ensemble tensor ${tensor}: ${differs}`;
       tensors.set(tensor, before ?? now);

@@ -66,9 +66,9 @@ const isSound = (value: Json): boolean => typeof value === 'object' && value !==
 function valueFaults(field: FieldSchema, value: Json, place: string): readonly ConfigFault[] {
   if (isSound(value)) return [];
   const faults = itemsOf(field, value, place).flatMap(([at, item]) => {
-    const own = itemFaults(field, item, at);
-    if (own.length === 0 && typeof item === 'object' && item !== null) sound.add(item);
-    return own;
+    const faults = itemFaults(field, item, at);
+    if (faults.length === 0 && typeof item === 'object' && item !== null) sound.add(item);
+    return faults;
   });
   if (faults.length === 0 && typeof value === 'object' && value !== null) sound.add(value);
   return faults;

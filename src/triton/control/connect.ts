@@ -75,11 +75,11 @@ function redacting(wire: Wire, headers: readonly WireHeader[]): Wire {
   const veiled: Wire = {
     ...wire,
     call: async (operation, limits) => {
-      const told =
+      const shownOperation =
         operation.kind === 'load' && operation.configJson !== undefined
           ? { ...operation, model: veil.reveal(operation.model), configJson: veil.revealJson(operation.configJson) }
           : veil.reveal(operation);
-      return veil.hide(await wire.call(told, limits));
+      return veil.hide(await wire.call(shownOperation, limits));
     },
   };
   return withFaults(

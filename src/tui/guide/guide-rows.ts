@@ -14,11 +14,11 @@ const questions: Readonly<Record<Guide['step'], string>> = {
 export function guideRows(guide: Guide, size: Size): readonly Row[] {
   const { waiting, cursor } = guide;
   const { choices, below, plan, foot, room } = partsOf(guide, size);
-  const asked =
+  const rows =
     waiting === null
       ? [...listed(choices, cursor, room), ...below, ...page(plan, cursor, room)]
       : [row(`  ${waiting} …`, 'now')];
-  return [...headRows(guide, size), ...asked, ...foot];
+  return [...headRows(guide, size), ...rows, ...foot];
 }
 
 /** Returns how many rows of the plan can scroll out of sight at the top. */

@@ -67,20 +67,20 @@ export type GuideEvent =
  * says what.
  */
 export function advance(guide: Guide, event: GuideEvent): Guide {
-  const asked: Guide = { ...guide, waiting: null, fault: null };
+  const requestedGuide: Guide = { ...guide, waiting: null, fault: null };
   switch (event.type) {
     case 'servers':
-      return { ...asked, servers: event.servers };
+      return { ...requestedGuide, servers: event.servers };
     case 'models':
-      return { ...asked, models: readyFirst(event.models), cursor: 0 };
+      return { ...requestedGuide, models: readyFirst(event.models), cursor: 0 };
     case 'plan':
-      return { ...asked, plan: event.lines };
+      return { ...requestedGuide, plan: event.lines };
     case 'failed':
-      return { ...back(asked), fault: event.reason };
+      return { ...back(requestedGuide), fault: event.reason };
     case 'back':
-      return back(asked);
+      return back(requestedGuide);
     default:
-      return guide.waiting === null ? answered(asked, event) : guide;
+      return guide.waiting === null ? answered(requestedGuide, event) : guide;
   }
 }
 

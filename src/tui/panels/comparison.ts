@@ -26,15 +26,15 @@ export const nameOf = ({ role, number }: Trial): string => (role === 'baseline' 
 export function comparisonRows(study: StudyState, marked: Trial, trial: Trial, width: number): readonly Row[] {
   const [otherStand, ownStand] = [representative(study, marked), representative(study, trial)];
   if (!otherStand || !ownStand) return [];
-  const [other, own]: [Standing, Standing] = [
+  const [other, standing]: [Standing, Standing] = [
     { trial: marked, measurement: otherStand.compared },
     { trial, measurement: ownStand.compared },
   ];
   const [otherMark, ownMark] = [finalMark(study, otherStand.measurement), finalMark(study, ownStand.measurement)];
-  const lines = comparedIn(study, own.measurement);
+  const lines = comparedIn(study, standing.measurement);
   const names = namesIn(lines, width);
   const rows = lines.flatMap(({ read, cell, better }, index): Row[] => {
-    const [before, after] = [read(other), read(own)];
+    const [before, after] = [read(other), read(standing)];
     if (before === undefined || after === undefined) return [];
     const figures = `  ${names[index] ?? ''}${right(cell(before), 8)}${otherMark}→ ${right(cell(after), 7)}${ownMark} `;
     return [[span(figures), changeSpan(after, before, better)]];

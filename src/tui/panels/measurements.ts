@@ -104,8 +104,8 @@ function outsideMs({ latencyMs, server }: Measurement): number {
 
 /** Returns the client's own part of that, if known. */
 function clientMs(of: Measurement): number {
-  const own = clientPartsOf(of);
-  return own ? Math.min(outsideMs(of), (own.sendUs + own.receiveUs) / US_PER_MS) : 0;
+  const clientParts = clientPartsOf(of);
+  return clientParts ? Math.min(outsideMs(of), (clientParts.sendUs + clientParts.receiveUs) / US_PER_MS) : 0;
 }
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {

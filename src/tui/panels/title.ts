@@ -18,7 +18,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
     : [span('no latency budget', latencyWarning(started, goal) === null ? 'muted' : 'warning')];
   const others = goal.constraints.map((constraint) => ` · ${describeConstraint(constraint, metricsOf(goal))}`).join('');
-  const wanted: Row = [
+  const wantedRow: Row = [
     span('best ', 'muted'),
     span(describeObjectives(goal.objectives)),
     span(' · ', 'muted'),
@@ -28,7 +28,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   const device = deviceText(study);
   return [
     spread(name, [span(foreign(where), 'muted')], width),
-    spread(wanted, [span(device ?? `sampler ${started.sampler}, seed ${started.seed}`, 'muted')], width),
+    spread(wantedRow, [span(device ?? `sampler ${started.sampler}, seed ${started.seed}`, 'muted')], width),
   ];
 }
 

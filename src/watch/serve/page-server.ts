@@ -134,14 +134,16 @@ class Page {
     reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(chart.svg);
   }
 
-  #trials(reply: ServerResponse, study: string, asked: URLSearchParams): void {
-    const [words = '', server = '', failure = ''] = ['words', 'server', 'failure'].map((name) => asked.get(name) ?? '');
-    const found = this.#options.board.find(decoded(study), { words, server, failure });
-    if (!found) {
+  #trials(reply: ServerResponse, study: string, params: URLSearchParams): void {
+    const [words = '', server = '', failure = ''] = ['words', 'server', 'failure'].map(
+      (name) => params.get(name) ?? '',
+    );
+    const trials = this.#options.board.find(decoded(study), { words, server, failure });
+    if (!trials) {
       plain(reply, 404, 'the records of this study are not read');
       return;
     }
-    reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
+    reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(trials));
   }
 
   async #order(request: IncomingMessage, reply: ServerResponse, name: string): Promise<void> {

@@ -104,6 +104,6 @@ const doneOn = ({ state, serverOf }: Watched, server: string): number =>
 
 function speedText(state: StudyState | null, server: string): string {
   const [first, ...others] = state?.speeds.servers ?? [];
-  const own = others.find((each) => each.server === server);
-  return own && first ? `${own.times.value.toFixed(2)}×` : '';
+  const other = others.find((each) => each.server === server);
+  return other && first ? `${other.times.value.toFixed(2)}×` : '';
 }

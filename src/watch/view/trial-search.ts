@@ -27,11 +27,11 @@ const MAX_FOUND = 200;
 /** Returns the finished trials that match. */
 export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): FoundTrials {
   const all = latestTrials(state, watched, watched.finished.length);
-  const found = all.filter(matcherOf(state, watched, query));
+  const trials = all.filter(matcherOf(state, watched, query));
   return {
     total: all.length,
-    matching: found.length,
-    trials: found.slice(0, MAX_FOUND).map((trial) => trialRow(state, watched, trial)),
+    matching: trials.length,
+    trials: trials.slice(0, MAX_FOUND).map((trial) => trialRow(state, watched, trial)),
   };
 }
 

@@ -45,12 +45,12 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   if (progress.phase === 'warm-up')
     return before.state === 'warming' && isAt(before, level) ? before : { state: 'warming', level, windows: [] };
   if (progress.phase === 'void') return before.state === 'held up' ? before : { state: 'held up', level, windows };
-  const { window, own } = progress;
+  const { window, own: figures } = progress;
   const last = windows.at(-1);
   if (before.state === 'measuring' && last?.window === window) return before;
   // Counting restarts if a level is measured under another workload.
   const earlier = last && last.window < window ? windows : [];
-  return { state: 'measuring', level, windows: [...earlier, seen(window, own)].slice(-MAX_WINDOWS) };
+  return { state: 'measuring', level, windows: [...earlier, seen(window, figures)].slice(-MAX_WINDOWS) };
 }
 
 const seen = (window: number, { throughput, latencyPercentileMs }: OwnWindowFigures): SeenWindow => ({

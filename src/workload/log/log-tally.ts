@@ -65,15 +65,20 @@ export class LogTally {
       this.#unmatched++;
       return;
     }
-    const found = model !== null ? { name: model, model } : this.#classOf(target);
-    if (found === null) {
+    const loggedClass = model !== null ? { name: model, model } : this.#classOf(target);
+    if (loggedClass === null) {
       this.#upkeep++;
       return;
     }
-    const name = this.#classes.size < MAX_NAMES || this.#classes.has(found.name) ? found.name : LAST_CLASS;
+    const name = this.#classes.size < MAX_NAMES || this.#classes.has(loggedClass.name) ? loggedClass.name : LAST_CLASS;
     let own = this.#classes.get(name);
     if (!own) {
-      own = { name, model: name === found.name ? found.model : null, index: this.#classes.size, requests: 0 };
+      own = {
+        name,
+        model: name === loggedClass.name ? loggedClass.model : null,
+        index: this.#classes.size,
+        requests: 0,
+      };
       this.#classes.set(name, own);
     }
     own.requests++;
@@ -120,9 +125,9 @@ export class LogTally {
     if (target === null || target === '') return { name: 'default', model: null };
     const known = this.#known.get(target);
     if (known !== undefined) return known;
-    const found = classOfTarget(target);
-    if (this.#known.size < MAX_NAMES) this.#known.set(target, found);
-    return found;
+    const loggedClass = classOfTarget(target);
+    if (this.#known.size < MAX_NAMES) this.#known.set(target, loggedClass);
+    return loggedClass;
   }
 
   #notes(rare: number): readonly string[] {

@@ -28,11 +28,13 @@ export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
   if (!times) return null;
   const telling = attempts.filter(({ observations }) => observations.some(hasServicePoints));
   const observations = telling.flatMap((attempt) => attempt.observations.filter(hasServicePoints));
-  const residuals = telling.flatMap(({ choice, observations: own }) => executionMisses(times.of(choice), own));
+  const residuals = telling.flatMap(({ choice, observations }) => executionMisses(times.of(choice), observations));
   return {
     of(settingsKey) {
-      const own = telling.filter((attempt) => attempt.settingsKey === settingsKey).map(({ choice }) => choice);
-      const [largest] = own.sort((a, b) => b.largestBatch - a.largestBatch || a.policy.instances - b.policy.instances);
+      const choices = telling.filter((attempt) => attempt.settingsKey === settingsKey).map(({ choice }) => choice);
+      const [largest] = choices.sort(
+        (a, b) => b.largestBatch - a.largestBatch || a.policy.instances - b.policy.instances,
+      );
       return largest ? { ...times.of(largest), split: meanSplit(observations) } : null;
     },
     roundTripNs: Math.max(0, median(observations.map((each) => each.roundTripNs))),

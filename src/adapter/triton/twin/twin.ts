@@ -29,17 +29,17 @@ export function twinOf(records: readonly StudyRecord[]): EmulatorProfile {
   checkModelled(started);
   const attempts = attemptsOf(state);
   const observations = attempts.flatMap((attempt) => attempt.observations);
-  const own = settingsKeyOf(started.original.shape);
+  const ownSettingsKey = settingsKeyOf(started.original.shape);
   const fitted = fittedLaws(attempts);
   if (!fitted)
     throw cannot(reasonFor(started, attempts), 'tune it again with --concurrency, on a server that reports statistics');
   const { network_ms, answer_lead_ms } = answerTimes(fitted.roundTripNs / NS_PER_MS);
-  const loads = loadsOf(records, own);
+  const loads = loadsOf(records, ownSettingsKey);
   const limits = limitsOf(attempts);
-  const others = otherSettingsOf(attempts, own);
+  const others = otherSettingsOf(attempts, ownSettingsKey);
   const law = measuredLaw(
-    lawOf(fitted, own, attempts),
-    observations.filter(({ settingsKey }) => settingsKey === own),
+    lawOf(fitted, ownSettingsKey, attempts),
+    observations.filter(({ settingsKey }) => settingsKey === ownSettingsKey),
   );
   const arms = others.flatMap((attemptsOfOne): TwinArm[] => {
     const refusal = refusingArm(attemptsOfOne, limits);

@@ -17,16 +17,16 @@ const WAY_OUT =
  * Errors: a CandidateRefusedError for files that no server accepts, or that the config does not
  * name.
  */
-export function checkUpload(files: ModelFiles, { default_model_filename: wanted = '' }: ModelConfig): void {
+export function checkUpload(files: ModelFiles, { default_model_filename: json = '' }: ModelConfig): void {
   if (sizeOf(files) > MAX_BYTES) {
     const reason = `the files have ${megabytes(files)}, and a load call takes 2147 MB at most`;
     throw new CandidateRefusedError('upload-refused', reason, { hint: WAY_OUT });
   }
   const places = [...files.keys()];
-  if (wanted === '' || places.some((place) => place.slice(place.indexOf('/') + 1).split('/')[0] === wanted)) return;
+  if (json === '' || places.some((place) => place.slice(place.indexOf('/') + 1).split('/')[0] === json)) return;
   // Triton serves nothing from the model's own folder along with an upload; without the file a
   // backend may wait for long (2.51, Python).
-  const reason = `the config's default_model_filename is '${wanted}', and the upload has ${listed(places)}`;
+  const reason = `the config's default_model_filename is '${json}', and the upload has ${listed(places)}`;
   throw new CandidateRefusedError('upload-refused', reason, {
     hint: 'upload all files that the model needs, or set default_model_filename in the config of the variant',
   });

@@ -93,15 +93,15 @@ const SAME_SECONDS = 1e-6;
  * INPUT_INVALID, USAGE for two with the same name.
  */
 export async function readWorkloads(spec: StudySpec, begun: Begun | null = null): Promise<StudiedWorkloads | null> {
-  const asked = spec.workloads;
-  if (!asked) return null;
-  const whole = await Promise.all(asked.files.map((file) => readWorkload(file)));
-  checkNames(whole, asked.files);
-  const { holdout, timeScale, robust } = asked;
+  const workloads = spec.workloads;
+  if (!workloads) return null;
+  const whole = await Promise.all(workloads.files.map((file) => readWorkload(file)));
+  checkNames(whole, workloads.files);
+  const { holdout, timeScale, robust } = workloads;
   const levelRate = meanRateOf(whole[0] as Workload);
   const as = (workload: Workload, place: number, seed: number): StudiedWorkload => ({
     name: workload.name,
-    weight: asked.weights?.[place] ?? 1,
+    weight: workloads.weights?.[place] ?? 1,
     perLevel: meanRateOf(workload) / levelRate,
     played: played(workload, { seed, timeScale: timeScale ?? usualScale(workload, place, spec, begun) }),
   });
@@ -122,7 +122,7 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
       ...(holdout !== undefined && { holdout }),
       of: all.map((each, place) => ({
         name: each.name,
-        file: asked.files[place] as string,
+        file: workloads.files[place] as string,
         weight: each.weight,
         perLevel: each.perLevel,
         passSeconds: each.played.passS,
@@ -238,8 +238,8 @@ export function simulatedWorkloads(
       return e2eNs === undefined ? [] : [[each.name, e2eNs]];
     });
     const ofReplies = workload.classes.flatMap((each): [string, RequestLimits][] => {
-      const own = limitsOf(each);
-      return own === undefined ? [] : [[each.name, own]];
+      const requestLimits = limitsOf(each);
+      return requestLimits === undefined ? [] : [[each.name, requestLimits]];
     });
     const models = workload.classes.flatMap((each): [string, string][] =>
       each.model === undefined ? [] : [[each.name, each.model]],

@@ -18,7 +18,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
   const endpoint = isTextEndpoint(server.endpoint) ? 'openai' : (server.endpoint ?? 'openai');
   const workloads = studied ? await promptWorkloads(spec, studied) : undefined;
   const { requests } = workloads?.search[0] ?? (await promptsOf(spec.prompts ?? {}, { model, seed }));
-  let found: FoundEndpoint | null = null;
+  let foundEndpoint: FoundEndpoint | null = null;
   return {
     requests,
     workloads,
@@ -26,7 +26,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
     windowsFor: (purpose) => promptWindowsFor(purpose, limits.timeBudgetSeconds),
     open: async ({ address, headers, tls }, limitMs) => {
       const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };
-      found ??= await findEndpoint({
+      foundEndpoint ??= await findEndpoint({
         ...where,
         asked: endpoint,
         model,
@@ -34,7 +34,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
         path: undefined,
         extra: undefined,
       });
-      return openPromptTraffic({ ...where, model, endpoint: found.endpoint }, requests, traffic);
+      return openPromptTraffic({ ...where, model, endpoint: foundEndpoint.endpoint }, requests, traffic);
     },
   };
 }

@@ -18,11 +18,11 @@ export function checkAlike(own: string, original: OriginalModel, name: string, o
 }
 
 function tensorFault(kind: 'input' | 'output', original: OriginalModel, other: OriginalModel): string | null {
-  const own = original.metadata[`${kind}s`];
+  const metadatas = original.metadata[`${kind}s`];
   const theirs = other.metadata[`${kind}s`];
-  const stranger = theirs.find(({ name }) => !own.some((each) => each.name === name));
+  const stranger = theirs.find(({ name }) => !metadatas.some((each) => each.name === name));
   if (stranger) return `it has an ${kind} '${stranger.name}', and the other has none`;
-  for (const tensor of own) {
+  for (const tensor of metadatas) {
     const their = theirs.find(({ name }) => name === tensor.name);
     if (!their) return `it has no ${kind} '${tensor.name}'`;
     if (their.datatype !== tensor.datatype)
@@ -46,8 +46,10 @@ const sampleShape = (
 const fits = (wanted: readonly number[], shape: readonly number[]): boolean =>
   wanted.length === shape.length && wanted.every((size, i) => size === shape[i] || size < 0 || (shape[i] ?? 0) < 0);
 
-function protocolFault({ config: own }: OriginalModel, { config: other }: OriginalModel): string | null {
-  const isDecoupled = (config: typeof own): boolean => config.model_transaction_policy?.decoupled === true;
-  if (isDecoupled(own) !== isDecoupled(other)) return 'only one of them is decoupled';
-  return Boolean(own.sequence_batching) === Boolean(other.sequence_batching) ? null : 'only one of them has sequences';
+function protocolFault({ config: modelConfig }: OriginalModel, { config: other }: OriginalModel): string | null {
+  const isDecoupled = (config: typeof modelConfig): boolean => config.model_transaction_policy?.decoupled === true;
+  if (isDecoupled(modelConfig) !== isDecoupled(other)) return 'only one of them is decoupled';
+  return Boolean(modelConfig.sequence_batching) === Boolean(other.sequence_batching)
+    ? null
+    : 'only one of them has sequences';
 }

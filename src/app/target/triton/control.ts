@@ -59,13 +59,13 @@ export function controlOver(
  */
 export function controlOfStudy(
   { spec, directory, earlier }: Pick<OpenStudy, 'spec' | 'directory' | 'earlier'>,
-  found: FoundTarget,
+  target: FoundTarget,
   { client }: { readonly client: ControlClient },
   onBuild?: (variant: string, log: string) => void,
 ): Control {
   const { model, server, limits, measurement } = spec;
   const isNewStudy = earlier.length === 0;
-  return controlOver(client, originalsOf({ model, ...found }), server.restore, {
+  return controlOver(client, originalsOf({ model, ...target }), server.restore, {
     ...limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,

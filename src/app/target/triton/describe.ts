@@ -33,8 +33,8 @@ type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
  */
 export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): FoundTriton {
   const { started } = study;
-  const { own, others, together } = models;
-  if (!started) for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
+  const { own: model, others, together } = models;
+  if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);
   const clients = started ? started.clients : undefined;
   const served = clientsOf(study, models);
   const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
@@ -44,7 +44,7 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
     identity: server,
     original: space.original,
     space,
-    wasLoaded: started?.wasLoaded ?? own.wasLoaded,
+    wasLoaded: started?.wasLoaded ?? model.wasLoaded,
     unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
     topology: together?.topology,
     clients: told && told.length > 0 ? told : undefined,
@@ -53,17 +53,17 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
 
 function spaceOfModel(
   { spec, started }: DescribedFrom,
-  { own, others, given, names }: TritonModels,
+  { own: model, others, given: spaces, names }: TritonModels,
   clients: ServedClients | null,
 ): TunedSpace {
   if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
-  if (given.across) throw aboutSeveral(spec.model);
-  const { config } = own;
+  if (spaces.across) throw aboutSeveral(spec.model);
+  const { config } = model;
   const preset = presetFor(config.backend || config.platform);
   const limits = limitsOf(spec.goal.latencyBudgetMs);
-  const asked = lookUp(given.members, names[0]) ?? given.whole ?? loadSpace(preset, { limits });
-  const space = withKnownBuilds(clients?.serving(asked, spec.model, config) ?? asked, cacheDirectory());
-  for (const [name, other] of others) checkAlike(spec.model, own, name, other);
+  const searchSpace = lookUp(spaces.members, names[0]) ?? spaces.whole ?? loadSpace(preset, { limits });
+  const space = withKnownBuilds(clients?.serving(searchSpace, spec.model, config) ?? searchSpace, cacheDirectory());
+  for (const [name, other] of others) checkAlike(spec.model, model, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
   // An exact copy, because a config that the server has already needs no load.
   const original = withEngine(originalOf(config, otherConfigs), space, spec);
@@ -114,11 +114,13 @@ function unloadedIn(models: TritonModels['others']): readonly string[] | undefin
  * UNSUPPORTED if its model or its config differs from the one that the study began with.
  */
 export function startedOn(started: StudyStarted, models: TritonModels): StudyStarted {
-  const { own, others } = models;
+  const { own: originalModel, others } = models;
   const configs = configsOf(models);
   const [ownName] = models.names;
   const { [ownName]: _, ...otherConfigs } = configs;
-  const fingerprint = models.together ? started.original.fingerprint : originalOf(own.config, otherConfigs).fingerprint;
+  const fingerprint = models.together
+    ? started.original.fingerprint
+    : originalOf(originalModel.config, otherConfigs).fingerprint;
   if (fingerprint !== started.original.fingerprint)
     throw new TrituneError(
       'UNSUPPORTED',
@@ -126,5 +128,5 @@ export function startedOn(started: StudyStarted, models: TritonModels): StudySta
       'serve the same model repository on all servers of a group',
     );
   const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);
-  return { ...started, wasLoaded: own.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
+  return { ...started, wasLoaded: originalModel.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
 }

@@ -96,9 +96,9 @@ async function takeAll(
 /** Calls `checkParts` for all models of a study. Errors: USAGE. */
 export async function checkAllParts(
   { client }: Pick<OpenServer, 'client'>,
-  { own, others, names }: TritonModels,
+  { own: model, others, names }: TritonModels,
   { server }: OpenStudy['spec'],
 ): Promise<void> {
-  for (const [name, { config }] of [[names[0], own] as const, ...others])
+  for (const [name, { config }] of [[names[0], model] as const, ...others])
     await checkParts(client, name, config, server);
 }

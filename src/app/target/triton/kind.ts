@@ -69,25 +69,28 @@ async function openModels(
     for (const line of unreadableLines(models.together)) tell(line);
     await checkAllParts(server, models, spec);
     const started: StudyStarted | null = study.started ?? (began ? startedOn(began, models) : null);
-    const found = describeTriton({ ...study, started }, server.server, models);
+    const triton = describeTriton({ ...study, started }, server.server, models);
     const tracing = spec.trace ? createTracing(server.client) : undefined;
     await tracing?.look();
     const open = spec.server.endpoint === undefined ? openTensors : openPrompts;
-    const { profile, guard, look, close } = await open({ ...study, started }, server, models, found, { tell, windows });
-    const control = controlOfStudy(study, found, server, (variant, log) =>
+    const { profile, guard, look, close } = await open({ ...study, started }, server, models, triton, {
+      tell,
+      windows,
+    });
+    const control = controlOfStudy(study, triton, server, (variant, log) =>
       tell(`building variant '${variant}' (log: ${log})`),
     );
     const adapter = tritonAdapter({
       identity: server.server,
-      original: found.original,
-      space: found.space.view(),
+      original: triton.original,
+      space: triton.space.view(),
       control,
       profile,
-      documents: tritonDocuments(spec.model, found.space.definition),
+      documents: tritonDocuments(spec.model, triton.space.definition),
       guard,
     });
     return {
-      ...found,
+      ...triton,
       adapter,
       tracing,
       look,

@@ -56,18 +56,23 @@ export type FindCalls = (
 
 /** Errors: SPACE_INVALID, USAGE. */
 export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'started'>): NamedModels {
-  const asked = askedTopology(spec);
-  const fronts = asked.fronts.map(({ model }) => model);
+  const topology = askedTopology(spec);
+  const fronts = topology.fronts.map(({ model }) => model);
   const distinct = (names: readonly string[]): [string, ...string[]] => [
     spec.model,
     ...new Set(names.filter((name) => name !== spec.model)),
   ];
   if (started)
-    return { names: distinct(originalsOf(started).map(({ model }) => model)), fronts, given: nothingGiven, asked };
-  const given = givenSpaces(spec);
-  const variants = given.whole ? otherModelsIn(given.whole, spec.model) : [];
-  const called = Object.values(asked.calls).flat();
-  return { names: distinct([...fronts, ...called, ...variants]), fronts, given, asked };
+    return {
+      names: distinct(originalsOf(started).map(({ model }) => model)),
+      fronts,
+      given: nothingGiven,
+      asked: topology,
+    };
+  const spaces = givenSpaces(spec);
+  const variants = spaces.whole ? otherModelsIn(spaces.whole, spec.model) : [];
+  const called = Object.values(topology.calls).flat();
+  return { names: distinct([...fronts, ...called, ...variants]), fronts, given: spaces, asked: topology };
 }
 
 function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
@@ -93,10 +98,10 @@ export async function readModels(
   try {
     await readParts(client, named.asked, read);
     for (const name of named.names) if (!read.has(name)) read.set(name, await readOriginal(client, name));
-    const asked = findCalls ? await withCalls(client, named.asked, read, findCalls) : named.asked;
+    const topology = findCalls ? await withCalls(client, named.asked, read, findCalls) : named.asked;
     const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
-    const together = started ? resumed(started) : await togetherOf(client, asked, configs);
-    return { ...modelsOf({ ...named, asked }, read), together };
+    const together = started ? resumed(started) : await togetherOf(client, topology, configs);
+    return { ...modelsOf({ ...named, asked: topology }, read), together };
   } catch (error) {
     if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
     throw error;
@@ -128,17 +133,17 @@ function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>):
 /** Returns the configs of all models. */
 export const configsOf = ({
   names: [ownName],
-  own,
+  own: model,
   others,
 }: Pick<TritonModels, 'names' | 'own' | 'others'>): ModelConfigs =>
-  Object.fromEntries([[ownName, own] as const, ...others].map(([name, { config }]) => [name, config]));
+  Object.fromEntries([[ownName, model] as const, ...others].map(([name, { config }]) => [name, config]));
 
 /** Unloads the models that were loaded only to read them. Errors: RESTORE_FAILED. */
 export async function leaveAsTheyWere(
   client: TritonClient,
-  { names, own, others }: Pick<TritonModels, 'names' | 'own' | 'others'>,
+  { names, own: originalModel, others }: Pick<TritonModels, 'names' | 'own' | 'others'>,
 ): Promise<void> {
-  const loaded = [[names[0], own] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
+  const loaded = [[names[0], originalModel] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
     wasLoaded ? [] : [{ model, config, wasLoaded }],
   );
   if (loaded.length > 0) await controlOver(client, loaded, 'config').restore();

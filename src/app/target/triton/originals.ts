@@ -11,8 +11,8 @@ export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 
  */
 export function originalsOf(started: Originals): readonly OriginalState[] {
   const { model, original, wasLoaded, unloadedOthers = [], topology } = started;
-  const own = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };
-  return Object.entries({ ...own, ...otherConfigsOf(original) }).map(([name, config]) => ({
+  const configs = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };
+  return Object.entries({ ...configs, ...otherConfigsOf(original) }).map(([name, config]) => ({
     model: name,
     config,
     wasLoaded: name === model ? wasLoaded : !unloadedOthers.includes(name),

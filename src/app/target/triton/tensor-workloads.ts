@@ -21,15 +21,15 @@ export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
  */
 export function inputsOfWorkloads(
   spec: StudySpec,
-  { own, others, asked }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
+  { own: originalModel, others, asked: topology }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
   { search }: StudiedWorkloads,
 ): Promise<WorkloadInputs> {
-  const models = asked.fronts.map(({ model }) => model);
+  const models = topology.fronts.map(({ model }) => model);
   return Promise.all(
     search.map((workload) =>
       Promise.all(
         frontsIn(workload, spec.model, models).map((front) => {
-          const original = front.model === spec.model ? own : (others.get(front.model) as OriginalModel);
+          const original = front.model === spec.model ? originalModel : (others.get(front.model) as OriginalModel);
           return classInputsOf(front, trafficTo(spec, front.model), original, workload.played);
         }),
       ),

@@ -44,10 +44,10 @@ export async function plainContent(options: ContentOptions, credentials: string 
   if (!/^[A-Z][A-Z-]*$/.test(method) || method === 'CONNECT' || method === 'TRACE') {
     throw usage(`'${options.method}' is not a supported HTTP method`, 'give for example --method POST');
   }
-  const given = headersOf(options, reserved);
-  const names = new Set(given.map(({ name }) => name));
+  const headers = headersOf(options, reserved);
+  const names = new Set(headers.map(({ name }) => name));
   const login = options.basicAuth ?? credentials;
-  const own = [
+  const requestHeaders = [
     { name: 'user-agent', value: `tritune/${trituneVersion}` },
     { name: 'accept', value: '*/*' },
     ...(body !== null && [body, ...bodies].every(isJson) ? [{ name: 'content-type', value: 'application/json' }] : []),
@@ -55,9 +55,12 @@ export async function plainContent(options: ContentOptions, credentials: string 
   ];
   return {
     method,
-    headers: [...own.filter(({ name }) => !names.has(name)), ...given.filter(({ name }) => name !== 'host')],
-    secrets: [...given, ...own.filter(({ name }) => name === 'authorization')],
-    host: given.find(({ name }) => name === 'host')?.value,
+    headers: [
+      ...requestHeaders.filter(({ name }) => !names.has(name)),
+      ...headers.filter(({ name }) => name !== 'host'),
+    ],
+    secrets: [...headers, ...requestHeaders.filter(({ name }) => name === 'authorization')],
+    host: headers.find(({ name }) => name === 'host')?.value,
     body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
     bodies,
     path: options.path,

@@ -22,7 +22,7 @@ export async function classPromptsOf(
   played: Pick<PlayedWorkload, 'workload' | 'planAt' | 'perSecond'>,
 ): Promise<ClassPrompts> {
   const shares = classShares(front, played);
-  const told: PromptTraffic[] = [];
+  const traffics: PromptTraffic[] = [];
   for (const { name, prompts, endpoint, requests } of front.classes) {
     if (endpoint !== undefined && endpoint !== options.endpoint) {
       throw unsupported(
@@ -32,17 +32,17 @@ export async function classPromptsOf(
     }
     if (requests)
       throw unsupported(`class '${name}' sends tensors to a language model`, 'give the class `prompts` instead');
-    told.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
+    traffics.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
   }
-  const [only] = told;
+  const [only] = traffics;
   if (only && !hasClasses(played.workload)) return only;
-  const classes = told.map(({ requests }, index): ClassRequests => {
+  const classes = traffics.map(({ requests }, index): ClassRequests => {
     const each = front.classes[index] as WorkloadFront['classes'][number];
     return { name: each.name, limits: limitsOf(each), set: requests, share: shares[index] as number };
   });
   return {
     requests: classedSet(classes as [ClassRequests, ...ClassRequests[]]),
-    notes: told.flatMap(({ notes }, index) => notes.map((note) => `${front.classes[index]?.name}: ${note}`)),
+    notes: traffics.flatMap(({ notes }, index) => notes.map((note) => `${front.classes[index]?.name}: ${note}`)),
   };
 }
 

@@ -110,11 +110,11 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
 
 async function prepared(
   { client, server, tls, headers }: Opened,
-  { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: own }: TrafficAsked,
+  { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: replyCheck }: TrafficAsked,
 ) {
   const sequences = sequencesOf(spec, config, levels);
   const kind = transportOptionsOf(spec, config);
-  const check = own === undefined ? replyCheckOf(inputs, spec) : (own ?? undefined);
+  const check = replyCheck === undefined ? replyCheckOf(inputs, spec) : (replyCheck ?? undefined);
   if (check) checkReadable(spec, config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(

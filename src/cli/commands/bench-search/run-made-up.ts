@@ -47,10 +47,10 @@ export async function runMadeUp(
   const results: Result[] = [];
   for (let each = seed; each < seed + seeds; each++) {
     const plan = { samplers, testProblems, measurements, seed: each, statistics };
-    const told = await runSuite(plan, ({ sampler, outcome: { problem } }) =>
+    const shownResults = await runSuite(plan, ({ sampler, outcome: { problem } }) =>
       terminal.status(`${nameOf(problem)}, seed ${each}: ${sampler}`),
     );
-    results.push(...told);
+    results.push(...shownResults);
   }
   terminal.status(null);
   const judged = new Set(testProblems.slice(chosenBy).map(({ name }) => name));

@@ -24,9 +24,9 @@ export async function runBenchPipelines(
     nameOf: ({ testProblem, tightness }: BudgetedProblem) => `${testProblem.name}, ${tightness} budget`,
   };
   const names = Object.keys(contest.samplers);
-  const told = await runMadeUp(pipelines, contest, options, terminal);
-  for (const [title, results] of told) printShares(title, results, names, contest.measurements, terminal);
-  const [[, all] = ['', []]] = told;
+  const upResults = await runMadeUp(pipelines, contest, options, terminal);
+  for (const [title, results] of upResults) printShares(title, results, names, contest.measurements, terminal);
+  const [[, all] = ['', []]] = upResults;
   terminal.print('');
   tellChances(all, names, terminal);
 }

@@ -71,8 +71,8 @@ function table(title: string, results: readonly StudyResult[], terminal: Termina
   terminal.print('');
   terminal.print(`${title}: % of the optimum`);
   terminal.print(`${' '.repeat(NAME_WIDTH)}${COLUMNS.map((name) => `  ${name}`).join('')}`);
-  for (const [name, own] of Map.groupBy(results, ({ sampler }) => sampler)) {
-    const { mean, median, worstTenth, worst, configs, measurements, seconds } = studySummaryOf(own);
+  for (const [name, studyResults] of Map.groupBy(results, ({ sampler }) => sampler)) {
+    const { mean, median, worstTenth, worst, configs, measurements, seconds } = studySummaryOf(studyResults);
     const figures = [...[mean, median, worstTenth, worst, configs].map((share) => 100 * share), measurements, seconds];
     const cells = figures.map((figure, index) => figure.toFixed(1).padStart((COLUMNS[index]?.length ?? 0) + 2));
     terminal.print(`${name.padEnd(NAME_WIDTH)}${cells.join('')}`);

@@ -21,16 +21,16 @@ export function printShares(
   const head = counts.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
   terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
   for (const name of names) {
-    const own = results.filter(({ sampler }) => sampler === name);
-    if (own.length === 0) continue;
-    const summaries = counts.map((count) => summaryOf(own, count));
+    const keptResults = results.filter(({ sampler }) => sampler === name);
+    if (keptResults.length === 0) continue;
+    const summaries = counts.map((count) => summaryOf(keptResults, count));
     const cells = summaries.map(({ median, worstTenth, worst }) =>
       [median, worstTenth, worst].map(percent).join(' / '),
     );
-    const at = summaryOf(own, Math.min(12, most));
-    const stops = stopsOf(own);
+    const at = summaryOf(keptResults, Math.min(12, most));
+    const stops = stopsOf(keptResults);
     const stopped = stops
-      ? `${stops.stopped} of ${own.length}, after ${stops.measurements} at ${percent(stops.share)}`
+      ? `${stops.stopped} of ${keptResults.length}, after ${stops.measurements} at ${percent(stops.share)}`
       : 'none';
     terminal.print(
       `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
@@ -56,13 +56,13 @@ export function printStarts(
   const head = STARTS.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
   terminal.print(`${''.padEnd(12)}${head}   searches`);
   for (const name of names) {
-    const own = results.filter(({ sampler }) => sampler === name);
+    const keptResults = results.filter(({ sampler }) => sampler === name);
     const cells = STARTS.map((starts) => {
-      const { median, worstTenth, worst } = sharesByStarts(own, starts);
+      const { median, worstTenth, worst } = sharesByStarts(keptResults, starts);
       return [median, worstTenth, worst].map(percent).join(' / ');
     });
     terminal.print(
-      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${`${own.length}`.padStart(8)}`,
+      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${`${keptResults.length}`.padStart(8)}`,
     );
   }
 }

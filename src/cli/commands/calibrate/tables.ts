@@ -12,14 +12,14 @@ export const describeSetUp = ({ labels }: SetUp): string => Object.values(labels
 /** Returns the fitted figures, then measured and predicted ones row by row, then the errors. */
 export function tableOf(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {
   const { estimates, quality, sizesAlone, rowsOfTraffic } = calibration;
-  const cells = rows.map(({ row, told, isUsed }) => [
+  const cells = rows.map(({ row, told: predictedRow, isUsed }) => [
     `${row.concurrency}`,
     figure(row.inferPerSecond),
-    figure(told.inferPerSecond),
-    percent(told.inferPerSecond / row.inferPerSecond - 1),
+    figure(predictedRow.inferPerSecond),
+    percent(predictedRow.inferPerSecond / row.inferPerSecond - 1),
     figure(row.latencyMs.p50),
-    figure(told.p50Ms),
-    percent(told.p50Ms / row.latencyMs.p50 - 1),
+    figure(predictedRow.p50Ms),
+    percent(predictedRow.p50Ms / row.latencyMs.p50 - 1),
     isUsed ? 'fitted' : '',
   ]);
   return [

@@ -46,7 +46,7 @@ export function capacityCommand(terminal: Terminal): Command {
       const options = filledOptions<AnyProtocol<ParsedCapacityOptions>>(flags, capacityOptions, set);
       const changed = namesOfChanges(set, capacityOptions);
       const kind = serviceKindOf(options);
-      const given = command.options.filter(
+      const keptOptions = command.options.filter(
         (option) =>
           (changed.has(option.attributeName()) || command.getOptionValueSource(option.attributeName()) === 'cli') &&
           !ofAll.has(option.attributeName()),
@@ -54,7 +54,7 @@ export function capacityCommand(terminal: Terminal): Command {
       checkCombination(combinationOfService('capacity', kind, options));
       refuseOthers(
         kind,
-        given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
+        keptOptions.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
         options.endpoint,
       );
       const { runCapacityCommand } = await import('./run.ts');

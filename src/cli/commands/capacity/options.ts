@@ -50,7 +50,7 @@ export type ParsedCapacityOptions = CapacityFlags & Shared & PlainHttp & Endpoin
 const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
   Object.fromEntries(keys.map((key) => [key, table[key]])) as unknown as OptionTable<Pick<O, K>>;
 
-const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
+const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
   latencyBudget: {
     flags: '-l, --latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms, from the time that a request is due; or give --goodput',
@@ -127,7 +127,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
 const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 
 export const capacityOptionTable = filledBy<ParsedCapacityOptions>(capacityOptions, {
-  ...own,
+  ...optionTable,
   ...rowsOf(profileRows, shared),
   workload: { ...profileRows.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },
   goodput: {

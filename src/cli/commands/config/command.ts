@@ -24,8 +24,8 @@ export function configCommand(terminal: Terminal): Command {
     ],
     ['Change the config of a model on the server', 'tritune config -m resnet --max-batch-size 16 --load'],
   ]);
-  return addOptions(command, configOptionTable).action(async (given: AnyProtocol<ConfigOptions>) => {
-    const options = await reached(given);
+  return addOptions(command, configOptionTable).action(async (configOptions: AnyProtocol<ConfigOptions>) => {
+    const options = await reached(configOptions);
     warnIfInsecure(options, terminal);
     const { runConfig } = await import('./run.ts');
     await runConfig(options, terminal);

@@ -33,9 +33,9 @@ export function doctorCommand(terminal: Terminal): Command {
     'Check the server, the model and the connection before a run; change nothing',
   );
   addExamples(command, [['Check a server and a model', 'tritune doctor --url gpu-box:8001 --model resnet']]);
-  return addOptions(command, table).action(async (given: AnyProtocol<ExamineOptions>) => {
+  return addOptions(command, table).action(async (examineOptions: AnyProtocol<ExamineOptions>) => {
     const { withProtocol } = await import('../../../app/server/find-protocol.ts');
-    const options = await withProtocol<ExamineOptions>(given);
+    const options = await withProtocol<ExamineOptions>(examineOptions);
     warnIfInsecure(options, terminal);
     const { examine } = await import('../../../app/doctor/examine.ts');
     const codes: number[] = [];

@@ -19,15 +19,15 @@ import type { Terminal } from '../../terminal.ts';
 import type { WorkerFlags } from './options.ts';
 
 /** `tritune fleet worker`: serves until it is interrupted. */
-export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise<number> {
-  const { server: url, group, state, temporal } = given;
+export async function runWorker(workerFlags: WorkerFlags, terminal: Terminal): Promise<number> {
+  const { server: url, group, state, temporal } = workerFlags;
   if (!/^[\w.-]+$/.test(group))
     throw new TrituneError(
       'USAGE',
       `'${group}' is not a valid name of a group`,
       'use only letters, digits, dots, hyphens and underscores',
     );
-  const flags = { ...given, ...(await withProtocol<AddressSpec>({ ...given, url })) };
+  const flags = { ...workerFlags, ...(await withProtocol<AddressSpec>({ ...workerFlags, url })) };
   const { protocol } = flags;
   const { server, traffic } = specOf({ ...flags, model: '-', url });
   const agents = agentsIn(traffic);
@@ -42,7 +42,7 @@ export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise
   );
   const { signal } = interrupts;
   const tell = terminal.tell;
-  const own = { server, agents, trustRun: given.trustRun };
+  const own = { server, agents, trustRun: workerFlags.trustRun };
   warnIfInsecure({ ...flags, url }, terminal);
   const serving = serverHost(name, directory, own, { signal, tell });
   try {

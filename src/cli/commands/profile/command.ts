@@ -64,19 +64,19 @@ export function profileCommand(terminal: Terminal): Command {
   const prompts = addPromptAliases(command);
   return addOptions(command, table, mostUsed).action(async ({ set = [], ...flags }: AnyProtocol<AllOptions>) => {
     refuse();
-    const given = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
+    const allOptions = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
     const changed = namesOfChanges(set, profileOptions);
-    const kind = serviceKindOf(given);
+    const kind = serviceKindOf(allOptions);
     const isGiven = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
-    checkCombination(combinationOfService('profile', kind, given));
+    checkCombination(combinationOfService('profile', kind, allOptions));
     refuseOthers(
       kind,
       command.options.filter((option) => isGiven(option.attributeName())),
-      given.endpoint,
+      allOptions.endpoint,
     );
     const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
     const ofPrompts = kind === 'language' ? { ...Object.fromEntries(usual), ...prompts.resolve() } : {};
-    const options = { ...(await withProtocolOf(kind, given)), ...ofPrompts };
+    const options = { ...(await withProtocolOf(kind, allOptions)), ...ofPrompts };
     const { exitCodeOf, runProfile } = await import('./run.ts');
     process.exitCode = exitCodeOf(await runProfile(kind, options, terminal, false));
   });

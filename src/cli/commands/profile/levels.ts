@@ -35,7 +35,7 @@ export async function measureLevels(
   const settings = settingsOf(plan, options, target);
   for (const line of target.assumptions) terminal.tell(line);
   const screen = createProfileScreen(settings, { verbose: options.verbose === true, alike }, terminal);
-  const own: LevelReport[] = [];
+  const levelReports: LevelReport[] = [];
   try {
     await walk(async (value) => {
       const level: LoadLevel = { mode: plan.mode, value };
@@ -51,13 +51,13 @@ export async function measureLevels(
         documents.onLevel(level);
       });
       screen.onReport(report);
-      own.push(report);
+      levelReports.push(report);
       reports.push(report);
       await documents.onReport(reports);
       return report.isWithinLimit;
     });
   } finally {
-    screen.onEnd(own);
+    screen.onEnd(levelReports);
     await target.close();
   }
 }

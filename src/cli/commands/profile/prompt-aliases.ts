@@ -71,8 +71,8 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
   for (const option of added) command.addOption(option);
   return {
     resolve: () => {
-      const given = added.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
-      return specOf(given.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
+      const options = added.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      return specOf(options.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
     },
   };
 }

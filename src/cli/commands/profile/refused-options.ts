@@ -43,14 +43,14 @@ const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
 };
 
 /**
- * Refuses options that this kind of service would silently ignore. `given`: the options on the
+ * Refuses options that this kind of service would silently ignore. `options`: the options on the
  * command line. Errors: USAGE.
  */
-export function refuseOthers(kind: ServiceKind, given: readonly Option[], endpoint?: string): void {
+export function refuseOthers(kind: ServiceKind, options: readonly Option[], endpoint?: string): void {
   const isOfTexts = (name: string): boolean =>
     isTextEndpoint(endpoint) && (ofLanguage.has(name) || name === 'model' || name === 'batch');
   const isHonoured = (name: string): boolean => honours[kind](name) || isOfTexts(name);
-  const other = given.find((option) => !isHonoured(option.attributeName()));
+  const other = options.find((option) => !isHonoured(option.attributeName()));
   if (!other) return;
   if (kind === 'http') {
     throw usage(`${other.long} does not apply to plain HTTP`, 'leave it out; docs/plain-http.md lists the options');

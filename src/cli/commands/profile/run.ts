@@ -42,11 +42,11 @@ export type AnyProfileOptions = ProfileOptions & PlainHttpFlags & EndpointSpec &
  */
 export async function runProfile(
   kind: ServiceKind,
-  given: AnyProfileOptions,
+  profileOptions: AnyProfileOptions,
   terminal: Terminal,
   alike: boolean,
 ): Promise<ProfileOutcome> {
-  const { options, maxInFlight } = loadOf(kind, { ...given, ...withoutAliases(given) });
+  const { options, maxInFlight } = loadOf(kind, { ...profileOptions, ...withoutAliases(profileOptions) });
   const { tell } = terminal;
   const asFarAsKnown = await planProfile(options, alike);
   warnIfInsecure(options, terminal);

@@ -54,16 +54,16 @@ export function createProfileScreen(
           `${heading}: repeating a window (${progress.voidWindows}): the load generator was delayed`,
         );
       }
-      const { window, own } = progress;
+      const { window, own: windowFigures } = progress;
       const { throughput, latencyMs } = progress;
       terminal.status(`${heading}: window ${window}, ${formatRate(throughput, unit)}, ${formatMs(latencyMs)}`);
       if (!verbose) return;
       const figures = {
         window,
-        inferPerSecond: own.throughput,
-        averageUs: own.latencyAvgMs * MS_TO_US,
-        deviationUs: own.latencyStdMs * MS_TO_US,
-        percentileUs: own.latencyPercentileMs * MS_TO_US,
+        inferPerSecond: windowFigures.throughput,
+        averageUs: windowFigures.latencyAvgMs * MS_TO_US,
+        deviationUs: windowFigures.latencyStdMs * MS_TO_US,
+        percentileUs: windowFigures.latencyPercentileMs * MS_TO_US,
       };
       terminal.status(null);
       terminal.print(windowLine(figures, settings.percentile));

@@ -29,9 +29,9 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
     await leaveAsTheyWere(opened.client, models);
     const sampler = await findSampler(spec);
     const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads: null };
-    const found = describeTriton(study, opened.server, models);
-    const planned = planRecording(study, found);
-    terminal.print(found.space.describe());
+    const triton = describeTriton(study, opened.server, models);
+    const planned = planRecording(study, triton);
+    terminal.print(triton.space.describe());
     for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);
     return exitCodes.done;
   } finally {

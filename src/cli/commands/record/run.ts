@@ -26,8 +26,12 @@ import { type RecordFlags, studyOptionsOf } from './options.ts';
  * Runs `tritune record`, from its options to its exit code. `named`: the options that the user
  * gave.
  */
-export async function runRecord(given: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
-  const flags = await withStudyProtocol(given);
+export async function runRecord(
+  recordFlags: RecordFlags,
+  named: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<number> {
+  const flags = await withStudyProtocol(recordFlags);
   if (flags.resume !== undefined)
     return record(() => resumedRecording(flags.resume ?? '', flags, named, terminal), terminal);
   if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');

@@ -19,9 +19,9 @@ import { searchLine } from './dry-run.ts';
  * `--dry-run` with a launch command: prints what a run would try. Starts no server, so the duration
  * of starts, requests and the whole study is unknown. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
  */
-export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Promise<number> {
-  checkSpec(asked);
-  const { spec, workloads } = await withWorkloads(asked);
+export async function dryRunOfEngine(studySpec: StudySpec, terminal: Terminal): Promise<number> {
+  checkSpec(studySpec);
+  const { spec, workloads } = await withWorkloads(studySpec);
   const sampler = await findSampler(spec);
   const logs = await temporaryFolder();
   try {

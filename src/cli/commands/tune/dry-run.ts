@@ -30,8 +30,8 @@ import type { Terminal } from '../../terminal.ts';
  * nothing on a running server. Sends a few requests, one after another, to see how fast the model
  * is and whether it accepts them.
  */
-export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<number> {
-  const studies = isSeriesSpec(asked) ? studiesOf(asked) : [asked];
+export async function dryRun(askedSpec: AskedSpec, terminal: Terminal): Promise<number> {
+  const studies = isSeriesSpec(askedSpec) ? studiesOf(askedSpec) : [askedSpec];
   const [first] = studies as [StudySpec];
   warnIfInsecure(first.server, terminal);
   for (const study of studies) checkSpec(study);
@@ -65,9 +65,9 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
   }));
 
 /** Prints the plan of a study. Returns its expected duration. */
-async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
+async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
-  const { spec, workloads } = await withWorkloads(asked);
+  const { spec, workloads } = await withWorkloads(studySpec);
   const named = modelsNamedBy({ spec, started: null });
   const tell = (line: string): void => terminal.print(line);
   await checkLeftovers(opened, named.names);
@@ -77,9 +77,9 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
   const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
-  const found = describeTriton(study, server, { ...models, counted });
-  const { space } = found;
-  const { plan, expected, usual } = planStudy(study, found);
+  const triton = describeTriton(study, server, { ...models, counted });
+  const { space } = triton;
+  const { plan, expected, usual } = planStudy(study, triton);
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(space.describe());

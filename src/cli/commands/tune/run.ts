@@ -37,38 +37,38 @@ type Named = ReadonlySet<string>;
  * Runs `tritune tune`, from its options to its exit code: a study, a series, or a dry run of
  * either.
  */
-export async function runTune(given: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
-  const flags = given.printSpec ? given : await withStudyProtocol(given);
+export async function runTune(seriesFlags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
+  const flags = seriesFlags.printSpec ? seriesFlags : await withStudyProtocol(seriesFlags);
   if (flags.resume !== undefined) return resume(flags.resume, flags, named, terminal);
-  const asked = askedBy(withAnalyzerFile(flags, named, terminal), named);
-  const studies = isSeriesSpec(asked) ? asked.studies : [asked];
+  const spec = askedBy(withAnalyzerFile(flags, named, terminal), named);
+  const studies = isSeriesSpec(spec) ? spec.studies : [spec];
   for (const { server, model } of studies) checkNames([model], server);
   checkOnePlan(studies, flags.dryRun);
   if (flags.printSpec) {
-    terminal.print(printSpec(asked));
+    terminal.print(printSpec(spec));
     return exitCodes.done;
   }
   if (flags.spec !== undefined) announce(flags.spec, studies, named, terminal);
   if (flags.dryRun)
-    return !isSeriesSpec(asked) && asked.server.launchCommand !== undefined
-      ? dryRunOfEngine(asked, terminal)
-      : dryRun(asked, terminal);
+    return !isSeriesSpec(spec) && spec.server.launchCommand !== undefined
+      ? dryRunOfEngine(spec, terminal)
+      : dryRun(spec, terminal);
   const fleet = flags.temporal ?? flags.fleet;
   if (fleet !== undefined) {
-    if (isSeriesSpec(asked))
+    if (isSeriesSpec(spec))
       throw new TrituneError(
         'USAGE',
         '--temporal runs one study at a time',
         'start a study for each model, or use --together',
       );
     const { runOnFleet } = await import('./run-fleet.ts');
-    return runOnFleet(asked, fleet, flags, terminal);
+    return runOnFleet(spec, fleet, flags, terminal);
   }
   const commandLine = process.argv.slice(2);
   const wallMs = realClock.wallMs();
-  return isSeriesSpec(asked)
-    ? runSeries(() => newSeries(asked, commandLine, wallMs), flags, terminal)
-    : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
+  return isSeriesSpec(spec)
+    ? runSeries(() => newSeries(spec, commandLine, wallMs), flags, terminal)
+    : runStudy(() => openStudy(spec, { commandLine }, wallMs), flags, terminal);
 }
 
 /** A file with a study may be from anybody. */

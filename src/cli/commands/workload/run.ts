@@ -28,7 +28,9 @@ export async function showWorkload(
     for (const line of drawnWorkloadLines(drawn)) terminal.print(line);
     return;
   }
-  const drawn = Object.fromEntries(rates.map((own, index) => [plan.classes[index] as string, [...own]]));
+  const drawn = Object.fromEntries(
+    rates.map((float64Array, index) => [plan.classes[index] as string, [...float64Array]]),
+  );
   terminal.print(inertJson(JSON.stringify({ name: workload.name, ...figures, ratesPerSecond: drawn })));
 }
 

@@ -198,8 +198,8 @@ export class ResponseParser {
   #readLine(chunk: Buffer, at: number, end: number): number {
     const plain = this.#kept === '' ? this.#readPlainLine(chunk, at, end) : -1;
     if (plain >= 0) return plain;
-    const found = chunk.indexOf(LF, at);
-    const lineEnd = found >= 0 && found < end ? found + 1 : end;
+    const index = chunk.indexOf(LF, at);
+    const lineEnd = index >= 0 && index < end ? index + 1 : end;
     this.#kept += chunk.toString('latin1', at, lineEnd);
     if (this.#kept.length > MAX_SIZE_LINE_BYTES) throw new MalformedResponse('a line of a chunked body does not end');
     if (!this.#kept.endsWith('\n')) return lineEnd;

@@ -53,21 +53,21 @@ interface Texts {
  * as it is by default.
  */
 function textsOf(original: Candidate, best: Candidate, model: string): readonly Texts[] {
-  const [own, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
-  const names = Object.keys(own);
+  const [configs, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
+  const names = Object.keys(configs);
   if (names.length === 0) return [{ name: 'settings', before: settingLines(original), after: settingLines(best) }];
   const [only] = Object.keys(others);
   return names.map((key) => {
     // A model may have the name of a property that every object has.
     const before = Object.hasOwn(others, key) ? others[key] : names.length === 1 ? others[only ?? ''] : undefined;
-    const text = (config: (typeof own)[string]): readonly string[] =>
+    const text = (config: (typeof configs)[string]): readonly string[] =>
       emittedConfig(withoutServerDefaults(config), key || model)
         .trimEnd()
         .split('\n');
     return {
       name: names.length === 1 ? 'config.pbtxt' : `${key}/config.pbtxt`,
       before: before ? text(before) : [],
-      after: text(lookUp(own, key) ?? {}),
+      after: text(lookUp(configs, key) ?? {}),
     };
   });
 }

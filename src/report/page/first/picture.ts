@@ -31,10 +31,10 @@ export function pictureOf(state: StudyState): Picture | null {
   const metrics = metricsOf(goal);
   const limit = tightestLimit(state);
   const named = (metric: string): Metric => countedIn(metrics.named(metric), rateUnitOfStudy(state));
-  const asked = named(goal.objectives[0]?.metric ?? 'throughput');
+  const requestedMetric = named(goal.objectives[0]?.metric ?? 'throughput');
   const limited = percentileNamed(named(limit?.metric ?? 'latency'), state);
   // A goal may be about latency itself. Then the other figure is throughput.
-  const objective = asked.unit === 'ms' && limit === null ? named('throughput') : asked;
+  const objective = requestedMetric.unit === 'ms' && limit === null ? named('throughput') : requestedMetric;
   if (objective.name === limited.name) return null;
   const points = pagePoints(state).flatMap((point): Placed[] => {
     const [x, y] = [limited, objective].map((metric) => comparedFigure(state, metric, point));
@@ -46,8 +46,8 @@ export function pictureOf(state: StudyState): Picture | null {
     (index) => points[index] as Placed,
   );
   const series = standingKinds.map(({ standing, ...kind }) => {
-    const own = points.filter((one) => standingIn(one, front, state) === standing);
-    return { ...kind, label: labelOf(own, points, objective, state), points: own.map(placed) };
+    const keptPoints = points.filter((one) => standingIn(one, front, state) === standing);
+    return { ...kind, label: labelOf(keptPoints, points, objective, state), points: keptPoints.map(placed) };
   });
   const axes = {
     x: metricHead(limited),
@@ -94,24 +94,25 @@ const SAME_HEIGHT = 0.1;
 
 /** Returns the text next to the best and the original, if there is room; none for other points. */
 function labelOf(
-  [own]: readonly Placed[],
+  [placed]: readonly Placed[],
   all: readonly Placed[],
   objective: Metric,
   state: StudyState,
 ): FrontSeries['label'] {
-  const standing = own?.point.standing;
-  if (!own || (standing !== 'best' && standing !== 'original')) return null;
+  const standing = placed?.point.standing;
+  if (!placed || (standing !== 'best' && standing !== 'original')) return null;
   const isFeasible = state.best !== null && representative(state, state.best)?.feasible === true;
   const name = standing === 'original' ? 'your config' : isFeasible ? 'best' : 'nearest';
-  const text = `${name}: ${metricText(objective, own.y)}`;
+  const text = `${name}: ${metricText(objective, placed.y)}`;
   const other = all.find(({ point }) => point.standing === (standing === 'best' ? 'original' : 'best'));
-  const isLevel = other && Math.abs(other.y - own.y) < SAME_HEIGHT * Math.max(...all.map(({ y }) => y));
-  if (isLevel) return { text, side: own.y > other.y || (own.y === other.y && standing === 'best') ? 'top' : 'bottom' };
+  const isLevel = other && Math.abs(other.y - placed.y) < SAME_HEIGHT * Math.max(...all.map(({ y }) => y));
+  if (isLevel)
+    return { text, side: placed.y > other.y || (placed.y === other.y && standing === 'best') ? 'top' : 'bottom' };
   const xs = all.map(({ x }) => x);
   // The ends of the axis, which are powers of two.
   const [least, most] = [2 ** Math.floor(Math.log2(Math.min(...xs))), 2 ** Math.ceil(Math.log2(Math.max(...xs)))];
-  const side = own.x > Math.sqrt(least * most) ? 'left' : 'right';
-  const isInside = own.x > EDGE * least && own.x * EDGE < most;
+  const side = placed.x > Math.sqrt(least * most) ? 'left' : 'right';
+  const isInside = placed.x > EDGE * least && placed.x * EDGE < most;
   // No point above the best serves more at a lower latency. A narrow page has no room for text in
   // the middle.
   return standing === 'best' && isInside ? { text, side: 'top', narrowSide: side } : { text, side };

@@ -36,9 +36,9 @@ export function cheaperModel({ trial, limit: { stage } }: FoundLimit): string {
 }
 
 /** Returns the advice for more memory if candidates did not fit, or larger ones would not. */
-export function moreMemory(found: FoundLimit): string[] {
-  const refused = found.state.trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
-  if (refused === 0) return gpuMemory(found);
+export function moreMemory(foundLimit: FoundLimit): string[] {
+  const refused = foundLimit.state.trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
+  if (refused === 0) return gpuMemory(foundLimit);
   return [`more memory: ${refused === 1 ? '1 candidate' : `${refused} candidates`} did not fit`];
 }
 
@@ -68,9 +68,9 @@ export const higherLevels = ({ measurement: { level } }: FoundLimit): string =>
  * Returns the advice for a looser budget, and for a cheaper model if compute takes most of a
  * request's time.
  */
-export const lowerLatency = (found: FoundLimit): string[] => [
-  ...looserBudget(found),
-  ...(isMostlyCompute(found) ? [cheaperModel(found)] : []),
+export const lowerLatency = (foundLimit: FoundLimit): string[] => [
+  ...looserBudget(foundLimit),
+  ...(isMostlyCompute(foundLimit) ? [cheaperModel(foundLimit)] : []),
 ];
 
 const isMostlyCompute = ({ split: { totalMs, parts } }: FoundLimit): boolean =>

@@ -94,16 +94,17 @@ function comparable(
   { trial, stands }: { readonly trial: Trial; readonly stands: Measurement },
   other: Trial,
 ): Pair | null {
-  const own = representative(state, other);
-  const same = [...(own ? [own.measurement] : []), ...other.measurements].find(
+  const stand = representative(state, other);
+  const same = [...(stand ? [stand.measurement] : []), ...other.measurements].find(
     (each) => isSameLevel(each.level, stands.level) && tells(each),
   );
   if (!tells(stands)) return null;
   const figuresAt = (measurement: Measurement): ParameterFigures => figuresOf(state.speeds.comparable(measurement));
   const figures = { level: stands.level, with: figuresAt(stands) };
   if (same) return { ...figures, levels: 'same', without: figuresAt(same) };
-  if (!own?.feasible || !tells(own.measurement) || !isSettled(state, trial) || !isSettled(state, other)) return null;
-  return { ...figures, levels: 'own', without: figuresAt(own.measurement) };
+  if (!stand?.feasible || !tells(stand.measurement) || !isSettled(state, trial) || !isSettled(state, other))
+    return null;
+  return { ...figures, levels: 'own', without: figuresAt(stand.measurement) };
 }
 
 const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measurement): boolean =>

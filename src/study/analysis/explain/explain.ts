@@ -85,9 +85,9 @@ const foundLimit = (
   limit: limitOf(state, trial, measurement, { split, bottleneck }),
 });
 
-const limitTold = (found: FoundLimit): LimitTold => ({
-  words: limitPhrase(found),
-  bar: timeBarOf(found, found.state, found.trial),
+const limitTold = (foundLimit: FoundLimit): LimitTold => ({
+  words: limitPhrase(foundLimit),
+  bar: timeBarOf(foundLimit, foundLimit.state, foundLimit.trial),
 });
 
 /**

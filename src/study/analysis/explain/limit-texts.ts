@@ -25,13 +25,13 @@ import {
 /** All that is said of one kind of limit. */
 interface LimitText {
   /** The limit, to follow "The bottleneck now is". */
-  readonly name: (found: FoundLimit) => string;
+  readonly name: (foundLimit: FoundLimit) => string;
   /** What shows it, in parentheses behind the name; '' for nothing to say. */
-  readonly shownBy: (found: FoundLimit) => readonly string[];
+  readonly shownBy: (foundLimit: FoundLimit) => readonly string[];
   /** What the sentence adds to the phrase; '' for nothing to say. */
-  readonly evidence: (found: FoundLimit) => readonly string[];
+  readonly evidence: (foundLimit: FoundLimit) => readonly string[];
   /** What else to try besides the config; empty if no measurement suggests anything. */
-  readonly advice: (found: FoundLimit) => readonly string[];
+  readonly advice: (foundLimit: FoundLimit) => readonly string[];
 }
 
 const none = (): readonly string[] => [];
@@ -41,27 +41,31 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
   client: {
     name: () => 'the load generator, not the server',
     shownBy: () => [],
-    evidence: (found) => [clientWords(found)],
+    evidence: (foundLimit) => [clientWords(foundLimit)],
     advice: () => ['more --client-threads, or a client on a machine of its own'],
   },
   cpu: {
     name: () => "the CPU of the server's machine",
     shownBy: ({ limit }) => [`${percent(limit.cpuShare)} busy`],
-    evidence: (found) => [activityWords(found)],
+    evidence: (foundLimit) => [activityWords(foundLimit)],
     advice: () => ['more CPU cores, or a machine of its own for the client if it shares this one'],
   },
   compute: {
     name: ({ limit }) => (limit.stage === undefined ? 'compute' : `compute in ${limit.stage}`),
-    shownBy: (found) => [
-      instanceWords(found.limit) || gpuWords(found.limit) || 'more load serves no more',
-      oneMoreWords(found),
+    shownBy: (foundLimit) => [
+      instanceWords(foundLimit.limit) || gpuWords(foundLimit.limit) || 'more load serves no more',
+      oneMoreWords(foundLimit),
     ],
-    evidence: (found) => {
-      const { limit } = found;
+    evidence: (foundLimit) => {
+      const { limit } = foundLimit;
       const isBusyTold = limit.busyShare !== null;
-      return [isBusyTold ? gpuWords(limit) : '', limit.engine ? activityWords(found) : '', noMoreWords(found)];
+      return [
+        isBusyTold ? gpuWords(limit) : '',
+        limit.engine ? activityWords(foundLimit) : '',
+        noMoreWords(foundLimit),
+      ];
     },
-    advice: (found) => [...moreInstances(found), cheaperModel(found), ...moreMemory(found)],
+    advice: (foundLimit) => [...moreInstances(foundLimit), cheaperModel(foundLimit), ...moreMemory(foundLimit)],
   },
   'kv-cache': {
     name: () => 'the KV cache',
@@ -72,76 +76,77 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
   sequences: {
     name: ({ limit }) => `the limit of ${limit.engine?.most} sequences at once`,
     shownBy: ({ limit }) => [waitingWords(limit)],
-    evidence: (found) => {
-      const { engine } = found.limit;
-      return [engine ? cacheWords(engine) : '', ...engineEvidence(found)];
+    evidence: (foundLimit) => {
+      const { engine } = foundLimit.limit;
+      return [engine ? cacheWords(engine) : '', ...engineEvidence(foundLimit)];
     },
     advice: none,
   },
   'queue-delay': {
     name: ({ limit }) => `the batching delay of ${formatMs(limit.queueDelayMs)}`,
     shownBy: ({ limit }) => [`${percent(limit.queueShare)} of a request's time is in the queue`],
-    evidence: (found) => [activityWords(found)],
+    evidence: (foundLimit) => [activityWords(foundLimit)],
     advice: () => ['more requests at once: they fill the batches sooner'],
   },
   outside: {
     name: () => 'outside the model',
     shownBy: ({ limit }) => [`${percent(limit.outsideShare)} of a request's time is network, front end and client`],
-    evidence: (found) => [activityWords(found)],
+    evidence: (foundLimit) => [activityWords(foundLimit)],
     advice: () => [
       'smaller tensors, a nearer client, or --shared-memory system where the client runs on the same machine',
     ],
   },
   'latency-budget': {
     name: () => 'the latency budget',
-    shownBy: (found) => [budgetWords(found), stageWords(found)],
-    evidence: (found) => {
-      const { missed, higher } = found.limit;
-      return [!missed && higher?.missed ? nextRate(found) : '', loneActivity(found)];
+    shownBy: (foundLimit) => [budgetWords(foundLimit), stageWords(foundLimit)],
+    evidence: (foundLimit) => {
+      const { missed, higher } = foundLimit.limit;
+      return [!missed && higher?.missed ? nextRate(foundLimit) : '', loneActivity(foundLimit)];
     },
     advice: lowerLatency,
   },
   constraint: {
     name: () => 'a constraint',
-    shownBy: (found) => [missedWords(found), stageWords(found)],
-    evidence: (found) => [loneActivity(found)],
+    shownBy: (foundLimit) => [missedWords(foundLimit), stageWords(foundLimit)],
+    evidence: (foundLimit) => [loneActivity(foundLimit)],
     advice: none,
   },
   'level-range': {
     name: () => 'the load',
-    shownBy: (found) => [`${ownLevel(found)} is the highest that was allowed`, stageWords(found)],
-    evidence: (found) => ['nothing is saturated', latencyWords(found), loneActivity(found)],
-    advice: (found) => [higherLevels(found)],
+    shownBy: (foundLimit) => [`${ownLevel(foundLimit)} is the highest that was allowed`, stageWords(foundLimit)],
+    evidence: (foundLimit) => ['nothing is saturated', latencyWords(foundLimit), loneActivity(foundLimit)],
+    advice: (foundLimit) => [higherLevels(foundLimit)],
   },
   unseen: {
     name: () => 'not identified',
-    shownBy: (found) => [`more load, ${nextLevel(found)}, serves no more`, stageWords(found)],
-    evidence: (found) => [nextRate(found), 'no metric shows why', loneActivity(found)],
+    shownBy: (foundLimit) => [`more load, ${nextLevel(foundLimit)}, serves no more`, stageWords(foundLimit)],
+    evidence: (foundLimit) => [nextRate(foundLimit), 'no metric shows why', loneActivity(foundLimit)],
     advice: none,
   },
   none: {
     name: () => 'not identified',
-    shownBy: (found) => [stageWords(found)],
-    evidence: (found) => ['no metric is at its limit', loneActivity(found)],
+    shownBy: (foundLimit) => [stageWords(foundLimit)],
+    evidence: (foundLimit) => ['no metric is at its limit', loneActivity(foundLimit)],
     advice: none,
   },
 };
 
 /** The activity of a single model; of several the phrase has it. */
-const loneActivity = (found: FoundLimit): string => (found.limit.stage === undefined ? activityWords(found) : '');
+const loneActivity = (foundLimit: FoundLimit): string =>
+  foundLimit.limit.stage === undefined ? activityWords(foundLimit) : '';
 
 const isSaid = (words: string): boolean => words !== '';
 
 /** Returns the limit as a phrase: `compute (1 instance, 95 % busy, batches full at 16)`. */
-export function limitPhrase(found: FoundLimit): string {
-  const { name, shownBy } = texts[found.limit.kind];
-  const shown = shownBy(found).filter(isSaid).join('; ');
-  return shown === '' ? name(found) : `${name(found)} (${shown})`;
+export function limitPhrase(foundLimit: FoundLimit): string {
+  const { name, shownBy } = texts[foundLimit.limit.kind];
+  const shown = shownBy(foundLimit).filter(isSaid).join('; ');
+  return shown === '' ? name(foundLimit) : `${name(foundLimit)} (${shown})`;
 }
 
 /** Returns the limit of the best as a sentence with its evidence. */
-export const limitSentence = (found: FoundLimit): string =>
-  `${[`The bottleneck now is ${limitPhrase(found)}`, ...texts[found.limit.kind].evidence(found)].filter(isSaid).join('; ')}.`;
+export const limitSentence = (foundLimit: FoundLimit): string =>
+  `${[`The bottleneck now is ${limitPhrase(foundLimit)}`, ...texts[foundLimit.limit.kind].evidence(foundLimit)].filter(isSaid).join('; ')}.`;
 
 /** Returns what else to try besides the config, given what limits the best. */
-export const adviceOf = (found: FoundLimit): readonly string[] => texts[found.limit.kind].advice(found);
+export const adviceOf = (foundLimit: FoundLimit): readonly string[] => texts[foundLimit.limit.kind].advice(foundLimit);

@@ -73,10 +73,10 @@ export function oneMoreWords({ limit, bottleneck }: FoundLimit): string {
 }
 
 /** Of several models the one that limits, to stand behind a limit of the goal; '' for one model. */
-export const stageWords = (found: FoundLimit): string =>
-  found.limit.stage === undefined
+export const stageWords = (foundLimit: FoundLimit): string =>
+  foundLimit.limit.stage === undefined
     ? ''
-    : [`the busiest model is ${busyWords(found.limit)}`, oneMoreWords(found)]
+    : [`the busiest model is ${busyWords(foundLimit.limit)}`, oneMoreWords(foundLimit)]
         .filter((words) => words !== '')
         .join('; ');
 
@@ -87,11 +87,11 @@ export const gpuWords = ({ gpuShare }: Limit): string =>
  * What a phrase on the engine leaves out: how many sequences run and lose their place, and the
  * limit that the next level misses.
  */
-export function engineEvidence(found: FoundLimit): readonly string[] {
-  const { engine, missed } = found.limit;
+export function engineEvidence(foundLimit: FoundLimit): readonly string[] {
+  const { engine, missed } = foundLimit.limit;
   if (!engine) return [];
   const running = sequenceWords({ running: engine.running, waiting: null });
-  return [running, preemptionWords(engine), missed ? '' : missedWords(found)];
+  return [running, preemptionWords(engine), missed ? '' : missedWords(foundLimit)];
 }
 
 export const waitingWords = ({ engine }: Limit): string =>
@@ -111,28 +111,28 @@ export const nextRate = ({ limit: { higher }, measurement }: FoundLimit): string
   higher ? `that level served ${formatRate(higher.throughput, rateUnitOf(measurement))}` : '';
 
 /** The next higher level, if it serves no more. */
-export function noMoreWords(found: FoundLimit): string {
-  const { higher } = found.limit;
-  return higher && higher.throughput <= NO_MORE * found.measurement.throughput.value
-    ? `${nextLevel(found)} served no more (${formatRate(higher.throughput, rateUnitOf(found.measurement))})`
+export function noMoreWords(foundLimit: FoundLimit): string {
+  const { higher } = foundLimit.limit;
+  return higher && higher.throughput <= NO_MORE * foundLimit.measurement.throughput.value
+    ? `${nextLevel(foundLimit)} served no more (${formatRate(higher.throughput, rateUnitOf(foundLimit.measurement))})`
     : '';
 }
 
 /** The first missed constraint, at the measurement's own level or at the next one. */
-export function missedWords(found: FoundLimit): string {
-  const { missed, higher } = found.limit;
+export function missedWords(foundLimit: FoundLimit): string {
+  const { missed, higher } = foundLimit.limit;
   const constraint = missed ?? higher?.missed;
   if (!constraint) return '';
   const failed =
-    missed?.metric === 'error-rate' && describeTooManyFailed(failedRequestsOf(found.measurement), missed.value);
-  if (failed) return `${ownLevel(found)}: ${failed}`;
-  return `${missed ? ownLevel(found) : nextLevel(found)} misses ${describeConstraint(constraint, metricsOf(found.state.goal))}`;
+    missed?.metric === 'error-rate' && describeTooManyFailed(failedRequestsOf(foundLimit.measurement), missed.value);
+  if (failed) return `${ownLevel(foundLimit)}: ${failed}`;
+  return `${missed ? ownLevel(foundLimit) : nextLevel(foundLimit)} misses ${describeConstraint(constraint, metricsOf(foundLimit.state.goal))}`;
 }
 
 /** The latency beside its budget, or the level at which it is missed. */
-export function budgetWords(found: FoundLimit): string {
-  const { limit, state, measurement } = found;
-  if (!limit.missed && limit.higher?.missed) return `${nextLevel(found)} misses it`;
+export function budgetWords(foundLimit: FoundLimit): string {
+  const { limit, state, measurement } = foundLimit;
+  if (!limit.missed && limit.higher?.missed) return `${nextLevel(foundLimit)} misses it`;
   const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
   return `p${percentile} ${formatMs(value)} of ${formatMs(state.goal.budget?.latencyMs ?? value)}`;
 }
@@ -143,8 +143,8 @@ export function latencyWords({ state, measurement }: FoundLimit): string {
 }
 
 /** Why the load generator was the limit. */
-export function clientWords(found: FoundLimit): string {
-  const { client } = found.measurement;
+export function clientWords(foundLimit: FoundLimit): string {
+  const { client } = foundLimit.measurement;
   if (client.bound) return client.reason ?? 'it could not keep up';
-  return `at ${nextLevel(found)} ${found.limit.higher?.clientReason ?? 'it could not keep up'}`;
+  return `at ${nextLevel(foundLimit)} ${foundLimit.limit.higher?.clientReason ?? 'it could not keep up'}`;
 }

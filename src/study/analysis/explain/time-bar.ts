@@ -18,11 +18,11 @@ const MIN_TOLD = 0.005;
 export function describeBar(bar: ReasonBar): string {
   const whole = lengthOf(bar);
   const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
-  const told = bar.parts.filter(({ value }) => value >= MIN_TOLD * whole);
+  const keptParts = bar.parts.filter(({ value }) => value >= MIN_TOLD * whole);
   if (bar.parts.length < 2) return length;
   const without = bar.parts.find(({ kind }) => kind === 'without');
   if (without) return comparedWords(bar, without.value);
-  return `${length}: ${told.map(({ name, value }) => `${name} ${Math.round((100 * value) / whole)} %`).join(', ')}`;
+  return `${length}: ${keptParts.map(({ name, value }) => `${name} ${Math.round((100 * value) / whole)} %`).join(', ')}`;
 }
 
 /** `330 infer/s with it, 110 without`: the change adds to a throughput and saves of a latency. */

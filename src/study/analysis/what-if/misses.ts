@@ -48,12 +48,12 @@ export function predictionMisses(trials: readonly Trial[], percentile: number, m
     return target.measurements.flatMap((measurement) => {
       const { level, throughput, budgetLatencyMs } = measurement;
       if (model.observationsIn({ ...target, measurements: [measurement] }) === 0) return [];
-      const told = predictor?.predict(target.candidate, level);
-      if (!told) return [];
+      const predicted = predictor?.predict(target.candidate, level);
+      if (!predicted) return [];
       return [
         {
-          throughput: missOf(throughput.value, told.throughput),
-          latency: missOf(budgetLatencyMs.value, told.budgetLatency),
+          throughput: missOf(throughput.value, predicted.throughput),
+          latency: missOf(budgetLatencyMs.value, predicted.budgetLatency),
         },
       ];
     });

@@ -19,7 +19,7 @@ export interface StudyModel {
   /** The number of measurements that it can be fitted to. */
   observationsIn(trial: Pick<Trial, 'candidate' | 'measurements'>): number;
   /** Fits it to the trials; null if they contain too little information. */
-  fit(trials: readonly Trial[], percentile: number, asked: readonly Candidate[]): Predictor | null;
+  fit(trials: readonly Trial[], percentile: number, candidates: readonly Candidate[]): Predictor | null;
   /** The most simulations per page: less than a second, or a few for a network. */
   readonly mostSimulations: number;
 }
@@ -27,7 +27,7 @@ export interface StudyModel {
 const ofOne: StudyModel = {
   models: isModelled,
   observationsIn: (trial) => observationsOf(trial).length,
-  fit: (trials, percentile, asked) => predictorOf(trials, drawOf(percentile), asked),
+  fit: (trials, percentile, candidates) => predictorOf(trials, drawOf(percentile), candidates),
   mostSimulations: 600,
 };
 
@@ -37,8 +37,8 @@ const NETWORK_REQUESTS = 800;
 const ofSeveral = (topology: Topology): StudyModel => ({
   models: isNetworkModelled,
   observationsIn: (trial) => networkObservations(trial, topology).length,
-  fit: (trials, percentile, asked) =>
-    networkPredictorOf(trials, topology, { ...drawOf(percentile), requests: NETWORK_REQUESTS }, asked),
+  fit: (trials, percentile, candidates) =>
+    networkPredictorOf(trials, topology, { ...drawOf(percentile), requests: NETWORK_REQUESTS }, candidates),
   mostSimulations: 400,
 });
 

@@ -167,9 +167,9 @@ function byParameter(
 /** Returns levels at doublings over the measured range and one beyond, including the best's own. */
 function levelsOf({ trials }: StudyState, { range, positionOf }: LevelLine, stands: Measurement): number[] {
   const { low, high } = range;
-  const own = positionOf(stands.level) ?? low;
+  const position = positionOf(stands.level) ?? low;
   const measured = trials.flatMap(({ measurements }) => measurements.flatMap(({ level }) => positionOf(level) ?? []));
-  const top = Math.min(high, 2 * Math.max(own, ...measured));
+  const top = Math.min(high, 2 * Math.max(position, ...measured));
   const doublings = Array.from({ length: MAX_LEVELS - 2 }, (_, power) => low * 2 ** power).filter((each) => each < top);
-  return [...new Set([...doublings, own, top])].sort((a, b) => a - b);
+  return [...new Set([...doublings, position, top])].sort((a, b) => a - b);
 }

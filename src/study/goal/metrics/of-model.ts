@@ -35,7 +35,7 @@ export const nameOfModel = (base: string, model: string): string => `${base}@${m
 export function metricOfModel(metric: Metric, model: string): Metric {
   const { interval, columns } = metric;
   const ownOf =
-    <T>(read: (part: Measurement, own: Candidate) => T | undefined) =>
+    <T>(read: (part: Measurement, candidate: Candidate) => T | undefined) =>
     (measurement: Measurement, candidate: Candidate): T | undefined => {
       const part = partOf(measurement, model);
       return part && read(part, ownCandidate(candidate, model));
@@ -50,11 +50,11 @@ export function metricOfModel(metric: Metric, model: string): Metric {
       of: (measurement, candidate) =>
         interval.of(partOf(measurement, model) ?? measurement, ownCandidate(candidate, model)),
     },
-    read: ownOf((part, own) => metric.read(part, own)),
+    read: ownOf((part, candidate) => metric.read(part, candidate)),
     ...(columns && {
       columns: columns.map((column) => ({
         name: nameOfModel(column.name, model),
-        read: ownOf((part, own) => column.read(part, own)),
+        read: ownOf((part, candidate) => column.read(part, candidate)),
       })),
     }),
   };

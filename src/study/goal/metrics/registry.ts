@@ -57,23 +57,23 @@ export class Metrics {
    */
   named(name: string): Metric {
     const { base, model } = partsOfName(name);
-    const found = this.#byName.get(base);
-    if (!found)
+    const metric = this.#byName.get(base);
+    if (!metric)
       throw new TrituneError(
         'USAGE',
         `there is no metric '${base}'${didYouMean(base, this.names)}`,
         `the metrics are ${this.names.join(', ')}`,
       );
-    if (model === undefined) return found;
-    if (!this.#isOfModel(base, model)) throw notOfModel(found, model);
-    const made = this.#ofModels.get(name) ?? metricOfModel(found, model);
+    if (model === undefined) return metric;
+    if (!this.#isOfModel(base, model)) throw notOfModel(metric, model);
+    const made = this.#ofModels.get(name) ?? metricOfModel(metric, model);
     this.#ofModels.set(name, made);
     return made;
   }
 
   #isOfModel(base: string, model: string): boolean {
-    const found = this.#byName.get(base);
-    return found !== undefined && !found.ofServer && model !== '';
+    const metric = this.#byName.get(base);
+    return metric !== undefined && !metric.ofServer && model !== '';
   }
 
   /**

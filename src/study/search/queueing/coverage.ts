@@ -30,8 +30,8 @@ function findValues(all: readonly Choice[]): readonly SettingValue[] {
   const settings = new Set(distinct.flatMap(({ settings }) => [...settings.keys()]));
   return [...settings].flatMap((setting) => {
     const values = [...new Set(distinct.map(({ settings }) => settings.get(setting)))];
-    const given = values.filter((value) => value !== undefined);
-    const isScale = given.length > MAX_NUMBERS && given.every((value) => Number.isFinite(Number(value)));
+    const keptValues = values.filter((value) => value !== undefined);
+    const isScale = keptValues.length > MAX_NUMBERS && keptValues.every((value) => Number.isFinite(Number(value)));
     if (values.length < 2 || isScale) return [];
     return values.map((value) => ({ setting, value, label: labelOf(setting, value, distinct) }));
   });
@@ -44,16 +44,16 @@ const hasValue = ({ settings }: Choice, { setting, value }: SettingValue): boole
  * the path in the config.
  */
 function labelOf(setting: string, value: string | undefined, distinct: readonly Choice[]): string {
-  const [own, others] = [true, false].map((wanted) =>
+  const [choices, others] = [true, false].map((wanted) =>
     distinct.filter(({ settings }) => (settings.get(setting) === value) === wanted),
   ) as [Choice[], Choice[]];
   const assigned = (choice: Choice, name: string): unknown => lookUp(choice.candidate.assignment, name);
-  const [first] = own;
+  const [first] = choices;
   const names = Object.keys(first?.candidate.assignment ?? {});
   const name = names.find((each) => {
     const common = first && assigned(first, each);
     return (
-      own.every((choice) => assigned(choice, each) === common) &&
+      choices.every((choice) => assigned(choice, each) === common) &&
       others.every((choice) => assigned(choice, each) !== common)
     );
   });

@@ -117,14 +117,14 @@ export function swapsOf(choice: Choice, neighboursOf: NeighboursOf): readonly Ch
 
 /** Returns the neighbour with the next number of instances of one model, up or down. */
 function step(choice: Choice, neighboursOf: NeighboursOf, model: number, direction: 1 | -1): Choice | undefined {
-  const own = partsOf(choice);
+  const choices = partsOf(choice);
   const instancesOf = (parts: readonly Choice[]): number => parts[model]?.policy.instances ?? 0;
-  const now = instancesOf(own);
+  const now = instancesOf(choices);
   return neighboursOf(choice)
     .filter((each) => {
       const parts = partsOf(each);
-      const isElsewhereAlike = parts.every((part, index) => index === model || part.key === own[index]?.key);
-      const isAlike = (parts[model] as Choice).largestBatch === (own[model] as Choice).largestBatch;
+      const isElsewhereAlike = parts.every((part, index) => index === model || part.key === choices[index]?.key);
+      const isAlike = (parts[model] as Choice).largestBatch === (choices[model] as Choice).largestBatch;
       return isElsewhereAlike && isAlike && Math.sign(instancesOf(parts) - now) === direction;
     })
     .sort((a, b) => direction * (instancesOf(partsOf(a)) - instancesOf(partsOf(b))))[0];

@@ -79,13 +79,13 @@ const PROBABLE = 0.5;
  * kind has loaded with as many. The search looks for the number of instances that fits below the
  * refused one first.
  */
-function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
-  if (asked.members) return isBeyondInNetwork(asked, refused, loaded);
+function isBeyond(choice: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
+  if (choice.members) return isBeyondInNetwork(choice, refused, loaded);
   const { instances, maxBatchSize } = refused.policy;
-  if (asked.policy.instances <= instances || asked.policy.maxBatchSize < maxBatchSize) return false;
+  if (choice.policy.instances <= instances || choice.policy.maxBatchSize < maxBatchSize) return false;
   return !loaded.some(
     ({ settingsKey, policy }) =>
-      settingsKey === asked.settingsKey && policy.instances >= instances && policy.maxBatchSize >= maxBatchSize,
+      settingsKey === choice.settingsKey && policy.instances >= instances && policy.maxBatchSize >= maxBatchSize,
   );
 }
 
@@ -93,11 +93,15 @@ function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): bo
  * The same for models that are tuned together: each has as many instances and as large a batch as
  * the refused config, while no config with as much of everything has loaded.
  */
-function isBeyondInNetwork(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
+function isBeyondInNetwork(choice: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
   const hasAsMuch = (one: Choice, other: Choice): boolean =>
     partsOf(other).every(({ policy }, index) => {
-      const own = partsOf(one)[index]?.policy;
-      return own && instancesPerDevice(own) >= instancesPerDevice(policy) && own.maxBatchSize >= policy.maxBatchSize;
+      const batcherPolicy = partsOf(one)[index]?.policy;
+      return (
+        batcherPolicy &&
+        instancesPerDevice(batcherPolicy) >= instancesPerDevice(policy) &&
+        batcherPolicy.maxBatchSize >= policy.maxBatchSize
+      );
     });
-  return hasAsMuch(asked, refused) && !loaded.some((each) => hasAsMuch(each, refused));
+  return hasAsMuch(choice, refused) && !loaded.some((each) => hasAsMuch(each, refused));
 }

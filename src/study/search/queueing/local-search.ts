@@ -47,9 +47,9 @@ export function climbed(
       const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(0, MAX_NEIGHBOURS);
       for (const each of tried) seen.add(each.key);
       const { level } = now;
-      const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
-      all.push(...found);
-      const better = highest(found, worthOf);
+      const points = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
+      all.push(...points);
+      const better = highest(points, worthOf);
       if (!better || worthOf(better) <= MIN_RISE * worthOf(now)) break;
       now = better;
     }
@@ -63,7 +63,7 @@ type WorthOf = (point: AcquisitionPoint) => number;
 function startsOf(points: readonly AcquisitionPoint[], worthOf: WorthOf): readonly AcquisitionPoint[] {
   const byChoice = [...Map.groupBy(points, ({ choice }) => choice.key).values()];
   return byChoice
-    .flatMap((own) => highest(own, worthOf) ?? [])
+    .flatMap((points) => highest(points, worthOf) ?? [])
     .map((point) => ({ point, value: worthOf(point) }))
     .sort((a, b) => b.value - a.value)
     .slice(0, STARTS)

@@ -59,9 +59,9 @@ export function worthStaying(
   goal: Goal,
 ): number | LevelPoint | null {
   if (!choice) return null;
-  const own = closeBy(choice, running, context, best, goal);
-  const next = ranked([...own, ...points], best, context.without)[0];
-  if (!next || !own.includes(next.point)) return null;
+  const acquisitionPoints = closeBy(choice, running, context, best, goal);
+  const next = ranked([...acquisitionPoints, ...points], best, context.without)[0];
+  if (!next || !acquisitionPoints.includes(next.point)) return null;
   if (best !== null && next.improvement < WORTH_STAYING) return null;
   return levelOf(next.point);
 }
@@ -84,7 +84,7 @@ function closeBy(
     (batch: number | null) =>
     ({ level }: Measurement): boolean =>
       (level.batch ?? null) === batch;
-  const valuesOf = (own: readonly Measurement[]): number[] => own.map(({ level }) => level.value);
+  const valuesOf = (measurements: readonly Measurement[]): number[] => measurements.map(({ level }) => level.value);
   const late = measurements.filter((each) => missedTimes(each, choice.candidate, goal).length > 0);
   // With a queue delay, more traffic fills batches sooner and can have a lower latency.
   const filled = choice.delayUs === 0 ? 0 : choice.policy.instances * choice.largestBatch;

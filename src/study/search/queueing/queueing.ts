@@ -216,8 +216,8 @@ function withBottleneck(
   const best = bestTrial(trials, goal);
   const level = best && chosenOf(best)?.level;
   if (!best || !level) return {};
-  const found = simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value);
-  return found ? { bottleneck: { trial: best.number, ...found } } : {};
+  const bottleneck = simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value);
+  return bottleneck ? { bottleneck: { trial: best.number, ...bottleneck } } : {};
 }
 
 /**

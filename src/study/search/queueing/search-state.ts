@@ -333,7 +333,7 @@ function worthReturning(
   const gone = new Set(pending.map(({ candidate }) => candidate.fingerprint));
   return all.filter(({ candidate }) => {
     if (gone.has(candidate.fingerprint)) return false;
-    const own = byCandidate.get(candidate.fingerprint) ?? [];
-    return own.length > 0 && own.length < MAX_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
+    const trials = byCandidate.get(candidate.fingerprint) ?? [];
+    return trials.length > 0 && trials.length < MAX_TRIALS_OF_ONE && trials.every(({ failure }) => failure === null);
   });
 }

@@ -63,11 +63,11 @@ function* due(
   const known = Map.groupBy(trials, ({ candidate }) => candidate.fingerprint);
   for (const [round, candidates] of rounds.entries()) {
     for (const { fingerprint, assignment } of candidates) {
-      const own = known.get(fingerprint) ?? [];
-      if (own.some(isNotServed)) continue;
+      const trials = known.get(fingerprint) ?? [];
+      if (trials.some(isNotServed)) continue;
       const climb: Measurement[] = [];
       for (const level of levels) {
-        const readings = readingsAt(own, level);
+        const readings = readingsAt(trials, level);
         if (readings.length <= round) yield { kind: 'trial', assignment, levels: { kind: 'fixed', values: [level] } };
         climb.push(...readings.slice(0, 1));
         if (isHighEnough(climb, latencyLimitMs)) break;

@@ -15,7 +15,7 @@ export function jointSpaceView(joint: JointSpace, narrowing: Narrowing = {}): Sp
   return {
     assignments: () => jointAssignments(joint, narrowing),
     sample: (random) => sampleJoint(joint, random, narrowing),
-    complete: (wanted, random) => completeJoint(joint, wanted, random, narrowing),
+    complete: (assignment, random) => completeJoint(joint, assignment, random, narrowing),
     build: (assignment) => {
       const reason = whyRuledOut(narrowing, assignment);
       return reason === null ? buildJoint(joint, assignment) : { legal: false, reason };

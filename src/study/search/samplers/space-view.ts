@@ -19,7 +19,7 @@ export interface SpaceView {
    * Returns an assignment with the wanted values where they apply, and random values for all other
    * parameters; null if a parameter has no value left.
    */
-  complete(wanted: Assignment, random: Random): Assignment | null;
+  complete(assignment: Assignment, random: Random): Assignment | null;
   /** Returns the candidate of an assignment, or why it is not legal. */
   build(assignment: Assignment): CandidateOutcome;
   /**
@@ -42,7 +42,7 @@ export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrow
   return {
     assignments: () => assignments(space, base, narrowing),
     sample: (random) => sampleAssignment(space, base, random, narrowing),
-    complete: (wanted, random) => completeAssignment(space, base, wanted, random, narrowing),
+    complete: (assignment, random) => completeAssignment(space, base, assignment, random, narrowing),
     build: (assignment) => {
       const reason = whyRuledOut(narrowing, assignment);
       return reason === null ? buildCandidate(space, base, assignment) : { legal: false, reason };

@@ -53,13 +53,13 @@ export async function askModel(
   others: readonly string[],
 ): Promise<CallEffects | { readonly refusal: string }> {
   const { config } = asked;
-  const own = config.name ?? '';
+  const name = config.name ?? '';
   const traffic = await openLocalTraffic(opened, { ...asked, levels: alone, check: null });
   try {
     const [request] = traffic.requestsFor(config).requests;
     const send = (): Promise<SendOutcome> =>
       sendOne(traffic.transport, traffic.transport.prepare(request as InferRequest));
-    const names = new Set([own, ...others]);
+    const names = new Set([name, ...others]);
     for (let attempt = 1; ; attempt++) {
       const counts = await countsOfRounds(opened.client, send, names);
       if ('refusal' in counts) return counts;

@@ -60,7 +60,7 @@ async function traceable(tracing: Tracing) {
 
 const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
 

@@ -26,15 +26,15 @@ export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
  */
 export async function inputsOfFronts(
   spec: StudySpec,
-  { own, others, asked }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
+  { own: originalModel, others, asked: topology }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
   prepared: readonly PreparedInputs[] = [],
 ): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
   const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
     config: original.config,
     inputs: prepared[place] ?? (await requestsOf(trafficTo(spec, model), original)),
   });
-  const more = asked.fronts
+  const more = topology.fronts
     .slice(1)
     .map(({ model }, place) => prepare(model, others.get(model) as OriginalModel, place + 1));
-  return [await prepare(spec.model, own, 0), ...(await Promise.all(more))];
+  return [await prepare(spec.model, originalModel, 0), ...(await Promise.all(more))];
 }

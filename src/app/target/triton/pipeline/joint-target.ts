@@ -32,8 +32,8 @@ export function jointTarget(
   const front = topology.fronts[0]?.model ?? '';
   const original = jointOriginal(...splitConfigs(topology, configs), front);
   const spaceOf = (model: string): SearchSpace => {
-    const given = lookUp(members, model) ?? whole;
-    const space = withoutVariants(model, given ?? loadSpace(presetOf(lookUp(configs, model) ?? {}), { limits }));
+    const searchSpace = lookUp(members, model) ?? whole;
+    const space = withoutVariants(model, searchSpace ?? loadSpace(presetOf(lookUp(configs, model) ?? {}), { limits }));
     return clients?.serving(space, model, lookUp(configs, model) ?? {}) ?? space;
   };
   const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);

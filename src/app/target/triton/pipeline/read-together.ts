@@ -25,16 +25,16 @@ export interface Together {
  */
 export async function readParts(
   client: TritonClient,
-  asked: AskedTopology,
+  topology: AskedTopology,
   read: Map<string, OriginalModel>,
 ): Promise<void> {
   const loaded = new Set((await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : [])));
-  const open = asked.fronts.map(({ model }) => model);
+  const open = topology.fronts.map(({ model }) => model);
   for (let name = open.shift(); name !== undefined; name = open.shift()) {
     if (read.has(name)) continue;
     const model = await readOriginal(client, name);
     read.set(name, { ...model, wasLoaded: loaded.has(name) });
-    open.push(...partsOf(model.config, name, asked));
+    open.push(...partsOf(model.config, name, topology));
   }
 }
 
@@ -44,10 +44,10 @@ export async function readParts(
  */
 export async function togetherOf(
   client: TritonClient,
-  asked: AskedTopology,
+  askedTopology: AskedTopology,
   configs: ModelConfigs,
 ): Promise<Together | null> {
-  const topology = topologyOf(asked, configs);
+  const topology = topologyOf(askedTopology, configs);
   const [stage, ...others] = topology.stages;
   if (others.length === 0 && stage === topology.fronts[0]?.model) return null;
   const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));

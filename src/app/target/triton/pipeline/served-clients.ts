@@ -35,7 +35,7 @@ export function clientsOf(
   if (started || sampler.name === 'manual' || spec.recording) return null;
   checkClientBatch(spec, models);
   const called = new Set(Object.values(models.together?.topology.calls ?? {}).flat());
-  const told: StartedClients[] = [];
+  const allClients: StartedClients[] = [];
   return {
     serving: (space, model, original) => {
       // The code of a BLS model is a client, too, and nobody stated what it sends.
@@ -43,7 +43,7 @@ export function clientsOf(
       const batch = clientBatchOf(spec, original.max_batch_size ?? 0, called.has(model), counted);
       const serving = servingClients(space, original, batch);
       if (serving.leftOut.length > 0 || batch.basis !== 'config')
-        told.push({
+        allClients.push({
           model,
           ...batch,
           original: original.max_batch_size ?? 0,
@@ -52,7 +52,7 @@ export function clientsOf(
         });
       return serving.space;
     },
-    told: () => told,
+    told: () => allClients,
   };
 }
 
