@@ -235,12 +235,12 @@ function truthOf(character: Character, candidate: Candidate, level: number): Tru
  */
 function lawOf(character: Character, settings: Settings, instances: number): ServiceLaw {
   const { fixedMs, perSampleMs, cliff, cores } = character;
-  const presenceFactor = Math.max(1, instances / cores) ** 1.2 * settings.factor;
+  const idleInterference = Math.max(1, instances / cores) ** 1.2 * settings.factor;
   const sizes = [1, 2, 4, 8, 16, 32, 64, ...(cliff ? [cliff.size + 1] : [])].sort((a, b) => a - b);
   const points = [...new Set(sizes)].map((batchSize): LawPoint => {
     const alone = fixedMs + perSampleMs * settings.sampleFactor * batchSize;
     const beyond = cliff && batchSize > cliff.size ? cliff.factor : 1;
-    return { batchSize, executionNs: alone * beyond * presenceFactor * NS_PER_MS };
+    return { batchSize, executionNs: alone * beyond * idleInterference * NS_PER_MS };
   });
   return {
     points,

@@ -116,8 +116,8 @@ export function executionLawsOf(
 export function pointsOf({ choice, observations }: Observed): ExecutionPoint[] {
   const instances = instancesPerDevice(choice.policy);
   return observations.flatMap((observation) => {
-    const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
-    return servicePoints(observation).map((point): ExecutionPoint => ({ ...point, instances, company }));
+    const surroundingBatch = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
+    return servicePoints(observation).map((point): ExecutionPoint => ({ ...point, instances, surroundingBatch }));
   });
 }
 

@@ -4,13 +4,13 @@ import type { ServicePoint } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
- * A mean execution time with the number of instances of its config, busy or not, and `company`: the
- * mean number of requests in the executions around it.
+ * A mean execution time with the number of instances of its config, busy or not, and
+ * `surroundingBatch`: the mean number of requests in the executions around it.
  */
-export type ExecutionPoint = ServicePoint & { readonly instances: number; readonly company: number };
+export type ExecutionPoint = ServicePoint & { readonly instances: number; readonly surroundingBatch: number };
 
 /** True if the executions around a point are of single requests, or hardly of more. */
-export const isAmongSingles = ({ company }: ExecutionPoint): boolean => company <= 1.2;
+export const isAmongSingles = ({ surroundingBatch }: ExecutionPoint): boolean => surroundingBatch <= 1.2;
 
 /**
  * How instances slow each other down: a posterior over interference hypotheses (Bayesian model
@@ -64,7 +64,7 @@ const SURPRISE_OF_A_STEP = 1;
  * were slower to the first good candidate (worst tenth after six measurements 20 % instead of 80,
  * 12 problems), and no better on made-up models (22 problems).
  */
-const ODDS_OF_PRESENCE = 0.04;
+const ODDS_OF_IDLE_INTERFERENCE = 0.04;
 /**
  * The relative error of a mean execution time that no hypothesis explains; smaller residuals are no
  * evidence.
@@ -87,7 +87,7 @@ const hypotheses: readonly InterferenceHypothesis[] = CORES.flatMap((cores) =>
 
 function logPriorOf({ perInstance, batchExponent }: Interference, cores: number): number {
   const surprise = Math.log((perInstance + 0.02) / (USUAL_PER_INSTANCE + 0.02)) / SPREAD_OF_PER_INSTANCE;
-  const ofCores = Number.isFinite(cores) ? Math.log(ODDS_OF_PRESENCE / (CORES.length - 1)) : 0;
+  const ofCores = Number.isFinite(cores) ? Math.log(ODDS_OF_IDLE_INTERFERENCE / (CORES.length - 1)) : 0;
   return ofCores - surprise ** 2 / 2 - SURPRISE_OF_A_STEP * EXPONENTS.indexOf(batchExponent);
 }
 
@@ -95,7 +95,7 @@ function logPriorOf({ perInstance, batchExponent }: Interference, cores: number)
  * Returns the slowdown due to the presence of instances, busy or idle: the machine is shared
  * evenly.
  */
-const presenceFactor = (cores: number, instances: number): number => Math.max(1, instances / cores);
+const idleInterference = (cores: number, instances: number): number => Math.max(1, instances / cores);
 
 /**
  * Fits the interference of instances. Four instances may be slow because they are busy or because
@@ -112,14 +112,14 @@ export function averagedInterference(
   const line = meanLine(geometric, Math.max(8, ...points.map(({ batchSize }) => batchSize)));
   return {
     lineFor(instances) {
-      const longer = geometric(({ cores }) => presenceFactor(cores, instances));
+      const longer = geometric(({ cores }) => idleInterference(cores, instances));
       return { ...line, fixedNs: line.fixedNs * longer, perSampleNs: line.perSampleNs * longer };
     },
     uncertainty(instances, busyInstances, batchSize) {
       const logs = fits.map(
         ({ fixedNs, perSampleNs, cores, interference }) =>
           Math.log(fixedNs + perSampleNs * batchSize) +
-          Math.log(presenceFactor(cores, instances) * interferenceFactor(interference, { batchSize, busyInstances })),
+          Math.log(idleInterference(cores, instances) * interferenceFactor(interference, { batchSize, busyInstances })),
       );
       const mean = fits.reduce((sum, { chance }, index) => sum + chance * (logs[index] as number), 0);
       return Math.sqrt(
@@ -164,7 +164,7 @@ export function ownInterference(points: readonly ExecutionPoint[], added: readon
 /** Returns the hypotheses of the grid. */
 function hypothesesWith(without: WithoutParts): readonly InterferenceHypothesis[] {
   const some =
-    without.has('presence') || without.has('interference')
+    without.has('idle-interference') || without.has('interference')
       ? hypotheses.filter(({ cores }) => cores === CORES[0])
       : hypotheses;
   const isUsual = ({ perInstance, batchExponent }: Interference): boolean =>
@@ -174,7 +174,7 @@ function hypothesesWith(without: WithoutParts): readonly InterferenceHypothesis[
 
 function fittedHypotheses(points: readonly ExecutionPoint[], without: WithoutParts): readonly FittedHypothesis[] {
   const present = new Map(
-    CORES.map((cores) => [cores, points.map(({ instances }) => presenceFactor(cores, instances))]),
+    CORES.map((cores) => [cores, points.map(({ instances }) => idleInterference(cores, instances))]),
   );
   const busy = new Map(interferences.map((each) => [each, points.map((point) => interferenceFactor(each, point))]));
   const fits = hypothesesWith(without).map((hypothesis) => {

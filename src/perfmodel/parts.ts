@@ -4,10 +4,10 @@
  */
 export const modelParts = {
   interference: 'the usual interference, whatever was measured',
-  presence: 'idle instances slow no others',
+  'idle-interference': 'idle instances slow no others',
   averaging: 'the likeliest interference hypothesis alone, in place of the posterior mean',
   shape: 'an affine fit without residual corrections',
-  company: 'single executions count alike beside batches and among themselves',
+  'surrounding-batches': 'single executions count alike beside batches and among themselves',
   'step-uncertainty': 'the uncertainty between measured batch sizes is that of a line',
   'joint-factors': 'factors of settings are fitted once, to the law without settings',
   'carry-over': 'measured combinations of settings say nothing about others',

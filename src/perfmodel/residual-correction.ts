@@ -22,7 +22,7 @@ export interface CorrectedLine {
 /** The weight of a point with other settings. */
 const OTHER_SETTINGS_WEIGHT = 0.2;
 /** The weight of a single execution among batches, for a law of single executions only. */
-const OTHER_COMPANY_WEIGHT = 0.2;
+const OTHER_SURROUNDING_WEIGHT = 0.2;
 
 /** The target of a fit of the law. */
 export interface Like {
@@ -88,8 +88,9 @@ export function correctedLineOf(
 
 function weightFor({ settingsKey, isSingle }: Like, point: ExecutionPoint, without: WithoutParts): number {
   const ofSettings = point.settingsKey === settingsKey ? 1 : OTHER_SETTINGS_WEIGHT;
-  const ofCompany = isSingle && !isAmongSingles(point) && !without.has('company') ? OTHER_COMPANY_WEIGHT : 1;
-  return point.weight * ofSettings * ofCompany;
+  const ofSurroundingBatch =
+    isSingle && !isAmongSingles(point) && !without.has('surrounding-batches') ? OTHER_SURROUNDING_WEIGHT : 1;
+  return point.weight * ofSettings * ofSurroundingBatch;
 }
 
 const known = new WeakMap<readonly ExecutionPoint[], Map<string, InterferenceModel>>();

@@ -39,7 +39,7 @@ const INTERFERING = 1.2;
 /** Batching saves little if a sample in a batch takes more than this share of its time alone. */
 const LITTLE_SAVED = 0.5;
 /** The share of the slowdown of single executions among batches that may be due to the batches. */
-const SHARE_OF_COMPANY = 0.8;
+const SHARE_OF_SURROUNDING_BATCH = 0.8;
 /** The least weight of a point that counts as measured. */
 const MIN_WEIGHT = 0.2;
 
@@ -56,7 +56,7 @@ export const uncertaintyOf = (
 ): number =>
   Math.hypot(
     batchSizeUncertainty(work, points, law, without),
-    without.has('company') ? 0 : companyUncertainty(work, points, law),
+    without.has('surrounding-batches') ? 0 : surroundingUncertainty(work, points, law),
   );
 
 /**
@@ -66,7 +66,7 @@ export const uncertaintyOf = (
  * (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without
  * batching, 1,247 µs among batches of 4.
  */
-function companyUncertainty(
+function surroundingUncertainty(
   { largestBatch, batchSize, busyInstances }: PredictedExecution,
   points: readonly ExecutionPoint[],
   law: ServiceLaw,
@@ -82,7 +82,7 @@ function companyUncertainty(
     executionNs(law, 1, 1),
     ...keptPoints.filter((point) => point.batchSize === 1).map((point) => point.executionNs),
   );
-  return SHARE_OF_COMPANY * Math.log(togetherNs / aloneNs);
+  return SHARE_OF_SURROUNDING_BATCH * Math.log(togetherNs / aloneNs);
 }
 
 /**

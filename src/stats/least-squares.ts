@@ -30,7 +30,7 @@ export interface LeastSquaresFit {
 }
 
 export interface LeastSquaresOptions {
-  /** The beliefs before any residual; the search begins at `start`, or at the means. */
+  /** The priors before any residual; the search begins at `start`, or at the means. */
   readonly priors: readonly Normal[];
   readonly start?: readonly number[] | undefined;
   /** The change of a parameter for measuring slopes. */

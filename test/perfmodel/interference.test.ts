@@ -22,7 +22,7 @@ const seen = (truth: Truth, instances: number, busyInstances: number): Execution
     batchSize,
     instances,
     busyInstances,
-    company: 1,
+    surroundingBatch: 1,
     executionNs: MS * timeMs(truth, batchSize, instances, busyInstances),
     weight: 0.9,
   }));

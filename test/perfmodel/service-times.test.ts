@@ -25,7 +25,7 @@ const point = (batchSize: number, instances: number, settingsKey = 'plain', fact
   batchSize,
   instances,
   busyInstances: instances,
-  company: 1,
+  surroundingBatch: 1,
   executionNs: MS * cliffMs(batchSize) * (1 + 0.4 * (instances - 1)) * factor,
   weight: 0.9,
 });
@@ -55,13 +55,13 @@ describe('the law without batching', () => {
    * Beside batches an execution of one takes three times as long as among its like, as where large
    * inputs are gathered.
    */
-  const single = (busyInstances: number, company: number, ms: number): ExecutionPoint => ({
+  const single = (busyInstances: number, surroundingBatch: number, ms: number): ExecutionPoint => ({
     ...point(1, 4),
     busyInstances,
-    company,
+    surroundingBatch,
     executionNs: MS * ms,
   });
-  const batch = { ...point(4, 4), company: 3, executionNs: 5 * MS };
+  const batch = { ...point(4, 4), surroundingBatch: 3, executionNs: 5 * MS };
   const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
   const crowdedMs = (isSingle: boolean): number => {
     const { line, correctionAt } = correctedLineOf(points, { settingsKey: 'plain', instances: 4, isSingle });
@@ -73,7 +73,7 @@ describe('the law without batching', () => {
     expect(crowdedMs(true)).toBeLessThan(1.5);
   });
 
-  it('counts their company in requests: those of eight samples are among themselves in executions of eight', () => {
+  it('counts the batches around them in requests: those of eight samples are among themselves in executions of eight', () => {
     const seen = (choice: Choice, requestsPerSecond: number, msBySize: Record<number, number>): Observed => ({
       choice,
       observations: [

@@ -10,7 +10,7 @@ const seen = (batchSize: number, more: Partial<ExecutionPoint> = {}): ExecutionP
   batchSize,
   instances: 1,
   busyInstances: 1,
-  company: 1,
+  surroundingBatch: 1,
   executionNs: MS,
   weight: 0.9,
   ...more,
@@ -66,8 +66,8 @@ describe('the uncertainty about executions of one without batching', () => {
    * batches six times as long.
    */
   const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
-  const beside = (batchSize: number, company: number): ExecutionPoint =>
-    seen(batchSize, { instances: 4, busyInstances: 4, company, executionNs: 1.2 * batchSize * MS });
+  const beside = (batchSize: number, surroundingBatch: number): ExecutionPoint =>
+    seen(batchSize, { instances: 4, busyInstances: 4, surroundingBatch, executionNs: 1.2 * batchSize * MS });
   const points = [seen(1, { executionNs: 0.2 * MS }), beside(1, 3), beside(4, 3)];
   const alone: PredictedExecution = { ...work, largestBatch: 1, busyInstances: 4 };
 

@@ -73,9 +73,9 @@ function networkOf(pipeline: Pipeline, candidate: Candidate, level: number): Net
 }
 
 /** Idle instances use part of the machine too, which a law in busy instances cannot express. */
-function stageOf({ name, law, presence, device, calls }: PipelineModel, { shape }: Candidate): Stage {
+function stageOf({ name, law, cores, device, calls }: PipelineModel, { shape }: Candidate): Stage {
   const policy = shape.members?.[name]?.policy ?? shape.policy;
-  const longer = Math.max(1, policy.instances / presence);
+  const longer = Math.max(1, policy.instances / cores);
   const points = law.points.map((point) => ({ ...point, executionNs: point.executionNs * longer }));
   return {
     name,

@@ -29,7 +29,7 @@ export interface PipelineModel {
   readonly name: string;
   readonly law: ServiceLaw;
   /** The effect of idle instances: beyond this number, all of them share it, busy or not. */
-  readonly presence: number;
+  readonly cores: number;
   readonly device?: { readonly name: string; readonly share: number };
   readonly isOnGpu: boolean;
   readonly calls?: readonly PipelineCall[];

@@ -57,7 +57,7 @@ function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: 
     // cores, the device covers everything.
     law:
       on === GPU ? { ...law, interference: { perInstance: share * between(0.5, 0.9, random), batchExponent: 0 } } : law,
-    presence: on === 'own' ? between(2.5, 6, random) : Number.POSITIVE_INFINITY,
+    cores: on === 'own' ? between(2.5, 6, random) : Number.POSITIVE_INFINITY,
     ...(isShared && { device: { name: on, share } }),
     isOnGpu: on === GPU,
     memory: between(0.6, 1.6, random),

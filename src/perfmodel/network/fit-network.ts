@@ -76,14 +76,14 @@ export function fitNetwork(
     ),
   );
   const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
-  const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
+  const withoutIdleInterference: WithoutParts = { has: (part) => part === 'idle-interference' || without.has(part) };
   // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores
   // idle ones poll and hold threads.
   const laws = lawsOf(
     topology.stages,
     observations,
     lengthened,
-    (stage) => (shared.has(stage) ? withoutPresence : without),
+    (stage) => (shared.has(stage) ? withoutIdleInterference : without),
     calls,
     (stage) => expectedTime && ((candidate) => expectedTime(candidate, stage)),
   );

@@ -18,7 +18,7 @@ export const model = (
 ): PipelineModel => ({
   name,
   law: law(fixedMs, perSampleMs),
-  presence: Number.POSITIVE_INFINITY,
+  cores: Number.POSITIVE_INFINITY,
   isOnGpu: false,
   memory: 1,
   batch: 1,

@@ -95,7 +95,7 @@ describe('the simulator of a pipeline', () => {
 
   it('takes callers whose calls come back in one batch for busy at once', () => {
     const models = [
-      model('front', 1, 0, { presence: 2, calls: [{ model: 'find', inParallel: false }], instances: [1, 8] }),
+      model('front', 1, 0, { cores: 2, calls: [{ model: 'find', inParallel: false }], instances: [1, 8] }),
       model('find', 6, 0, { batches: [1, 8], delaysUs: [8000] }),
     ];
     const { topology, measured, candidate } = without(
@@ -112,7 +112,7 @@ describe('the simulator of a pipeline', () => {
   });
 
   it('tells idle instances on cores that stages share from busy ones', () => {
-    const models = [model('a', 4, 0, { presence: 2 }), model('b', 3)];
+    const models = [model('a', 4, 0, { cores: 2 }), model('b', 3)];
     const { topology, measured, candidate } = without(pipeline(models));
     const { laws } = fitNetwork([measured({}, 1, 4), measured({ 'a/instances': 4 }, 1, 4, 8)], topology);
     const own = choiceOf(candidate({ 'a/instances': 3 })).members?.get('a');

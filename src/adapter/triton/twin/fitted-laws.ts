@@ -20,7 +20,7 @@ export interface FittedLaws {
 }
 
 /** The emulator has its own front end, and its service law has no effect of idle instances. */
-const unlikeTheEmulator: WithoutParts = { has: (part) => part === 'front-end' || part === 'presence' };
+const unlikeTheEmulator: WithoutParts = { has: (part) => part === 'front-end' || part === 'idle-interference' };
 
 /** Fits the service laws; null without statistics by batch size. */
 export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {

@@ -142,7 +142,7 @@ async function frontsOf(
   for (const part of workloadFronts(workload, model)) {
     fronts.push({ model: part.model, part, prompts: await classPromptsOf(part, options, setting, workload) });
   }
-  return { fronts: fronts, plan: asFarAsKnown };
+  return { fronts, plan: asFarAsKnown };
 }
 
 /**

@@ -23,7 +23,7 @@ export const mechanisms = {
   bisection: 'after a load ran out of memory more instances may be tried with other settings',
   'coordinate-moves': 'candidates of a joint space are not looked for around the best trials',
   'local-search': 'candidates of a joint space are those of a sample and next to the best trials only',
-  belief: 'trials without a gain do not lower the expected gain of the next one',
+  'diminishing-returns': 'trials without a gain do not lower the expected gain of the next one',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Mechanism = keyof typeof mechanisms;

@@ -40,15 +40,15 @@ type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' |
  * threshold.
  */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
-  return gain * beliefIn(trials, context) < requiredGain(trials, context);
+  return gain * expectationDiscount(trials, context) < requiredGain(trials, context);
 }
 
 /**
  * Returns the factor by which the model's expectation counts: half for each two trials in a row
  * that gained nothing.
  */
-const beliefIn = (trials: readonly Trial[], context: StoppingContext): number =>
-  context.pace === 'early' || context.without?.has('belief')
+const expectationDiscount = (trials: readonly Trial[], context: StoppingContext): number =>
+  context.pace === 'early' || context.without?.has('diminishing-returns')
     ? 1
     : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * patienceOf(context)));
 
@@ -105,7 +105,7 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
  */
 export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext, seconds: number): string {
   const percent = (log: number): string => `${(100 * Math.expm1(log)).toFixed(1)} %`;
-  const expected = gain * beliefIn(trials, context);
+  const expected = gain * expectationDiscount(trials, context);
   const costs = `the next trial costs about ${formatDuration(seconds)} and is expected to gain ${percent(expected)}`;
   if (expected < Math.log1p(MIN_GAIN) && gain < Math.log1p(MIN_GAIN)) return costs;
   const worth = `after ${trials.length} trials the next must promise ${percent(requiredGain(trials, context))}`;
