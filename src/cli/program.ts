@@ -18,7 +18,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       async () => (await import('./commands/tune/command.ts')).tuneCommand,
     ],
     watch: [
-      'Show studies of this machine live on a web page',
+      'Show studies of this machine, or a fleet, live on a page',
       async () => (await import('./commands/watch/command.ts')).watchCommand,
     ],
     report: [
@@ -66,6 +66,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     workload: [
       'Draw, check, create and split workload files',
       async () => (await import('./commands/workload/command.ts')).workloadCommand,
+    ],
+    schema: [
+      'Print the JSON Schema of a document',
+      async () => (await import('./commands/schema/command.ts')).schemaCommand,
     ],
   },
   'Use many machines': {

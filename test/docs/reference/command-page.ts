@@ -31,7 +31,10 @@ function sectionsOf(command: Command, listed: Listed, parents: readonly string[]
     ...optionsOf(command, help, listed, name),
     ...(after.examples === '' ? [] : ['**Examples**', printExample('sh', after.examples)]),
     ...(after.last === '' ? [] : [plain(after.last)]),
-    ...command.commands.flatMap((each) => sectionsOf(each as Command, listed, names)),
+    ...help
+      .visibleCommands(command)
+      .filter((each) => each.name() !== 'help')
+      .flatMap((each) => sectionsOf(each as Command, listed, names)),
   ];
 }
 

@@ -76,7 +76,7 @@ const spacePage: SchemaPage = {
   title: 'Search space file',
   intro:
     'A file for `--space`: what may change in the config of a model. [Search spaces](../search-spaces.md) explains it. ' +
-    'The JSON Schema is [schema.json](../../search-spaces/schema.json), which `tritune space schema` prints. ' +
+    'The JSON Schema is [schema.json](../../search-spaces/schema.json), which `tritune schema space` prints. ' +
     'A *single value* is text, a number, or true or false.',
   document: documentOf(spaceJsonSchema()),
   kind: 'file',
@@ -94,7 +94,7 @@ const workloadPage: SchemaPage = {
   title: 'Workload file',
   intro:
     'A file for `--workload`: which requests arrive when. [Workloads](../workloads.md) explains it. ' +
-    'The JSON Schema is [workload.schema.json](../workload.schema.json), which `tritune workload schema` prints.',
+    'The JSON Schema is [workload.schema.json](../workload.schema.json), which `tritune schema workload` prints.',
   document: documentOf(workloadJsonSchema()),
   kind: 'file',
   name: 'workload',

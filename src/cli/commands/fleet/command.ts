@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
+import { formerWatchCommand } from '../watch/command.ts';
 import { agentCommand } from './agent/command.ts';
 import {
   type AttachFlags,
@@ -12,7 +13,6 @@ import {
   type WorkerFlags,
   workerOptionTable,
 } from './options.ts';
-import { fleetWatchCommand } from './watch/command.ts';
 
 /** `tritune fleet`: workers over many servers, their studies, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
@@ -20,7 +20,7 @@ export function fleetCommand(terminal: Terminal): Command {
     'Tune many servers at once with workers (docs/fleet.md), and send load with agents (docs/agents.md)',
   );
   fleet.addCommand(agentCommand(terminal));
-  fleet.addCommand(fleetWatchCommand(terminal));
+  fleet.addCommand(formerWatchCommand(terminal), { hidden: true });
   fleet.addCommand(
     addOptions(
       new Command('worker').description('Run trials on one server for the studies of its group'),

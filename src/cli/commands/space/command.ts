@@ -5,14 +5,13 @@ import { describeSpace } from '../../../space/describe.ts';
 import { candidateOf } from '../../../space/model-configs.ts';
 import { loadSpace } from '../../../space/source/load.ts';
 import { presetNames } from '../../../space/source/presets.ts';
-import { spaceJsonSchema } from '../../../space/source/schema.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { parseConfigText } from '../../../triton/config/parser.ts';
 import type { Terminal } from '../../terminal.ts';
+import { formerSchemaCommand } from '../schema/command.ts';
 
 /**
- * `tritune space list|check|schema`: lists search spaces, checks one, or prints the schema for
- * editors.
+ * `tritune space list|check`: lists search spaces, or checks one.
  */
 export function spaceCommand(terminal: Terminal): Command {
   const command = new Command('space').description('List, check and describe search spaces');
@@ -33,11 +32,7 @@ export function spaceCommand(terminal: Terminal): Command {
       const base = options.config === undefined ? undefined : candidateOf(await readConfig(options.config));
       terminal.print(describeSpace(loadSpace(space), base));
     });
-  command
-    .command('schema')
-    .description('Print the JSON Schema of search-space files, for editors')
-    .action(() => terminal.print(JSON.stringify(spaceJsonSchema(), null, 2)));
-  return command;
+  return command.addCommand(formerSchemaCommand('space', terminal), { hidden: true });
 }
 
 async function readConfig(file: string): Promise<ModelConfig> {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
+import { formerSchemaCommand } from '../schema/command.ts';
 import {
   type FromLogOptions,
   fromLogTable,
@@ -10,7 +11,7 @@ import {
   splitTable,
 } from './options.ts';
 
-/** `tritune workload show|check|from-log|split|schema`: which requests arrive when, as files. */
+/** `tritune workload show|check|from-log|split`: which requests arrive when, as files. */
 export function workloadCommand(terminal: Terminal): Command {
   const command = new Command('workload').description('Draw, check, create and split workload files');
   const run = () => import('./run.ts');
@@ -43,9 +44,5 @@ export function workloadCommand(terminal: Terminal): Command {
       (await run()).splitFile(file, options, terminal),
     ),
   );
-  command
-    .command('schema')
-    .description('Print the JSON Schema of workload files, for editors')
-    .action(async () => (await run()).printSchema(terminal));
-  return command;
+  return command.addCommand(formerSchemaCommand('workload', terminal), { hidden: true });
 }

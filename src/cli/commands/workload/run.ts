@@ -6,7 +6,6 @@ import { TrituneError } from '../../../base/errors.ts';
 import { capital, formatDuration, formatFigure, inertJson } from '../../../base/format.ts';
 import { CHART_COLUMNS, drawnWorkloadLines } from '../../../headless/drawn-workload.ts';
 import { ratesOf } from '../../../workload/figures.ts';
-import { workloadJsonSchema } from '../../../workload/file/schema.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
 import { readWorkload } from '../../../workload/read-workload.ts';
 import { splitWorkload } from '../../../workload/split.ts';
@@ -90,11 +89,6 @@ export async function splitFile(
     for (const written of await saveWorkload(part, { path, comment, force })) terminal.print(written);
     terminal.tell(`${which}: ${contentLine(part)}`);
   }
-}
-
-/** `tritune workload schema`. */
-export function printSchema(terminal: Terminal): void {
-  terminal.print(JSON.stringify(workloadJsonSchema(), null, 2));
 }
 
 /** The trace is written next to the workload as CSV, so the two names must differ. */
