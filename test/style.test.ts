@@ -30,6 +30,11 @@ it('says MAX_ and MIN_ for limits', () => {
   expect(linesLike((line) => other.test(line))).toEqual([]);
 });
 
+it('names values by what they are', () => {
+  const declared = /\b(?:const|let|function) (?:asked|given|told|own|found|wanted)\b/;
+  expect(linesLike((line) => declared.test(line)).filter((place) => place.startsWith('src/'))).toEqual([]);
+});
+
 it('exports each name of a type from one file', () => {
   const files = new Map<string, string[]>();
   for (const path of sources.filter((each) => each.startsWith('src/')))

@@ -24,11 +24,11 @@ function cellsOf(text: string): string[][] {
   for (let at = 0; ; at = delimiter.lastIndex) {
     const { cell, end } = cellAt(text, at);
     delimiter.lastIndex = end;
-    const [found] = delimiter.exec(text) as RegExpExecArray;
+    const [separator] = delimiter.exec(text) as RegExpExecArray;
     // Text after the closing quote does not belong to the cell.
-    rows.at(-1)?.push(cell ?? text.slice(at, delimiter.lastIndex - found.length));
-    if (found === '') return rows;
-    if (found !== ',') rows.push([]);
+    rows.at(-1)?.push(cell ?? text.slice(at, delimiter.lastIndex - separator.length));
+    if (separator === '') return rows;
+    if (separator !== ',') rows.push([]);
   }
 }
 

@@ -25,9 +25,13 @@ export const distributionSpec = z
       ...bell,
     }),
   ])
-  .refine((given) => given.kind !== 'uniform' || given.low <= given.high, 'a range must not end before it begins')
   .refine(
-    (given) => !('mean' in given) || (given.min ?? 0) <= (given.max ?? Number.POSITIVE_INFINITY),
+    (distribution) => distribution.kind !== 'uniform' || distribution.low <= distribution.high,
+    'a range must not end before it begins',
+  )
+  .refine(
+    (distribution) =>
+      !('mean' in distribution) || (distribution.min ?? 0) <= (distribution.max ?? Number.POSITIVE_INFINITY),
     'min must not be above max',
   )
   .meta({ id: 'distribution', description: 'A distribution of whole numbers, in the unit of the field that has it' });

@@ -24,10 +24,10 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   if (kept === null) return [...before.map(line('removed')), ...after.map(line('added'))];
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
-  for (const [own, other] of [...kept, [before.length, after.length] as const]) {
-    lines.push(...before.slice(i, own).map(line('removed')), ...after.slice(j, other).map(line('added')));
-    if (own < before.length) lines.push({ kind: 'same', text: before[own] as string });
-    [i, j] = [own + 1, other + 1];
+  for (const [index, other] of [...kept, [before.length, after.length] as const]) {
+    lines.push(...before.slice(i, index).map(line('removed')), ...after.slice(j, other).map(line('added')));
+    if (index < before.length) lines.push({ kind: 'same', text: before[index] as string });
+    [i, j] = [index + 1, other + 1];
   }
   return lines;
 }

@@ -45,8 +45,8 @@ function formsOf(secret: string): readonly string[] {
  */
 function inBase64(text: string, offset: number): readonly string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]);
-  const own = bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
-  return [own, own.replaceAll('+', '-').replaceAll('/', '_')];
+  const inner = bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
 /** The longest first, because one may be a part of another. */

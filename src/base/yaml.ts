@@ -99,17 +99,17 @@ function startOf({ contents }: Document, path: readonly PropertyKey[]): number |
   let node: unknown = contents;
   let start = isNode(node) ? node.range?.[0] : undefined;
   for (const segment of path) {
-    let found: unknown;
+    let value: unknown;
     if (isMap(node)) {
       const pair = node.items.find((item) => isPair(item) && keyOf(item) === String(segment));
       start = isNode(pair?.key) ? pair.key.range?.[0] : start;
-      found = pair?.value;
+      value = pair?.value;
     } else if (isSeq(node) && typeof segment === 'number') {
-      found = node.items[segment];
-      start = isNode(found) ? found.range?.[0] : start;
+      value = node.items[segment];
+      start = isNode(value) ? value.range?.[0] : start;
     }
-    if (!isNode(found)) break;
-    node = found;
+    if (!isNode(value)) break;
+    node = value;
   }
   return start;
 }

@@ -76,7 +76,7 @@ async function playWithout(
 ): Promise<AblationRow> {
   const asks: number[] = [];
   const without: Without = new Set(leftOut);
-  const make: MakeSampler = (space, given) => timed(queueingSampler(space, { ...given, without }), asks);
+  const make: MakeSampler = (space, setup) => timed(queueingSampler(space, { ...setup, without }), asks);
   const { standings, promises } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
   const askMs = mean(asks);
   const shareAfter = (count: number): number => standings[count - 1]?.share ?? 0;
@@ -99,10 +99,10 @@ async function playWithout(
 function timed(sampler: Sampler, asks: number[]): Sampler {
   return {
     ...sampler,
-    ask(...given) {
+    ask(...question) {
       const start = performance.now();
       try {
-        return sampler.ask(...given);
+        return sampler.ask(...question);
       } finally {
         asks.push(performance.now() - start);
       }
@@ -174,8 +174,8 @@ function sharesOf(shares: readonly number[]): { median: number; worstTenth: numb
 export function pairedDifference(
   differences: readonly { readonly group: string; readonly difference: number }[],
 ): Interval {
-  const groups = [...Map.groupBy(differences, ({ group }) => group).values()].map((own) =>
-    mean(own.map(({ difference }) => difference)),
+  const groups = [...Map.groupBy(differences, ({ group }) => group).values()].map((group) =>
+    mean(group.map(({ difference }) => difference)),
   );
   const value = mean(groups);
   if (groups.length < 2) return { value, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };

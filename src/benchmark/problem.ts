@@ -131,13 +131,13 @@ const everyTruth = (testProblem: TestProblem): Truth[] => everyPoint(testProblem
 
 /** Returns the true figures of every loadable candidate at the levels of the grid. */
 function everyPoint({ space, refusal, truth, gridLevels }: TestProblem): { candidate: Candidate; truth: Truth }[] {
-  const found = new Map<string, Candidate>();
+  const candidates = new Map<string, Candidate>();
   for (const assignment of space.assignments()) {
     const outcome = space.build(assignment);
     if (outcome.legal && refusal(outcome.candidate) === null)
-      found.set(outcome.candidate.fingerprint, outcome.candidate);
+      candidates.set(outcome.candidate.fingerprint, outcome.candidate);
   }
-  return [...found.values()].flatMap((candidate) =>
+  return [...candidates.values()].flatMap((candidate) =>
     gridLevels.map((level) => ({ candidate, truth: truth(candidate, level) })),
   );
 }

@@ -103,12 +103,12 @@ function pointOf(level: number, readings: readonly Measurement[]): RecordedPoint
 }
 
 function serverOf(readings: readonly Measurement[]): RecordedPoint['server'] {
-  const told = readings.flatMap(({ server }) => server ?? []);
-  if (told.length === 0) return null;
-  const mean = (of: (each: (typeof told)[number]) => number): number =>
-    rounded(told.reduce((sum, each) => sum + of(each), 0) / told.length);
+  const breakdowns = readings.flatMap(({ server }) => server ?? []);
+  if (breakdowns.length === 0) return null;
+  const mean = (of: (each: (typeof breakdowns)[number]) => number): number =>
+    rounded(breakdowns.reduce((sum, each) => sum + of(each), 0) / breakdowns.length);
   const bySize = Map.groupBy(
-    told.flatMap(({ batches }) => batches),
+    breakdowns.flatMap(({ batches }) => batches),
     ({ size }) => size,
   );
   const batches = [...bySize]
@@ -116,7 +116,7 @@ function serverOf(readings: readonly Measurement[]): RecordedPoint['server'] {
     .map(([size, rows]): [number, number, number] => {
       const executions = rows.reduce((sum, row) => sum + row.executions, 0);
       const totalUs = rows.reduce((sum, row) => sum + row.executions * row.meanExecutionUs, 0);
-      return [size, rounded(executions / told.length), rounded(totalUs / executions)];
+      return [size, rounded(executions / breakdowns.length), rounded(totalUs / executions)];
     });
   return {
     queueUs: mean(({ queueUs }) => queueUs),

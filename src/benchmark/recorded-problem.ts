@@ -25,16 +25,18 @@ export function recordedProblemOf(recording: Recording): TestProblem {
   const { name, levels, candidates } = recording;
   const original = candidateOf(recording.originalConfig as ModelConfig);
   const view = viewSpace(spaceFromJson(recording.space as JsonObject), original);
-  const found = new Map<string, RecordedCandidate>();
+  const foundCandidates = new Map<string, RecordedCandidate>();
   let baseline: Candidate | null = null;
   for (const each of candidates) {
     const assignment = each.assignment as Candidate['assignment'];
     const outcome = view.build(assignment);
     if (!outcome.legal) continue;
-    found.set(outcome.candidate.fingerprint, each);
+    foundCandidates.set(outcome.candidate.fingerprint, each);
     if (Object.keys(assignment).length === 0) baseline = outcome.candidate;
   }
-  const rowsOf = new Map([...found].map(([fingerprint, { points }]) => [fingerprint, points.map(recordedOf)]));
+  const rowsOf = new Map(
+    [...foundCandidates].map(([fingerprint, { points }]) => [fingerprint, points.map(recordedOf)]),
+  );
   const points = candidates.flatMap((each) => each.points);
   const fullLoads = candidates.flatMap(({ loadsMs }) => loadsMs.full);
   const built = view.build({});
@@ -51,11 +53,11 @@ export function recordedProblemOf(recording: Recording): TestProblem {
     gridLevels: levels.values,
     truth: ({ fingerprint }, level) => truthAt(rowsOf.get(fingerprint) ?? [], level),
     refusal: ({ fingerprint }) => {
-      const known = found.get(fingerprint);
+      const known = foundCandidates.get(fingerprint);
       if (!known) return 'it was not recorded';
       return known.failure?.reason ?? null;
     },
-    loadMs: ({ fingerprint }) => middle(found.get(fingerprint)?.loadsMs.full ?? []) ?? middle(fullLoads) ?? 0,
+    loadMs: ({ fingerprint }) => middle(foundCandidates.get(fingerprint)?.loadsMs.full ?? []) ?? middle(fullLoads) ?? 0,
     inPlaceMs: middle(candidates.flatMap(({ loadsMs }) => loadsMs.inPlace)) ?? undefined,
   };
 }

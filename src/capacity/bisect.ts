@@ -200,8 +200,8 @@ function askedNear(
   { allowed, mostServed, budgetSeconds, isWorkload }: CapacityPrior,
 ): number {
   const power = ASKED[readings.length % ASKED.length] as number;
-  const told = isWorkload ? askedOfWorkload(readings.length) : Math.max(1, MAX_TOLD / allowed) ** power;
-  const usual = median * Math.min(posterior.timesForShare(allowed * told), MAX_ABOVE);
+  const statedPower = isWorkload ? askedOfWorkload(readings.length) : Math.max(1, MAX_TOLD / allowed) ** power;
+  const usual = median * Math.min(posterior.timesForShare(allowed * statedPower), MAX_ABOVE);
   if (mostServed === null) return usual;
   const last = readings.at(-1);
   // Without a single bad request, a reading says little. A queue may need longer than the reading

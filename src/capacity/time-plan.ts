@@ -81,10 +81,10 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
   const startNs = clock.nowNs();
   const after = (seconds: number): number => startNs + seconds * NS_PER_S;
   const [endNs, scoutingEndNs] = [after(mostSeconds), after(SCOUTING_SHARE * mostSeconds)];
-  const wanted = passSeconds ?? secondsBeyond(limit);
+  const cliffSeconds = passSeconds ?? secondsBeyond(limit);
   const most = KEPT_SHARE * mostSeconds;
   const kept = ({ besideSeconds }: LoadPace): number => {
-    const all = Math.min(most, loadsBeyond * (wanted + besideSeconds));
+    const all = Math.min(most, loadsBeyond * (cliffSeconds + besideSeconds));
     return isWorth(all / loadsBeyond - besideSeconds) ? all : 0;
   };
   // A workload is played whole or not at all.
@@ -101,10 +101,10 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
       return answerEndNs(pace) - Math.min(most, answer) * NS_PER_S;
     },
     answerEndNs,
-    wantedBeyond: wanted,
+    wantedBeyond: cliffSeconds,
     beyondSeconds: (loads, { besideSeconds }) => {
       const each = (endNs - clock.nowNs()) / NS_PER_S / loads - besideSeconds;
-      return isWorth(each) ? Math.min(each, wanted) : null;
+      return isWorth(each) ? Math.min(each, cliffSeconds) : null;
     },
     endNs,
     hasTimeUntil: (untilNs, { windowsSeconds, besideSeconds }) => {

@@ -13,13 +13,13 @@ export async function runCommandLine(): Promise<void> {
 }
 
 /**
- * Runs the command that `wanted` returns, if any, and sets the process's exit code. Errors: as of
- * runCommandLine.
+ * Runs the command that `readArguments` returns, if any, and sets the process's exit code. Errors:
+ * as of runCommandLine.
  */
-export async function obey(wanted: () => Promise<readonly string[] | null>, terminal: Terminal): Promise<void> {
+export async function obey(readArguments: () => Promise<readonly string[] | null>, terminal: Terminal): Promise<void> {
   let args: readonly string[] | null = null;
   try {
-    args = await wanted();
+    args = await readArguments();
     if (args) await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
     const failure = failureOf(error, (args ?? process.argv).includes('--verbose'));

@@ -61,8 +61,9 @@ function shortenHelp(command: Command, options: readonly Option[], last: string)
  */
 function optionDescription({ description, argChoices, defaultValue }: Option): string {
   const [, words = description, written] = /^(.*) \((default: .*)\)$/s.exec(description) ?? [];
-  const given = defaultValue === undefined || typeof defaultValue === 'boolean' ? [] : [`default: ${defaultValue}`];
-  const notes = [...(argChoices ? [argChoices.join(', ')] : []), ...(written === undefined ? given : [written])];
+  const givenNotes =
+    defaultValue === undefined || typeof defaultValue === 'boolean' ? [] : [`default: ${defaultValue}`];
+  const notes = [...(argChoices ? [argChoices.join(', ')] : []), ...(written === undefined ? givenNotes : [written])];
   return notes.length === 0 ? words : `${words} (${notes.join('; ')})`;
 }
 

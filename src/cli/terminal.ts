@@ -72,13 +72,13 @@ export function outliveReaders(): void {
 /** Anything but yes is no: the end of the input and Ctrl-C, too. */
 async function confirm(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline');
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise<boolean>((resolve) => {
-    asked.on('close', () => resolve(false));
-    asked.on('SIGINT', () => asked.close());
-    asked.question(`${inertLine(question)} [y/N] `, (answer) => {
+    prompt.on('close', () => resolve(false));
+    prompt.on('SIGINT', () => prompt.close());
+    prompt.question(`${inertLine(question)} [y/N] `, (answer) => {
       resolve(/^y(es)?$/i.test(answer.trim()));
-      asked.close();
+      prompt.close();
     });
   });
 }

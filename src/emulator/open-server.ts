@@ -137,9 +137,9 @@ function loadAtStart(
   models: readonly ModelEntry[],
   names: readonly string[] | undefined,
 ): void {
-  const wanted = names && withComposingModels(profile, names);
+  const loaded = names && withComposingModels(profile, names);
   for (const model of models) {
-    if (wanted && !wanted.has(model.name)) continue;
+    if (loaded && !loaded.has(model.name)) continue;
     try {
       model.loadAtStart();
     } catch (error) {

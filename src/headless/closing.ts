@@ -115,8 +115,8 @@ function clients({ clientChanges, smallerBatch, latencyNote, model }: Summary): 
 }
 
 /** Explains why a trial that seemed better in the search is not the best. */
-const rejected = ({ rejected: told }: Summary): string[] =>
-  told ? [row('rejected', `trial ${told.trial} seemed better in the search, but ${told.reason}`)] : [];
+const rejected = ({ rejected: trial }: Summary): string[] =>
+  trial ? [row('rejected', `trial ${trial.trial} seemed better in the search, but ${trial.reason}`)] : [];
 
 /** Returns a line only if figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {

@@ -81,8 +81,8 @@ function describeMissed(measurement: Measurement, goal: Goal, candidate: Candida
   return missed
     .map((constraint) => {
       const metric = metricsOf(goal).named(constraint.metric);
-      const own = metricsOf(goal).read(metric.name, measurement, candidate);
-      return `, misses ${describeConstraint(constraint, metricsOf(goal))}${own === undefined ? '' : ` with ${metricText(metric, own)}`}`;
+      const value = metricsOf(goal).read(metric.name, measurement, candidate);
+      return `, misses ${describeConstraint(constraint, metricsOf(goal))}${value === undefined ? '' : ` with ${metricText(metric, value)}`}`;
     })
     .join('');
 }

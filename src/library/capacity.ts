@@ -57,11 +57,11 @@ function inPercent(name: string, value: unknown): unknown {
  * INTERRUPTED if the signal was aborted before any rate was tried.
  */
 export async function capacity(
-  { json, output, serviceKind = 'triton', ...given }: CapacityOptions,
+  { json, output, serviceKind = 'triton', ...rest }: CapacityOptions,
   { onEvent, onNote, signal = new AbortController().signal }: CapacityWatch = {},
 ): Promise<CapacityDocument> {
-  const asked = Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => {
+  const options = Object.fromEntries(
+    Object.entries(rest).flatMap(([name, value]) => {
       const now = lookUp(formerNames, name);
       if (now !== undefined) onNote?.(`${name} is now ${now}, and will go`);
       return value === undefined
@@ -70,7 +70,7 @@ export async function capacity(
     }),
   );
   const checked = filledOptions<Omit<CapacitySpec, 'protocol'>>(
-    { dockerImage: DEFAULT_DOCKER_IMAGE, ...asked },
+    { dockerImage: DEFAULT_DOCKER_IMAGE, ...options },
     capacityOptions,
   );
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
@@ -79,8 +79,8 @@ export async function capacity(
   checkCombination(combinationOfService('capacity', kind, checked));
   const spec =
     kind === 'triton'
-      ? await withProtocol<CapacitySpec>({ ...checked, protocol: given.protocol })
-      : { ...checked, protocol: given.protocol ?? 'http' };
+      ? await withProtocol<CapacitySpec>({ ...checked, protocol: rest.protocol })
+      : { ...checked, protocol: rest.protocol ?? 'http' };
   const outputs = { ...(json !== undefined && { json }), ...(output !== undefined && { output }) };
   await prepareCapacity(outputs);
   const tell = (line: string): void => onNote?.(line);

@@ -45,10 +45,10 @@ export interface Asked {
  * without types.
  */
 export function askedOf(
-  { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...given }: TuneOptions,
+  { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...rest }: TuneOptions,
   of = 'tune()',
 ): Asked {
-  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const options = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
     if (studyOptionNames.includes(name)) continue;
     throw new TrituneError('USAGE', `${of} has no option '${name}'`, 'see docs/library.md for its options');

@@ -59,15 +59,15 @@ export async function tune(options: TuneOptions, { onEvent, onNote, signal }: Tu
   }
 }
 
-function opened(options: TuneOptions, asked: Asked, tell: (line: string) => void): Promise<OpenStudy> {
-  const own = { sampler: asked.sampler, adapter: asked.adapter, metrics: options.metrics };
+function opened(options: TuneOptions, request: Asked, tell: (line: string) => void): Promise<OpenStudy> {
+  const parts = { sampler: request.sampler, adapter: request.adapter, metrics: options.metrics };
   return options.resume === undefined
-    ? openStudy(specIn(options, asked), own, realClock.wallMs())
+    ? openStudy(specIn(options, request), parts, realClock.wallMs())
     : resumeStudy(
         options.resume,
-        (kept) => resumedSpec(kept, asked.options, asked.named),
-        resumeTrust(asked.options, options.trustRun, { tell, advice: 'pass trustRun: true' }),
-        own,
+        (kept) => resumedSpec(kept, request.options, request.named),
+        resumeTrust(request.options, options.trustRun, { tell, advice: 'pass trustRun: true' }),
+        parts,
       );
 }
 

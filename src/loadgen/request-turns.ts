@@ -69,10 +69,10 @@ function turnsOfPlan<P extends PreparedRequest>(
     nextRequest: (turn) => {
       const arrival = arrivalOf(turn);
       const pass = Math.floor((index + turn * of) / perPass);
-      const own = classOf[arrival] as number;
-      const turnOfClass = pass * (ofClass[own] as number) + (ranks[arrival] as number);
-      const { requests: count } = classes[own] as RequestClass;
-      return prepared[(firsts[own] as number) + (turnOfClass % count)] as P;
+      const classIndex = classOf[arrival] as number;
+      const turnOfClass = pass * (ofClass[classIndex] as number) + (ranks[arrival] as number);
+      const { requests: count } = classes[classIndex] as RequestClass;
+      return prepared[(firsts[classIndex] as number) + (turnOfClass % count)] as P;
     },
     classOf: (turn) => classOf[arrivalOf(turn)] as number,
   };

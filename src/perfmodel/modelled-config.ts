@@ -56,14 +56,14 @@ const byBatch = new WeakMap<Choice, Map<number, Choice>>();
  */
 export function atClientBatch(choice: Choice, batch: number | undefined): Choice {
   if (batch === undefined) return choice;
-  const own = byBatch.get(choice) ?? new Map<number, Choice>();
-  const foundChoice = own.get(batch) ?? {
+  const choices = byBatch.get(choice) ?? new Map<number, Choice>();
+  const foundChoice = choices.get(batch) ?? {
     ...choice,
     clientBatch: batch,
     key: `${choice.key} ${batch}`,
     largestBatch: Math.max(choice.largestBatch, batch),
   };
-  byBatch.set(choice, own.set(batch, foundChoice));
+  byBatch.set(choice, choices.set(batch, foundChoice));
   return foundChoice;
 }
 
@@ -118,8 +118,8 @@ function memberChoice(candidate: Candidate, model: string, shape: CandidateShape
  * names of the joint space.
  */
 function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
-  const own = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
-  return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(own), value, shape };
+  const entries = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
+  return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(entries), value, shape };
 }
 
 function ownChoice(candidate: Candidate): Choice {

@@ -105,9 +105,9 @@ export function memoizedRuns<R extends SimulatedRun>(
     const key = `${choice.key} ${level}`;
     const earlier = known.get(key);
     if (earlier !== undefined) return earlier;
-    const found = run(choice, level);
-    known.set(key, found);
-    return found;
+    const result = run(choice, level);
+    known.set(key, result);
+    return result;
   };
   return {
     at,

@@ -35,9 +35,9 @@ export interface MeasuredChoice {
 
 /** Returns the measurements of a candidate by its choices, one for each of their client batches. */
 export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): MeasuredChoice[] =>
-  [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, own]) => ({
+  [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, ofBatch]) => ({
     choice: atClientBatch(choiceOf(candidate), batch),
-    measurements: own,
+    measurements: ofBatch,
   }));
 
 /** Simulates choices under load, with service laws fitted to measurements. */

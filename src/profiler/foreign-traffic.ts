@@ -23,15 +23,15 @@ export interface AtRest {
  * ignored. A model that several fronts send to has one entry per front.
  */
 export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'foreignRequests' | 'foreignByModel'> {
-  const found = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {
+  const counts = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {
     const excess = excessOf(entries);
     return excess === null ? [] : [[model, excess] as const];
   });
-  if (found.length === 0) return {};
+  if (counts.length === 0) return {};
   const [one] = models;
-  const foreignRequests = found.reduce((sum, [, excess]) => sum + excess, 0);
+  const foreignRequests = counts.reduce((sum, [, excess]) => sum + excess, 0);
   const isOne = models.every(({ model }) => model === one?.model);
-  return { foreignRequests, ...(!isOne && { foreignByModel: Object.fromEntries(found) }) };
+  return { foreignRequests, ...(!isOne && { foreignByModel: Object.fromEntries(counts) }) };
 }
 
 function excessOf(entries: readonly AtRest[]): number | null {

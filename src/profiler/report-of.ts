@@ -33,9 +33,9 @@ export function reportOf(
     responsesPerSecond: isDecoupled ? perSecond(measurement.responses ?? 0, measurement) : null,
     averageUs: latencyMs.avg * US_PER_MS,
     deviationUs: latencyMs.std * US_PER_MS,
-    percentilesUs: percentiles.map((asked) => ({
-      percentile: asked,
-      us: (measurement.latencyPercentilesMs?.[`${asked}`] ?? 0) * US_PER_MS,
+    percentilesUs: percentiles.map((percentile) => ({
+      percentile,
+      us: (measurement.latencyPercentilesMs?.[`${percentile}`] ?? 0) * US_PER_MS,
     })),
     decidingUs: decidingMs * US_PER_MS,
     isStable: measurement.stable,

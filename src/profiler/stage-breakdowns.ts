@@ -13,18 +13,18 @@ export function stageBreakdowns(
   topology: Topology,
 ): ReadonlyMap<string, ServerBreakdown> {
   const [only, ...others] = topology.fronts;
-  const own = only && others.length === 0 ? [{ model: only.model, server }] : fronts;
-  const found = new Map<string, ServerBreakdown>();
-  for (const front of own) if (front.server) found.set(front.model, front.server);
+  const parts = only && others.length === 0 ? [{ model: only.model, server }] : fronts;
+  const breakdowns = new Map<string, ServerBreakdown>();
+  for (const front of parts) if (front.server) breakdowns.set(front.model, front.server);
   for (const { model, version: _, ...breakdown } of [
     ...composing,
     ...fronts.flatMap((front) => front.composing ?? []),
   ]) {
-    found.set(model, breakdown);
+    breakdowns.set(model, breakdown);
   }
   return new Map(
     topology.stages.flatMap((stage) => {
-      const breakdown = found.get(stage);
+      const breakdown = breakdowns.get(stage);
       return breakdown ? [[stage, breakdown] as const] : [];
     }),
   );

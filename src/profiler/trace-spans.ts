@@ -59,25 +59,25 @@ interface SpanNs {
 
 /** Returns the parts of one request. */
 export function spansOf({ momentsNs }: Trace): SpansUs {
-  const found = new Map<MeasuredName, SpanNs>();
+  const foundSpans = new Map<MeasuredName, SpanNs>();
   for (const name of Object.keys(spans) as MeasuredName[]) {
     for (const [from, to] of spans[name]) {
       const [startNs, endNs] = [momentsNs.get(from), momentsNs.get(to)];
-      if (startNs !== undefined && endNs !== undefined && endNs >= startNs) found.set(name, { startNs, endNs });
+      if (startNs !== undefined && endNs !== undefined && endNs >= startNs) foundSpans.set(name, { startNs, endNs });
     }
   }
-  const measured = [...found].map(([name, { startNs, endNs }]) => [name, (endNs - startNs) / NS_PER_US]);
+  const measured = [...foundSpans].map(([name, { startNs, endNs }]) => [name, (endNs - startNs) / NS_PER_US]);
   const left = (Object.entries(rests) as [keyof typeof rests, Rest][]).flatMap(([name, rest]) => {
-    const ns = restNs(found, rest);
+    const ns = restNs(foundSpans, rest);
     return ns === null ? [] : [[name, ns / NS_PER_US]];
   });
   return Object.fromEntries([...measured, ...left]) as SpansUs;
 }
 
-function restNs(found: ReadonlyMap<MeasuredName, SpanNs>, { of, besides, orBesides = [] }: Rest): number | null {
-  const whole = found.get(of);
-  if (!whole || besides.some((name) => !found.has(name))) return null;
-  const parts = [...besides, ...orBesides].flatMap((name) => found.get(name) ?? []);
+function restNs(spans: ReadonlyMap<MeasuredName, SpanNs>, { of, besides, orBesides = [] }: Rest): number | null {
+  const whole = spans.get(of);
+  if (!whole || besides.some((name) => !spans.has(name))) return null;
+  const parts = [...besides, ...orBesides].flatMap((name) => spans.get(name) ?? []);
   let [coveredNs, untilNs] = [0, whole.startNs];
   for (const { startNs, endNs } of parts.sort((a, b) => a.startNs - b.startNs)) {
     const end = Math.min(endNs, whole.endNs);

@@ -120,9 +120,9 @@ class TritonBatcher implements Batcher {
       return;
     }
     this.#queuedSamples += samples;
-    const wanted =
+    const isPreferred =
       this.#rules.isSaturated || this.#current === 'gone' || this.#queuedSamples >= this.#rules.samplesToWake;
-    if (wanted && this.#hasSlot()) this.#notify(nowNs);
+    if (isPreferred && this.#hasSlot()) this.#notify(nowNs);
   }
 
   complete(nowNs: number, instance: number): void {

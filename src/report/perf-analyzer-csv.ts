@@ -110,8 +110,8 @@ function classColumns(reports: readonly LevelReport[]): readonly Column[] {
       const column = (what: string, of: (figures: ClassFigures) => string): Column => ({
         name: `${plainLine(name)} ${what}`,
         cell: ({ measurement }) => {
-          const found = measurement.classes?.find((each) => each.name === name);
-          return found ? of(found) : '';
+          const figures = measurement.classes?.find((each) => each.name === name);
+          return figures ? of(figures) : '';
         },
       });
       return [

@@ -19,10 +19,10 @@ export function workloadsCsv(state: StudyState): string | null {
       .filter((final) => final.trial === trial.number)
       .map(({ round, measurement }) => ({ trial, round, measurement })),
   ]);
-  const told = all.flatMap(({ measurement: { workloads = [] } }) => workloads);
-  if (told.length === 0) return null;
+  const measurements = all.flatMap(({ measurement: { workloads = [] } }) => workloads);
+  if (measurements.length === 0) return null;
   const metrics = metricsOf(goal);
-  const columns = tableMetrics(metrics, told).flatMap(columnsOf);
+  const columns = tableMetrics(metrics, measurements).flatMap(columnsOf);
   const rows = all.flatMap(({ trial, round, measurement }) => {
     const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
     return (measurement.workloads ?? []).map((each): readonly CsvCell[] => [

@@ -55,8 +55,8 @@ function parameterValue(
     return knob === undefined ? undefined : baseValue(bound.base, requirePath(knob.path));
   }
   if (optionsIn(setting, scene).length === 0) return undefined;
-  const own = Object.hasOwn(assignment, name) ? assignment[name] : null;
-  if (own !== null && own !== undefined) return own;
+  const value = Object.hasOwn(assignment, name) ? assignment[name] : null;
+  if (value !== null && value !== undefined) return value;
   return setting.parameter.path === null ? undefined : baseValue(bound.base, setting.parameter.path);
 }
 

@@ -76,9 +76,9 @@ function textsFor(
   model: string | undefined,
   models: readonly string[],
 ): readonly string[] | undefined {
-  const told = (texts ?? []).map((text) => ownerOf(text, models));
-  const own = told.filter(({ owner }) => owner !== null && owner === model);
-  const chosen = own.length > 0 ? own : told.filter(({ owner }) => owner === null);
+  const owned = (texts ?? []).map((text) => ownerOf(text, models));
+  const ofModel = owned.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = ofModel.length > 0 ? ofModel : owned.filter(({ owner }) => owner === null);
   return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
 }
 
@@ -88,10 +88,10 @@ function shapesFor(
   model: string | undefined,
   models: readonly string[],
 ): FlatStudyOptions['shape'] {
-  const told = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
-  const common = told.filter(({ owner }) => owner === null);
-  const own = told.filter(({ owner }) => owner !== null && owner === model);
-  const chosen = [...common, ...own].map(({ text, dims }) => [text, dims] as const);
+  const owned = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
+  const common = owned.filter(({ owner }) => owner === null);
+  const ofModel = owned.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = [...common, ...ofModel].map(({ text, dims }) => [text, dims] as const);
   return chosen.length > 0 ? Object.fromEntries(chosen) : undefined;
 }
 

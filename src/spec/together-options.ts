@@ -34,8 +34,8 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
   const shapesOf = (owner: string | null): FlatStudyOptions['shape'] =>
     Object.fromEntries((shapes.get(owner) ?? []).map(([name, dims]) => [ownerOf(name, models).text, dims]));
   const requests = models.flatMap((name) => {
-    const own = { ...given('inputData', inputs.get(name)), ...(shapes.has(name) && { shape: shapesOf(name) }) };
-    return Object.keys(own).length > 0 ? [[name, own] as const] : [];
+    const requests = { ...present('inputData', inputs.get(name)), ...(shapes.has(name) && { shape: shapesOf(name) }) };
+    return Object.keys(requests).length > 0 ? [[name, requests] as const] : [];
   });
   const budgets = latencyBudget.flatMap(({ model, latencyMs }) =>
     model === null ? [] : [[model, latencyMs] as const],
@@ -46,25 +46,25 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
     ...options,
     model: first,
     together: models,
-    ...given('blsComposing', blsComposing ? callsOf(blsComposing, first) : options?.blsComposing),
-    ...given('space', spaceOf(spaces)),
-    ...given('candidates', candidates?.at(-1)),
-    ...given(
+    ...present('blsComposing', blsComposing ? callsOf(blsComposing, first) : options?.blsComposing),
+    ...present('space', spaceOf(spaces)),
+    ...present('candidates', candidates?.at(-1)),
+    ...present(
       'constraint',
       constraint?.map((text) => aboutModel(text, models)),
     ),
-    ...given('inputData', inputs.get(null)),
+    ...present('inputData', inputs.get(null)),
     ...(shapes.has(null) && { shape: shapesOf(null) }),
-    ...given('latencyBudget', latencyBudget.findLast(({ model }) => model === null)?.latencyMs),
+    ...present('latencyBudget', latencyBudget.findLast(({ model }) => model === null)?.latencyMs),
     ...(requests.length > 0 && { modelRequests: Object.fromEntries(requests) }),
     ...(budgets.length > 0 && { modelBudgets: Object.fromEntries(budgets) }),
   };
 }
 
 function byOwner(texts: readonly string[] | undefined, models: readonly string[]): Map<string | null, string[]> {
-  const told = (texts ?? []).map((text) => ownerOf(text, models));
+  const owned = (texts ?? []).map((text) => ownerOf(text, models));
   return new Map(
-    [...Map.groupBy(told, ({ owner }) => owner)].map(([owner, all]) => [owner, all.map(({ text }) => text)]),
+    [...Map.groupBy(owned, ({ owner }) => owner)].map(([owner, all]) => [owner, all.map(({ text }) => text)]),
   );
 }
 
@@ -95,5 +95,5 @@ function checkNamed(model: string, models: readonly string[]): void {
 }
 
 /** Returns the field, or nothing without a value: an option that was not given has no key. */
-const given = <K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } =>
+const present = <K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } =>
   (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };

@@ -37,8 +37,8 @@ function choiceOf(
   assignment: Assignment,
 ): HandChoice {
   const values = options.map(({ value }) => value);
-  const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
-  const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
+  const ownValue = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
+  const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(ownValue ?? null));
   return values.length > 0
     ? { parameter, values, chosen, applies: true }
     : { parameter, values: all, chosen: -1, applies: false };

@@ -93,17 +93,17 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
     case 'ask-budget':
       return { ...now, question: { kind: 'budget', text: String(view.study?.goal.budget?.latencyMs ?? '') } };
     case 'ask-space':
-      return asked(now, view.study && { kind: 'space', row: 0, column: 0, narrowing: view.study.narrowing });
+      return withQuestion(now, view.study && { kind: 'space', row: 0, column: 0, narrowing: view.study.narrowing });
     case 'ask-hand': {
       const from = selectedTrial(now, view);
       const assignment = from?.candidate.assignment ?? {};
-      return asked(now, { kind: 'hand', row: 0, assignment, from: from?.number ?? 0 });
+      return withQuestion(now, { kind: 'hand', row: 0, assignment, from: from?.number ?? 0 });
     }
     case 'step':
     case 'pin':
     case 'exclude':
     case 'free':
-      return asked(now, now.question && answered(now.question, command, view));
+      return withQuestion(now, now.question && answered(now.question, command, view));
     case 'pause':
       return { ...now, wantsPause: !wantsPause(now, view) };
     case 'type':
@@ -121,7 +121,7 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
   }
 }
 
-const asked = (now: Interaction, question: Question | null): Interaction => ({ ...now, question });
+const withQuestion = (now: Interaction, question: Question | null): Interaction => ({ ...now, question });
 
 /** Returns the panel of parameters after a key in it. */
 function answered(question: Question, command: Command, { study }: ViewState): Question {
@@ -192,5 +192,5 @@ function moved(now: Interaction, by: number, view: ViewState): number | null {
 }
 
 /** True if the study is paused or was asked to pause, also by an earlier viewer. */
-export const wantsPause = ({ wantsPause: asked }: Interaction, { isPaused }: Pick<ViewState, 'isPaused'>): boolean =>
-  asked || isPaused;
+export const wantsPause = ({ wantsPause: wants }: Interaction, { isPaused }: Pick<ViewState, 'isPaused'>): boolean =>
+  wants || isPaused;

@@ -61,9 +61,9 @@ export function useMouse(onAction: (action: MouseAction) => void): void {
   useEffect(() => {
     let rest = '';
     const onData = (chunk: string | Buffer): void => {
-      const found = mouseActionsIn(rest + chunk.toString());
-      rest = found.rest;
-      for (const action of found.actions) take(action);
+      const actions = mouseActionsIn(rest + chunk.toString());
+      rest = actions.rest;
+      for (const action of actions.actions) take(action);
     };
     stdin.on('data', onData);
     return () => void stdin.off('data', onData);

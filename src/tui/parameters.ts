@@ -104,7 +104,7 @@ export function sizeOf(study: StudyState, narrowing: Narrowing): number {
 function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
   const each = parts.map((part) => spaceSize(part.bound.space, part.original, ofPart(part, narrowing), MAX_COUNTED));
   if (each.includes(0)) return 0;
-  const size = each.reduce((product, own) => product * own, 1);
+  const size = each.reduce((product, size) => product * size, 1);
   return size > MAX_COUNTED ? Number.POSITIVE_INFINITY : size;
 }
 

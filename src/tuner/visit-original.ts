@@ -32,11 +32,11 @@ export function plannedVisit(run: Planning): Assigned | null {
   if (!baseline || baseline.failure || finals.length > 0) return null;
   const step = nextFinal(run.recorder.state, run.plan.finalRounds);
   if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return null;
-  const own = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
-  if (own === null && step.trial.number !== baseline.number) return null;
+  const level = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
+  if (level === null && step.trial.number !== baseline.number) return null;
   const batch = step.level.batch === undefined ? {} : { batch: step.level.batch };
   const levels =
-    own === null ? ({ kind: 'fixed', values: [step.level.value], ...batch } as const) : ({ kind: 'search' } as const);
+    level === null ? ({ kind: 'fixed', values: [step.level.value], ...batch } as const) : ({ kind: 'search' } as const);
   const { number, role, candidate, measurements: earlier } = baseline;
   return { number, role, candidate, levels, earlier };
 }

@@ -152,8 +152,8 @@ function fileIn(folder: string, named: string, at: readonly PropertyKey[], place
 }
 
 function withPaths({ requests, prompts, ...rest }: WorkloadClass, folder: string, place: WorkloadPlace): WorkloadClass {
-  const pathOf = (given: string): string =>
-    given === 'zero' || given === 'random' ? given : fileIn(folder, given, ['classes', rest.name], place);
+  const pathOf = (file: string): string =>
+    file === 'zero' || file === 'random' ? file : fileIn(folder, file, ['classes', rest.name], place);
   return {
     ...rest,
     ...(requests && {

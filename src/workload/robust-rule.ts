@@ -59,11 +59,11 @@ export function decidingIndex(
 ): number {
   const sign = better === 'lower' ? 1 : -1;
   const order = [...figures.keys()].sort((a, b) => sign * (valueAt(figures, a) - valueAt(figures, b)));
-  const wanted = (rule.kind === 'quantile' ? rule.share : 1) * totalWeight(figures);
+  const weight = (rule.kind === 'quantile' ? rule.share : 1) * totalWeight(figures);
   let sum = 0;
   for (const index of order) {
     sum += (figures[index] as WeightedFigure).weight;
-    if (sum >= wanted * (1 - ABOUT)) return index;
+    if (sum >= weight * (1 - ABOUT)) return index;
   }
   return order.at(-1) as number;
 }

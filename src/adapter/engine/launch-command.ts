@@ -32,10 +32,10 @@ const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'"
  * unknown, or for an unreadable options file.
  */
 export function readLaunchCommand(text: string, original: JsonObject = {}): LaunchCommand {
-  const given = commandWords(text);
-  if (!given.some((word) => word.includes('{port}')))
+  const givenWords = commandWords(text);
+  if (!givenWords.some((word) => word.includes('{port}')))
     throw new TrituneError('USAGE', 'the launch command has no place for the port', `write {port}, ${HINT}`);
-  const words = given.includes('{flags}') ? given : [...given, '{flags}'];
+  const words = givenWords.includes('{flags}') ? givenWords : [...givenWords, '{flags}'];
   const file = words.map((word) => CONFIG.exec(word)?.[1]).find((each) => each !== undefined);
   const engine = { ...ownFlags(words), ...original };
   const unknown = placesIn(words).find((name) => !Object.hasOwn(engine, name));
@@ -66,7 +66,7 @@ export function emulatedProfileIn({ words, own: settings }: LaunchCommand): stri
 
 /** Returns the settings of flags, by their names with `_`. The last of repeated flags counts. */
 function ownFlags(words: readonly string[]): JsonObject {
-  const own: { [name: string]: Json } = {};
+  const settings: { [name: string]: Json } = {};
   for (const [index, word] of words.entries()) {
     const flag = flagIn(word);
     // A secret is no setting: it stays in the command, and in no config.
@@ -74,10 +74,10 @@ function ownFlags(words: readonly string[]): JsonObject {
     const next = words[index + 1];
     const text = flag.value ?? (next === undefined || /^-|^\{flags\}$/.test(next) ? undefined : next);
     if (text?.includes('{')) continue;
-    if (text === undefined && flag.name.startsWith('no_')) own[flag.name.slice(3)] = false;
-    else own[flag.name] = text === undefined ? true : settingValue(text);
+    if (text === undefined && flag.name.startsWith('no_')) settings[flag.name.slice(3)] = false;
+    else settings[flag.name] = text === undefined ? true : settingValue(text);
   }
-  return own;
+  return settings;
 }
 
 function flagIn(word: string): { readonly name: string; readonly value: string | undefined } | null {

@@ -122,8 +122,8 @@ async function placeOf(address: string): Promise<string> {
     (address) => address.address,
     () => host,
   );
-  const own = Object.values(networkInterfaces()).flatMap((all) => all?.map((each) => each.address) ?? []);
-  const isOwn = own.includes(ip) || isLoopback(ip) || ip === '0.0.0.0' || ip === '::';
+  const localAddresses = Object.values(networkInterfaces()).flatMap((all) => all?.map((each) => each.address) ?? []);
+  const isOwn = localAddresses.includes(ip) || isLoopback(ip) || ip === '0.0.0.0' || ip === '::';
   return `${isOwn ? 'localhost' : ip}:${address.slice(at + 1)}`;
 }
 

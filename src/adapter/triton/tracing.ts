@@ -18,8 +18,8 @@ export function createTracing(server: TraceControl): Tracing {
       return { earlier: those(now), file: traceFileOf(now) };
     },
     start: async (rate, count = -1) => {
-      const own = { trace_rate: [`${rate}`], trace_count: [`${count}`] };
-      await server.changeTraceSettings({ ...withoutLimit, ...own });
+      const changes = { trace_rate: [`${rate}`], trace_count: [`${count}`] };
+      await server.changeTraceSettings({ ...withoutLimit, ...changes });
     },
     putBack: async (earlier) => {
       await server.changeTraceSettings(earlier);

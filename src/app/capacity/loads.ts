@@ -74,7 +74,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     untilNs: number | undefined,
     onWindow: (progress: WindowProgress) => void = () => undefined,
   ): Promise<Measurement> => {
-    const own = seed++;
+    const loadSeed = seed++;
     const leftMs = untilNs === undefined ? Number.POSITIVE_INFINITY : nsToMs(untilNs - realClock.nowNs());
     const listener = {
       onProgress: (progress: ProfileProgress) => {
@@ -84,7 +84,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       onRequest: () => undefined,
     };
     const report = await target.measure(level, listener, {
-      scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own),
+      scheduleAt: (perSecond) => rule.scheduleAt(perSecond, loadSeed),
       // Requests left over from one load must not affect the next.
       drainMs: rule.requestTimeoutSeconds * MS_PER_S,
       untilNs,
@@ -193,8 +193,8 @@ function verdictWindows({ windows, budgetMs }: PlayingRule): Partial<WindowRule>
 function mostInFlight(perSecond: number, budgetMs: number | null): number {
   const most = defaultOpenLoopRule.maxInFlight;
   if (budgetMs === null) return most;
-  const wanted = Math.ceil((IN_FLIGHT_BUDGETS * perSecond * budgetMs) / MS_PER_S);
-  return Math.min(most, Math.max(MIN_IN_FLIGHT, wanted));
+  const inFlight = Math.ceil((IN_FLIGHT_BUDGETS * perSecond * budgetMs) / MS_PER_S);
+  return Math.min(most, Math.max(MIN_IN_FLIGHT, inFlight));
 }
 
 /**

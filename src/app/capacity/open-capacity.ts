@@ -18,17 +18,17 @@ const USUAL_TIMEOUT_S = 30;
 /** Opens a service of any kind. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
 export async function openCapacity(
   kind: ServiceKind,
-  { burst: _, ...given }: CapacitySpec,
+  { burst: _, ...rest }: CapacitySpec,
   setting: ServiceSetting,
 ): Promise<OpenCapacity> {
-  const isUsual = kind === 'language' && given.requestTimeout === USUAL_TIMEOUT_S;
-  const requestTimeout = isUsual ? LANGUAGE_TIMEOUT_S : given.requestTimeout;
+  const isUsual = kind === 'language' && rest.requestTimeout === USUAL_TIMEOUT_S;
+  const requestTimeout = isUsual ? LANGUAGE_TIMEOUT_S : rest.requestTimeout;
   const options = {
-    ...given,
+    ...rest,
     requestTimeout,
     latencyThreshold: 0,
     traceSpeed: 1,
-    ...(given.workload === undefined && { requestRateRange: { start: 1, end: 1, step: 1 } }),
+    ...(rest.workload === undefined && { requestRateRange: { start: 1, end: 1, step: 1 } }),
   };
   const service = await findService[kind](options, await planProfile(options, false), setting);
   try {

@@ -54,8 +54,8 @@ async function measureAtRest(
   const original = await readOriginal(opened.client, name);
   if (original.config.sequence_batching) return null;
   const inputs = await requestsOf(USUAL, original);
-  const asked = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
-  const traffic = await openTraffic(opened, asked);
+  const requestedTraffic = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
+  const traffic = await openTraffic(opened, requestedTraffic);
   try {
     return await play(
       {

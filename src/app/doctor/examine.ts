@@ -131,10 +131,10 @@ const loadedIn = (index: readonly ModelIndexEntry[]): string[] => [
 async function metrics(
   { metricsUrl, metricsTls, headers }: Subject,
   index: readonly ModelIndexEntry[],
-  wanted: string | undefined,
+  requestedVersion: string | undefined,
 ): Promise<Finding> {
   const loaded = loadedIn(index);
-  const known = loaded.find((name) => name === wanted) ?? loaded[0] ?? '';
+  const known = loaded.find((name) => name === requestedVersion) ?? loaded[0] ?? '';
   const figures = await metricsProbe(metricsUrl, known, { tls: metricsTls, headers })(AbortSignal.timeout(5000));
   if (figures === null)
     return note(

@@ -88,12 +88,12 @@ const finishedIn = (record: StudyRecord): readonly number[] => (record.type === 
  * the original on another server.
  */
 function heartbeatTo(watch: StudyWatch, finished: ReadonlySet<number>): (details: HeartbeatDetails) => void {
-  const told = new Map<string, string>();
+  const lastLines = new Map<string, string>();
   return ({ work, trial, event }) => {
     if (work === undefined || trial === undefined || !event || !('trial' in event)) return;
     const text = JSON.stringify(event);
-    if (told.get(work) === text || (finished.has(trial) && !isOfFinal(work))) return;
-    told.set(work, text);
+    if (lastLines.get(work) === text || (finished.has(trial) && !isOfFinal(work))) return;
+    lastLines.set(work, text);
     // Each server numbers its own trials.
     if (event.type === 'applying' || event.type === 'measuring' || event.type === 'progress')
       watch.onEvent({ ...event, trial });

@@ -30,8 +30,8 @@ export function studyHost(
   { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): StudyHost {
   // The host that keeps the journal sends no requests.
-  const own = { server, agents: {}, trustRun };
-  const trust = fleetTrust(own, tell);
+  const hostOptions = { server, agents: {}, trustRun };
+  const trust = fleetTrust(hostOptions, tell);
   const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
   return {
     async open(name, order) {
@@ -41,8 +41,8 @@ export function studyHost(
       const [other] = isThere ? [] : await unrestored();
       if (other !== undefined) throw inUse(serverName, other);
       const study = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, own), trust)
-        : await openNew(order as StudyOrder, folder, own);
+        ? await resumeStudy(folder, (kept) => onServer(kept, hostOptions), trust)
+        : await openNew(order as StudyOrder, folder, hostOptions);
       try {
         return await hosted(study, tell, signal);
       } catch (error) {

@@ -21,8 +21,12 @@ export const journalToWrite = (directory: string): Promise<string> =>
  * Creates the directory of a new study, and checks that it is writable. Its default is
  * `tritune-runs/MODEL-TIMESTAMP`. Errors: OUTPUT_UNWRITABLE.
  */
-export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {
-  const directory = asked ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
+export async function prepareOutput(
+  askedDirectory: string | undefined,
+  model: string,
+  wallMs: number,
+): Promise<string> {
+  const directory = askedDirectory ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
   try {
     await makeFolder(directory);
     await access(directory, constants.W_OK);

@@ -22,7 +22,7 @@ export async function gpuNameOf(
   if (server.emulated !== null) return `emulated (${server.emulated})`;
   const names = isOfThisMachine(server.url) ? await gpuNames(followLines) : new Map<string, string>();
   const uuids = (measurement?.device.gpus ?? []).map(({ uuid }) => uuid);
-  const found = uuids.length > 0 ? uuids.map((uuid) => names.get(uuid) ?? uuid) : [...names.values()];
-  if (found.length > 0) return [...new Set(found)].join(', ');
+  const foundGpuNames = uuids.length > 0 ? uuids.map((uuid) => names.get(uuid) ?? uuid) : [...names.values()];
+  if (foundGpuNames.length > 0) return [...new Set(foundGpuNames)].join(', ');
   return groups.some(({ kind }) => kind === 'KIND_GPU') ? UNKNOWN_GPU : null;
 }

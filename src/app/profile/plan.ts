@@ -45,8 +45,8 @@ export async function planProfile(
   const workload = await workloadOf(spec);
   const timed = (await timedRequestsOf(spec)) ?? (asksForLoad || workload ? null : recorded);
   const mode = timed || workload || spec.requestRateRange ? 'request-rate' : 'concurrency';
-  const own = timed ?? workload;
-  const range = spec.requestRateRange ?? (own ? only(own.perSecond) : (spec.concurrencyRange ?? only(1)));
+  const schedule = timed ?? workload;
+  const range = spec.requestRateRange ?? (schedule ? only(schedule.perSecond) : (spec.concurrencyRange ?? only(1)));
   const sweep: SweepPlan = {
     range,
     order: spec.binarySearch ? 'binary' : 'linear',
@@ -137,13 +137,13 @@ const loads = {
 
 /** True if the user asks for a load. */
 function checkOneLoad(spec: ProfileSpec): boolean {
-  const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
+  const loadOptions = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
   // With a workload, a rate is the one at which it is played.
-  const other = spec.workload === undefined ? undefined : given.find((key) => key !== 'requestRateRange');
+  const other = spec.workload === undefined ? undefined : loadOptions.find((key) => key !== 'requestRateRange');
   if (other) throw usage(`${loads[other]} cannot be used with --workload`, 'leave one of them out');
-  if (given.length > 1)
-    throw usage(`${given.map((key) => loads[key]).join(' and ')} cannot be used together`, 'give one of them');
-  return given.length === 1;
+  if (loadOptions.length > 1)
+    throw usage(`${loadOptions.map((key) => loads[key]).join(' and ')} cannot be used together`, 'give one of them');
+  return loadOptions.length === 1;
 }
 
 /** A table's levels without the table would change nothing. */

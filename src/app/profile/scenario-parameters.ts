@@ -28,7 +28,7 @@ export interface ScenarioSetting {
 export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioParameter[] {
   const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
   const accelerators = acceleratorsOf(config);
-  const own: readonly (readonly [name: string, value: string | null])[] = [
+  const parameters: readonly (readonly [name: string, value: string | null])[] = [
     ['GPU', gpu],
     ['Backend', backendOf(config)],
     ['Backend accelerator', accelerators.map(({ name }) => String(name)).join(', ') || '-'],
@@ -43,9 +43,9 @@ export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioP
     ['Shared memory', sharedMemory],
     ['Server', server],
   ];
-  const ownNames = new Set(own.map(([name]) => name));
+  const ownNames = new Set(parameters.map(([name]) => name));
   return [
-    ...own.map(([name, value]) => [name, lookUp(labels, name) ?? value] as const),
+    ...parameters.map(([name, value]) => [name, lookUp(labels, name) ?? value] as const),
     ...Object.entries(labels).filter(([name]) => !ownNames.has(name)),
   ].filter((parameter): parameter is ScenarioParameter => parameter[1] !== null);
 }

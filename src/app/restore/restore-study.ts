@@ -45,16 +45,16 @@ const FORCE_IT = 'add --force to put the config from before the run back anyway'
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
   const admit = admitRun(directory, ['restore'], (run) => effectsOfRestoring(run, options), options);
-  const { journal, ...found } = await resumeForRestoring(await journalToWrite(directory), async (each) => {
+  const { journal, ...rest } = await resumeForRestoring(await journalToWrite(directory), async (each) => {
     if (idleWords(stateToRestore(each), options) === null) await admit(each);
   });
   try {
-    const state = stateToRestore(found);
+    const state = stateToRestore(rest);
     const idle = idleWords(state, options);
     if (idle !== null) return `nothing to do: ${idle}`;
     const { started } = state;
     checkAdapter(started);
-    if (found.fault !== undefined) options.tell(`${found.fault}; its first record is sound, and restores the model`);
+    if (rest.fault !== undefined) options.tell(`${rest.fault}; its first record is sound, and restores the model`);
     const originals = originalsOf(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
@@ -62,7 +62,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     try {
       return await whileHeld(models, server, async () => {
         for (const model of models) await checkProtected(client, model, options);
-        const { records, fault } = found;
+        const { records, fault } = rest;
         const wasSent = async (model: string): Promise<boolean> => {
           const mark = fault === undefined ? null : await client.runMark(model);
           return mark?.host === hostname() && mark.directory === resolve(directory);

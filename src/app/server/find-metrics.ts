@@ -7,11 +7,11 @@ import type { Addresses } from './addresses.ts';
  * if it has such a page, because servers usually have three ports in a row; else port 8002.
  */
 export async function findMetrics(
-  given: string | undefined,
+  statedUrl: string | undefined,
   { protocol, url, control, metricsUrl: usual }: Addresses,
   tls: TlsOptions,
 ): Promise<string> {
-  if (given !== undefined) return given;
+  if (statedUrl !== undefined) return statedUrl;
   const grpc = protocol === 'grpc' ? url : control?.isGuess === false ? control.url : portAfter(url);
   const next = `http://${portAfter(grpc)}/metrics`;
   if (next === usual) return usual;

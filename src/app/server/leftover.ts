@@ -108,11 +108,11 @@ async function leftoverOf(
   const { journal } = studyFiles(directory);
   const isCaller = caller !== undefined && resolve(caller) === directory;
   if (!isCaller && holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
-  const found = await foundIn(journal);
+  const leftover = await foundIn(journal);
   // A marked config is sent after the first record: another journal is in its place.
-  if (found === 'unreadable' || (mark && found.records.length === 0))
+  if (leftover === 'unreadable' || (mark && leftover.records.length === 0))
     return new LeftChangedError(model, withoutJournal(served, model, directory, holder));
-  const isChanged = mark !== null || hasChanged(found, model, config);
+  const isChanged = mark !== null || hasChanged(leftover, model, config);
   return isChanged ? new LeftChangedError(model, fromHere(model, directory)) : null;
 }
 

@@ -45,14 +45,14 @@ export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'star
  */
 export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy {
   const { spec, sampler: kind, earlier, started, workloads } = study;
-  const { sampler: asked, limits: given } = spec;
+  const { sampler: samplerSpec, limits: givenSamplerSpec } = spec;
   const goal = started?.goal ?? goalOverModels(goalOf(spec, study.metrics), target.topology);
   const levels = levelsOfStudy(study, target.space.places);
-  const candidates = kind.name === 'manual' ? readCandidates(asked.candidates, target.space.view({})) : [];
+  const candidates = kind.name === 'manual' ? readCandidates(samplerSpec.candidates, target.space.view({})) : [];
   const { values } = spec.levels;
   const limits = {
     maxTrials: maxTrials(spec, kind),
-    timeBudgetMs: (given.timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S,
+    timeBudgetMs: (givenSamplerSpec.timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S,
   };
   const expected = (seen: Seen): Expected =>
     expectedDuration({
@@ -68,11 +68,14 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
       ...seen,
     });
   // A user who sets a limit or a minimum gain has decided how long the study may take.
-  const isAim = [given.maxTrials, given.timeBudgetSeconds, asked.leastGainPercent].every(
+  const isAim = [givenSamplerSpec.maxTrials, givenSamplerSpec.timeBudgetSeconds, samplerSpec.leastGainPercent].every(
     (limit) => limit === undefined,
   );
   const simulated = workloads ? simulatedWorkloads(workloads, spec) : undefined;
-  const listed = { ...(asked.earlyExits !== undefined && { earlyExits: asked.earlyExits }), ...(values && { values }) };
+  const listed = {
+    ...(samplerSpec.earlyExits !== undefined && { earlyExits: samplerSpec.earlyExits }),
+    ...(values && { values }),
+  };
   const samplerFor = (goal: Goal, narrowing: Narrowing): Sampler =>
     createSampler(kind, target.space.view(narrowing), {
       seed: spec.seed,
@@ -80,7 +83,7 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
       levels,
       topology: target.topology,
       workloads: simulated,
-      leastGain: asked.leastGainPercent === undefined ? undefined : asked.leastGainPercent / 100,
+      leastGain: samplerSpec.leastGainPercent === undefined ? undefined : samplerSpec.leastGainPercent / 100,
       candidates,
       ...listed,
     });
@@ -115,7 +118,9 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
       },
       ...limits,
       finalRounds: FINAL_ROUNDS,
-      ...(given.maxOutageSeconds !== undefined && { maxOutageMs: given.maxOutageSeconds * MS_PER_S }),
+      ...(givenSamplerSpec.maxOutageSeconds !== undefined && {
+        maxOutageMs: givenSamplerSpec.maxOutageSeconds * MS_PER_S,
+      }),
       allowForeignTraffic: spec.measurement.allowForeignTraffic,
       earlier,
     },

@@ -41,8 +41,8 @@ export function played(
     workload,
     perSecond: meanRateOf(workload),
     passS: durationOf(workload) * timeScale,
-    planAt: rememberingOne((perSecond, own = seed) =>
-      planOf(workload, { seed: own, timeScale, meanPerSecond: perSecond }),
+    planAt: rememberingOne((perSecond, planSeed = seed) =>
+      planOf(workload, { seed: planSeed, timeScale, meanPerSecond: perSecond }),
     ),
   };
 }

@@ -132,9 +132,9 @@ function filesOf({ traffic, together, workloads, prompts, http, server }: StudyS
 function variantsIn(space: Json): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(space)) return space.flatMap(variantsIn);
   if (!isJsonObject(space)) return [];
-  const own = isJsonObject(space.variants) ? Object.entries(space.variants) : [];
+  const variants = isJsonObject(space.variants) ? Object.entries(space.variants) : [];
   return [
-    ...own.flatMap(([name, variant]) => (isJsonObject(variant) ? [[name, variant] as const] : [])),
+    ...variants.flatMap(([name, variant]) => (isJsonObject(variant) ? [[name, variant] as const] : [])),
     ...(isJsonObject(space.members) ? Object.values(space.members).flatMap((each) => variantsIn(each ?? null)) : []),
   ];
 }

@@ -45,10 +45,10 @@ export async function lookOnce(
   seen: Map<string, SeenJournal>,
   isWritten: (lock: string) => boolean = isLockedByOther,
 ): Promise<void> {
-  const found = await studiesIn(directories);
-  const listed = (): void => board.list(headsOf(found, seen, isWritten));
+  const journals = await studiesIn(directories);
+  const listed = (): void => board.list(headsOf(journals, seen, isWritten));
   const faults: string[] = [];
-  for (const [name, path] of found) {
+  for (const [name, path] of journals) {
     const { size, mtimeMs } = await sizeOf(path);
     const before = seen.get(name);
     if (size === 0 || (before?.size === size && before.changedMs === mtimeMs)) continue;
@@ -72,11 +72,11 @@ export async function lookOnce(
  * interrupted.
  */
 const headsOf = (
-  found: ReadonlyMap<string, string>,
+  journals: ReadonlyMap<string, string>,
   seen: ReadonlyMap<string, SeenJournal>,
   isWritten: (lock: string) => boolean,
 ): readonly StudyHead[] =>
-  [...found]
+  [...journals]
     .flatMap(([study, path]): readonly StudyHead[] => {
       const journal = seen.get(study);
       if (!journal) return [];
@@ -93,8 +93,8 @@ const MAX_STUDIES = 20;
 
 /** Returns the journals in directories or their subdirectories, by study name. */
 async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const found = await journalsIn(directories);
-  const dated = await Promise.all([...found].map(async (each) => ({ each, ...(await sizeOf(each[1])) })));
+  const journals = await journalsIn(directories);
+  const dated = await Promise.all([...journals].map(async (each) => ({ each, ...(await sizeOf(each[1])) })));
   return new Map(
     dated
       .sort((a, b) => b.mtimeMs - a.mtimeMs)
@@ -121,23 +121,23 @@ async function absentOf(directories: readonly string[]): Promise<string[]> {
 }
 
 async function journalsIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
+  const journals = new Map<string, string>();
   for (const directory of directories) {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     const inner = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name));
     for (const place of [directory, ...inner]) {
       const { journal } = studyFiles(resolve(place));
-      const isKnown = [...found.values()].includes(journal);
-      if (!isKnown && (await isThere(journal))) found.set(nameIn(found, place), journal);
+      const isKnown = [...journals.values()].includes(journal);
+      if (!isKnown && (await isThere(journal))) journals.set(nameIn(journals, place), journal);
     }
   }
-  return found;
+  return journals;
 }
 
 /** Returns the directory's name, or its whole path if another study has that name. */
-function nameIn(found: ReadonlyMap<string, string>, directory: string): string {
+function nameIn(journals: ReadonlyMap<string, string>, directory: string): string {
   const path = resolve(directory);
-  return found.has(basename(path)) ? path : basename(path);
+  return journals.has(basename(path)) ? path : basename(path);
 }
 
 const isThere = (path: string): Promise<boolean> =>

@@ -63,9 +63,9 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
     for (const { name, labels, value, atMs = writtenMs } of parsePrometheus(await textOf(path))) {
       if (!COUNTERS.has(name)) continue;
       const key = `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
-      const own = series.get(key) ?? { name: nameOf(labels), readings: new Map<number, number>() };
-      own.readings.set(atMs / MS_PER_S, value);
-      series.set(key, own);
+      const counter = series.get(key) ?? { name: nameOf(labels), readings: new Map<number, number>() };
+      counter.readings.set(atMs / MS_PER_S, value);
+      series.set(key, counter);
     }
   }
   return [...series.values()].map(({ name, readings }) => ({

@@ -48,8 +48,8 @@ function firstBetter(
   than: number,
 ): Found | null {
   for (const candidate of next) {
-    const found = atBestLevel(problem, candidate, limitMs, levels);
-    if (found && found.throughput > than * 1.002) return found;
+    const best = atBestLevel(problem, candidate, limitMs, levels);
+    if (best && best.throughput > than * 1.002) return best;
   }
   return null;
 }
@@ -102,10 +102,10 @@ export function foundBudgets(problem: TestProblem): readonly KnownBudget[] {
   return TIGHTNESSES.toReversed()
     .flatMap((tightness) => {
       const budgetMs = budgetOf(tightness, lowestMs, p99);
-      const found = longSearch(problem, EDGE * budgetMs, from);
-      if (!found) return [];
-      from.push(found.candidate);
-      const { candidate, level, throughput } = found;
+      const optimum = longSearch(problem, EDGE * budgetMs, from);
+      if (!optimum) return [];
+      from.push(optimum.candidate);
+      const { candidate, level, throughput } = optimum;
       return [{ tightness, budgetMs, optimum: throughput, assignment: candidate.assignment, level }];
     })
     .toReversed();

@@ -279,10 +279,10 @@ function meanOver(
   for (const part of parts) most = Math.max(most, part);
   let [sum, ofGaps, at] = [0, 0, 0];
   for (const { gap, to } of gaps) {
-    let own = 0;
-    for (; at < to; at++) own += Math.exp((parts[at] as number) - most);
-    sum += own;
-    ofGaps += own * gap;
+    let logLikelihood = 0;
+    for (; at < to; at++) logLikelihood += Math.exp((parts[at] as number) - most);
+    sum += logLikelihood;
+    ofGaps += logLikelihood * gap;
   }
   return { logLikelihood: most + Math.log(sum), gap: ofGaps / sum };
 }

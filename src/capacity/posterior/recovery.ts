@@ -102,10 +102,12 @@ export function recoveryPosterior(
 ): CapacityPosterior {
   const [low, high] = [Math.log(prior.low), Math.log(prior.high)];
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
-  const told = plays.map((play) => toldBy(play, burst, recoverSeconds, budgetMs));
+  const observations = plays.map((play) => toldBy(play, burst, recoverSeconds, budgetMs));
   const weights = weightsOf(
     logs.map((log) =>
-      logSum(SCATTERS.map((scatter) => told.reduce((sum, of) => sum + of(log, scatter), logPriorAt(log, prior)))),
+      logSum(
+        SCATTERS.map((scatter) => observations.reduce((sum, of) => sum + of(log, scatter), logPriorAt(log, prior))),
+      ),
     ),
   );
   return posteriorOn({ logs, weights, gap: 0, allowed: prior.allowed, modelSd: MODEL_SD });
@@ -120,8 +122,8 @@ function toldBy(
 ): (log: number, scatter: number) => number {
   const impliedBy = (tookSeconds: number): number =>
     Math.log(baseRateFor(perSecond, burst, tookSeconds, recoverSeconds)) - logSpeed;
-  const own = Math.log(perSecond) - logSpeed;
-  const sdAt = (log: number, scatter: number): number => Math.hypot(scatter, MISFIT * Math.abs(log - own));
+  const logRate = Math.log(perSecond) - logSpeed;
+  const sdAt = (log: number, scatter: number): number => Math.hypot(scatter, MISFIT * Math.abs(log - logRate));
   const { from, to } = recovered(windows, burst.seconds, budgetMs);
   // Not recovered by the end: the base rate is lower than if it had been then. Never late after the
   // burst: it is higher than if it had just been.

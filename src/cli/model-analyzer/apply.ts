@@ -24,19 +24,19 @@ const byModel: ReadonlySet<string> = new Set(['constraint', 'inputData', 'shape'
  */
 export function withAnalyzerFile(
   options: SeriesFlags,
-  given: ReadonlySet<string>,
+  named: ReadonlySet<string>,
   terminal: Pick<Terminal, 'tell'>,
 ): SeriesFlags {
   const { modelAnalyzerConfig: file } = options;
   if (file === undefined || options.resume !== undefined) return options;
   const { models, common, own, ignored, together } = translate(readAnalyzerFile(file), {
-    protocol: given.has('protocol') ? options.protocol : undefined,
-    percentile: given.has('percentile') ? options.percentile : undefined,
-    models: given.has('model') ? modelsIn(options) : undefined,
+    protocol: named.has('protocol') ? options.protocol : undefined,
+    percentile: named.has('percentile') ? options.percentile : undefined,
+    models: named.has('model') ? modelsIn(options) : undefined,
   });
   for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} is ignored: ${reason}`);
-  const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof FlatStudyOptions] ?? [])]));
-  if (given.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
+  const taken = new Set<string>([...named].flatMap((key) => [key, ...(replaced[key as keyof FlatStudyOptions] ?? [])]));
+  if (named.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
   const leftOf = <T extends object>(fields: T): Partial<T> =>
     Object.fromEntries(Object.entries(fields).filter(([key]) => byModel.has(key) || !taken.has(key))) as Partial<T>;
   const withoutLevels = (study: Partial<FlatStudyOptions>): Partial<FlatStudyOptions> => {

@@ -9,7 +9,7 @@ import { searchSpace } from './search-space.ts';
  * INPUT_INVALID with the path of the key.
  */
 export function composedSpace(read: ReadFile, name: string, settings: ModelSettings, batch: number): JsonObject {
-  const own = searchSpace(read, name, settings, batch);
+  const space = searchSpace(read, name, settings, batch);
   const { cpu_only_composing_models: onCpu = [] } = read.content;
   const forCpu = (model: string, its: ModelSettings): ModelSettings =>
     onCpu.includes(model) ? { ...its, cpu_only: true } : its;
@@ -23,7 +23,7 @@ export function composedSpace(read: ReadFile, name: string, settings: ModelSetti
   const composing = [...listed, ...others].map(
     ({ model, its, under }) => [model, searchSpace(read, model, forCpu(model, its), batch, under)] as const,
   );
-  if (composing.length === 0) return own;
-  const front = read.called.size > 0 ? { [name]: own } : {};
+  if (composing.length === 0) return space;
+  const front = read.called.size > 0 ? { [name]: space } : {};
   return { members: { ...front, ...Object.fromEntries(composing) }, others: searchSpace(read, name, {}, batch) };
 }

@@ -102,6 +102,6 @@ function levelsOf(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 
 
 /** Returns undefined if nothing is given. */
 function present<T extends object>(fields: T): Partial<T> | undefined {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return given.length > 0 ? (Object.fromEntries(given) as Partial<T>) : undefined;
+  const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return stated.length > 0 ? (Object.fromEntries(stated) as Partial<T>) : undefined;
 }

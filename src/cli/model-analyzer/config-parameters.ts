@@ -23,11 +23,11 @@ const MAX_VALUES = 1000;
  * parameter, so that all combinations are tried. If a list in a config has several items, they
  * become one parameter together. Errors: INPUT_INVALID with the path of the key.
  */
-export function configParameters(given: JsonObject, file: string, at: KeyPath): SpaceParameters {
+export function configParameters(parameters: JsonObject, file: string, at: KeyPath): SpaceParameters {
   const fail = (path: KeyPath, reason: string): never => {
     throw invalid(file, path, reason);
   };
-  return Object.fromEntries(messageParameters(modelConfigSchema(), given, [], { at, fail }));
+  return Object.fromEntries(messageParameters(modelConfigSchema(), parameters, [], { at, fail }));
 }
 
 interface Place {

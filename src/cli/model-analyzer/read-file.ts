@@ -28,8 +28,8 @@ export function readAnalyzerFile(file: string): ReadFile {
       named.map(([name, settings]) => [name, checked(modelSettings, settings ?? {}, file, [key, name])] as const),
     );
   };
-  const given = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
-  const composing = { called: given('bls_composing_models'), steps: given('ensemble_composing_models') };
+  const modelsOf = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
+  const composing = { called: modelsOf('bls_composing_models'), steps: modelsOf('ensemble_composing_models') };
   return { file, content, models: modelsUnder('profile_models'), ...composing };
 }
 

@@ -66,10 +66,10 @@ function serverArguments(
   models: ReadonlyMap<string, ModelSettings>,
   ignore: Ignore,
 ): readonly string[] {
-  const own = [...models].filter(([, settings]) => settings.triton_server_flags !== undefined);
-  const [only] = models.size === 1 ? own : [];
+  const withFlags = [...models].filter(([, settings]) => settings.triton_server_flags !== undefined);
+  const [only] = models.size === 1 ? withFlags : [];
   if (!only) {
-    for (const [name] of own)
+    for (const [name] of withFlags)
       ignore(`profile_models.${name}.triton_server_flags`, 'one server is started for all models');
   }
   const [at, flags = {}] = only

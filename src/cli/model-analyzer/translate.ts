@@ -58,7 +58,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
   }
   ignoreKeys(content, '', ignore);
   let tls = {};
-  const own = models.map((name) => {
+  const ownStudies = models.map((name) => {
     const settings = read.models.get(name) ?? {};
     ignoreKeys(settings, `profile_models.${name}.`, ignore);
     ignoreKeys(settings.parameters ?? {}, `profile_models.${name}.parameters.`, ignore);
@@ -68,7 +68,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
     tls = { ...tls, ...secure };
     return { name, requests, ...studyOf(read, name, settings, namedOptions.percentile, ignore) };
   });
-  ignoreUnused(content, own, ignore);
+  ignoreUnused(content, ownStudies, ignore);
   const common = {
     sampler: samplers[mode],
     ...serverOptions(content, protocol, new Map(models.map((name) => [name, read.models.get(name) ?? {}])), ignore),
@@ -77,13 +77,18 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
   };
   const called = [...read.called.keys()];
-  const optionsOf = ({ name, requests, options, analyzer }: (typeof own)[number]): Partial<FlatStudyOptions> => ({
+  const optionsOf = ({
+    name,
+    requests,
+    options,
+    analyzer,
+  }: (typeof ownStudies)[number]): Partial<FlatStudyOptions> => ({
     ...requests,
     ...options,
     modelAnalyzer: { file, ignored: [], ...analyzer },
     ...(called.length > 0 && { blsComposing: { [name]: called } }),
   });
-  const alone = own.map((each): Concurrent & { readonly name: string } => ({
+  const alone = ownStudies.map((each): Concurrent & { readonly name: string } => ({
     name: each.name,
     options: optionsOf(each),
     weighting: read.models.get(each.name)?.weighting,

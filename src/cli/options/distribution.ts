@@ -9,8 +9,8 @@ const forms =
 /** Reads a distribution of whole numbers of 0 or more. Errors: USAGE. */
 export function distribution(text: string): Distribution {
   const [, kind, list] = /^(normal|log-?normal|lognormal):(.+)$/.exec(text.trim()) ?? [];
-  const given = kind === undefined ? plain(text) : bell(kind, (list as string).split(','));
-  if (given) return given;
+  const distributionSpec = kind === undefined ? plain(text) : bell(kind, (list as string).split(','));
+  if (distributionSpec) return distributionSpec;
   throw new TrituneError('USAGE', `'${text}' is not a distribution`, forms);
 }
 

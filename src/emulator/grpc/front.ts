@@ -144,8 +144,8 @@ function loadParametersOf(request: JsonObject): { configJson: string | undefined
   if (text(request.repository_name) !== '')
     throw new ProtocolFailure('UNIMPLEMENTED', "'repository_name' specification is not supported");
   const parameters = (request.parameters ?? {}) as Record<string, { string_param?: string; bytes_param?: Uint8Array }>;
-  const given = Object.entries(parameters).filter(([name]) => isFileParameter(name));
-  const files = new Map(given.map(([name, { bytes_param = new Uint8Array() }]) => [name, bytes_param]));
+  const givenFiles = Object.entries(parameters).filter(([name]) => isFileParameter(name));
+  const files = new Map(givenFiles.map(([name, { bytes_param = new Uint8Array() }]) => [name, bytes_param]));
   const unknown = Object.keys(parameters).find((key) => key !== 'config' && !files.has(key));
   if (unknown !== undefined) throw new ProtocolFailure('INVALID_ARGUMENT', `unrecognized load parameter '${unknown}'`);
   return { configJson: parameters.config && (parameters.config.string_param ?? ''), files };

@@ -44,16 +44,16 @@ export function readHttpInfer(
     if (parameters.binary_data_size === undefined) return { ...input, size: { elements: countValues(tensor.data) } };
     const binary = countIn(parameters.binary_data_size);
     const expected = elementCount(input.shape) * (elementBytes(input.datatype) ?? 0);
-    const given = Math.min(binary, left);
-    left -= given;
-    if (given < binary || (expected > 0 && given !== expected)) {
-      const more = Math.abs((expected || binary) - given);
+    const size = Math.min(binary, left);
+    left -= size;
+    if (size < binary || (expected > 0 && size !== expected)) {
+      const more = Math.abs((expected || binary) - size);
       throw new ProtocolFailure(
         'INVALID_ARGUMENT',
         `unexpected size for input '${input.name}', expecting ${more} additional bytes for model '${model}'`,
       );
     }
-    return { ...input, size: { bytes: given } };
+    return { ...input, size: { bytes: size } };
   });
   if (left > 0) throw new ProtocolFailure('INVALID_ARGUMENT', `unexpected additional input data for model '${model}'`);
   const outputs = listIn(json.outputs ?? []).map((item) => {

@@ -152,10 +152,10 @@ function loadParametersOf(body: Buffer): { config: string | undefined; files: Up
       throw new ProtocolFailure('INTERNAL', `unexpected error on creating Triton parameter '${key}'`);
     textIn(value);
   }
-  const given = Object.fromEntries(entries) as Record<string, string>;
-  const uploads = Object.entries(given).filter(([name]) => isFileParameter(name));
+  const givenParameters = Object.fromEntries(entries) as Record<string, string>;
+  const uploads = Object.entries(givenParameters).filter(([name]) => isFileParameter(name));
   const files = new Map(uploads.map(([name, content]) => [name, Buffer.from(content, 'base64')]));
-  return { config: given.config, files };
+  return { config: givenParameters.config, files };
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {

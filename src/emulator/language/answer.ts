@@ -29,12 +29,12 @@ export class Answerer {
   /** `most`: the number of tokens that there is room for, at least 1. */
   answer({ maxTokens, minTokens, ignoresEnd, stops }: AnswerWish, most: number): Answer {
     const limit = Math.min(maxTokens ?? most, most);
-    const own = ignoresEnd ? limit : Math.max(minTokens, this.#ownLength());
-    const length = Math.max(1, Math.min(limit, own));
+    const ownLength = ignoresEnd ? limit : Math.max(minTokens, this.#ownLength());
+    const length = Math.max(1, Math.min(limit, ownLength));
     const words = Array.from({ length }, (_, index) => `${index === 0 ? '' : ' '}${this.#word()}`);
     const stopped = stoppedAt(words, minTokens, stops);
     if (stopped) return { ...stopped, finish: 'stop' };
-    return { tokens: words, text: words.join(''), finish: own < limit ? 'stop' : 'length' };
+    return { tokens: words, text: words.join(''), finish: ownLength < limit ? 'stop' : 'length' };
   }
 
   #word(): string {

@@ -133,10 +133,10 @@ export class LanguageVersion implements Servable {
 
 /** The message is in vLLM's manner. */
 function tooLong(most: number, promptTokens: number, maxTokens: number | null): ProtocolFailure {
-  const wanted = maxTokens === null ? '' : ` and ${maxTokens} in the completion`;
+  const words = maxTokens === null ? '' : ` and ${maxTokens} in the completion`;
   return new ProtocolFailure(
     'INVALID_ARGUMENT',
     `This model's maximum context length is ${most} tokens. However, you requested ${promptTokens + (maxTokens ?? 1)} tokens ` +
-      `(${promptTokens} in the messages${wanted}). Please reduce the length of the messages or completion.`,
+      `(${promptTokens} in the messages${words}). Please reduce the length of the messages or completion.`,
   );
 }

@@ -15,16 +15,16 @@ export class AnswerCache {
   readonly #answers = new Map<string, EncodedAnswer>();
   #bytes = 0;
 
-  get(asked: string): EncodedAnswer | undefined {
-    return this.#answers.get(asked);
+  get(key: string): EncodedAnswer | undefined {
+    return this.#answers.get(key);
   }
 
-  set(asked: string, answer: EncodedAnswer): void {
-    this.#bytes += answer.body.length + 2 * asked.length;
+  set(key: string, answer: EncodedAnswer): void {
+    this.#bytes += answer.body.length + 2 * key.length;
     if (this.#answers.size >= MAX_ANSWERS || this.#bytes > MAX_BYTES) {
       this.#answers.clear();
-      this.#bytes = answer.body.length + 2 * asked.length;
+      this.#bytes = answer.body.length + 2 * key.length;
     }
-    this.#answers.set(asked, answer);
+    this.#answers.set(key, answer);
   }
 }

@@ -198,8 +198,8 @@ export class ServedVersion implements Servable {
    * start at the same moment count if all are on one GPU.
    */
   #busyBeside(gpu: number | null): number {
-    const own = this.#busyOn.get(gpu) ?? 1;
-    return this.#lanes.every((each) => each === gpu) ? this.#batcher.busyInstances : own;
+    const busy = this.#busyOn.get(gpu) ?? 1;
+    return this.#lanes.every((each) => each === gpu) ? this.#batcher.busyInstances : busy;
   }
 
   #processorOf(gpu: number | null): Processor {

@@ -28,8 +28,8 @@ export function chosenVersion(model: string, config: ModelConfig, files: Uploade
     .filter((version) => version !== undefined)
     .sort((a, b) => Number(b) - Number(a));
   const policy = config.version_policy as { specific?: { versions?: readonly (number | string)[] } } | undefined;
-  const wanted = policy?.specific?.versions?.map(String);
-  const chosen = brought.find((version) => !wanted || wanted.includes(String(Number(version))));
+  const versions = policy?.specific?.versions?.map(String);
+  const chosen = brought.find((version) => !versions || versions.includes(String(Number(version))));
   if (chosen !== undefined) return String(Number(chosen));
   throw new ProtocolFailure(
     'INVALID_ARGUMENT',

@@ -47,14 +47,14 @@ const ensembleNodes = ({ ensembles }: EmulatorProfile): Node[] =>
 
 /** Returns every model that its requests reach, at any depth. */
 function below(name: string, nodes: ReadonlyMap<string, Node>): Set<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   const add = (of: string): void => {
     for (const part of nodes.get(of)?.parts ?? []) {
-      if (found.has(part)) continue;
-      found.add(part);
+      if (names.has(part)) continue;
+      names.add(part);
       add(part);
     }
   };
   add(name);
-  return found;
+  return names;
 }

@@ -93,9 +93,10 @@ export class Processor {
 
   /** Sets the new speed of everything that runs. */
   #share(nowNs: number): void {
-    const asked = new Map<object, number>();
-    for (const { work } of this.#running) asked.set(work.owner, Math.min(1, (asked.get(work.owner) ?? 0) + work.share));
-    const whole = [...asked.values()].reduce((sum, share) => sum + share, 0);
+    const shares = new Map<object, number>();
+    for (const { work } of this.#running)
+      shares.set(work.owner, Math.min(1, (shares.get(work.owner) ?? 0) + work.share));
+    const whole = [...shares.values()].reduce((sum, share) => sum + share, 0);
     for (const one of this.#running) {
       const speed = one.work.share > 0 ? 1 / Math.max(1, whole) : 1;
       if (speed === one.speed) continue;

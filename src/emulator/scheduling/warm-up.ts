@@ -59,7 +59,7 @@ export function warmUpOf(
 function checkEntry(
   model: string,
   { max_batch_size: most = 0, input: inputs = [] }: ModelConfig,
-  { name = '', batch_size: size = 0, inputs: given = {} }: Entry,
+  { name = '', batch_size: size = 0, inputs: tensors = {} }: Entry,
 ): void {
   const allowed = Math.max(1, most);
   if (size > allowed) {
@@ -67,8 +67,8 @@ function checkEntry(
     throw new ProtocolFailure('INVALID_ARGUMENT', text);
   }
   const needed = inputs.filter((input) => input.optional !== true).map((input) => input.name ?? '');
-  if (size === 0 || needed.every((input) => Object.hasOwn(given, input))) return;
-  const got = needed.filter((input) => Object.hasOwn(given, input));
+  if (size === 0 || needed.every((input) => Object.hasOwn(tensors, input))) return;
+  const got = needed.filter((input) => Object.hasOwn(tensors, input));
   throw new ProtocolFailure(
     'INVALID_ARGUMENT',
     `[request id: <id_unknown>] expected ${needed.length} inputs but got ${got.length} inputs for model '${model}'`,

@@ -58,11 +58,11 @@ export class EmulatedTraceSettings {
       throw refusal('Attempting to set invalid trace setting :trace file name is not given');
     if (levels?.includes('OFF')) known.set('trace_level', ['OFF']);
     else if (on.length > 0) known.set('trace_level', on);
-    const own = this.#changed.get(model) ?? new Map<string, readonly string[]>();
-    this.#changed.set(model, own);
+    const changes = this.#changed.get(model) ?? new Map<string, readonly string[]>();
+    this.#changed.set(model, changes);
     for (const [name, values] of known) {
-      if (values) own.set(name, values);
-      else own.delete(name);
+      if (values) changes.set(name, values);
+      else changes.delete(name);
     }
   }
 }

@@ -87,10 +87,10 @@ function readBatch(signature: ModelSignature, call: InferCall): number {
     const expected = signature.inputs.find((candidate) => candidate.name === input.name) as TensorMetadata;
     checkTensor(signature, input, expected);
     if (signature.maxBatchSize === 0) continue;
-    const own = input.shape[0] as number;
-    if (batch !== 0 && own !== batch)
+    const ownBatch = input.shape[0] as number;
+    if (batch !== 0 && ownBatch !== batch)
       refuse(`input '${input.name}' batch size does not match other inputs for '${signature.model}'`);
-    batch = own;
+    batch = ownBatch;
   }
   if (batch > signature.maxBatchSize)
     refuse(`inference request batch-size must be <= ${signature.maxBatchSize} for '${signature.model}'`);
@@ -106,11 +106,11 @@ function checkInputNames(signature: ModelSignature, call: InferCall): void {
   const count = call.inputs.length;
   if (count < required || count > signature.inputs.length) {
     const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(',');
-    const given = call.inputs.map(({ name }) => name);
-    const missing = signature.inputs.filter(({ name, optional }) => !optional && !given.includes(name));
+    const givenNames = call.inputs.map(({ name }) => name);
+    const missing = signature.inputs.filter(({ name, optional }) => !optional && !givenNames.includes(name));
     refuse(
       `expected ${signature.inputs.length} inputs but got ${count} inputs for model '${signature.model}'. ` +
-        `Got input(s) [${quoted(given)}], but missing required input(s) [${quoted(missing.map(({ name }) => name))}]. ` +
+        `Got input(s) [${quoted(givenNames)}], but missing required input(s) [${quoted(missing.map(({ name }) => name))}]. ` +
         'Please provide all required input(s).',
     );
   }

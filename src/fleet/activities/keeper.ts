@@ -138,9 +138,9 @@ export class Keeper implements KeeperActivities {
 function turns(): Open['inTurn'] {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const own = last.then(work);
-    last = own.catch(() => undefined);
-    return own;
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
   };
 }
 

@@ -50,8 +50,8 @@ export class Conductor {
     const spentMs = plan.earlier.length > 0 ? recorder.state.elapsedSeconds * MS_PER_S : 0;
     const time = new TimeKeeper(clock, plan, { finalRounds: plan.finalRounds, traced: false }, spentMs);
     const sampler = currentSampler(parts, plan.study.goal);
-    const own = { plan, recorder, time, steering: new Steering(), sampler: () => sampler(recorder.state) };
-    this.#run = { ...own, parts: { adapter: { build } } };
+    const run = { plan, recorder, time, steering: new Steering(), sampler: () => sampler(recorder.state) };
+    this.#run = { ...run, parts: { adapter: { build } } };
     this.#handedOut = new HandedOut(recorder, plan.earlier);
     this.#records = new OutcomeRecords(recorder, time, plan);
     this.#standIn = new StandIn(plan.earlier);

@@ -5,7 +5,7 @@ import type { WorkerPackages } from './packages.ts';
 /** The interval of heartbeats in milliseconds. A worker that misses a few counts as gone. */
 const HEARTBEAT_MS = 5_000;
 
-type Activities = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>;
+type Activities = Readonly<Record<string, (...parameters: never[]) => Promise<unknown>>>;
 
 /**
  * Returns the activities such that their errors keep code and hint on the way to the workflow.
@@ -18,9 +18,9 @@ export function withFailures<A extends object>(
 ): A {
   const wrapped = Object.entries(activities as Activities).map(([name, run]) => [
     name,
-    async (...given: never[]): Promise<unknown> => {
+    async (...parameters: never[]): Promise<unknown> => {
       try {
-        return await run(...given);
+        return await run(...parameters);
       } catch (error) {
         if (error instanceof common.TemporalFailure) throw error;
         const { code, message, hint } = asTrituneError(error);
@@ -43,11 +43,11 @@ export function withFailures<A extends object>(
 export function withHeartbeats<A extends object>(activities: A, { activity }: Pick<WorkerPackages, 'activity'>): A {
   const wrapped = Object.entries(activities as Activities).map(([name, run]) => [
     name,
-    async (...given: never[]): Promise<unknown> => {
+    async (...parameters: never[]): Promise<unknown> => {
       const context = activity.Context.current();
       const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await run(...given);
+        return await run(...parameters);
       } finally {
         clearInterval(timer);
       }

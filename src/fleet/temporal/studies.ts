@@ -65,12 +65,12 @@ export const stopStudy = (client: FleetClient, study: string): Promise<void> =>
 export async function listStudies(client: FleetClient, group?: string): Promise<readonly StudyStatus[]> {
   const statuses: StudyStatus[] = [];
   for await (const info of client.workflow.list({ query: `WorkflowType = '${STUDY}'` })) {
-    const own = info.taskQueue.replace(/^tritune\//, '');
-    if (group !== undefined && own !== group) continue;
+    const ownGroup = info.taskQueue.replace(/^tritune\//, '');
+    if (group !== undefined && ownGroup !== group) continue;
     const status = info.status.name;
     if (status === 'CONTINUED_AS_NEW') continue;
     const progress = status === 'RUNNING' ? await progressOf(client, info.workflowId) : null;
-    statuses.push({ study: info.workflowId, group: own, status, startedAt: info.startTime, progress });
+    statuses.push({ study: info.workflowId, group: ownGroup, status, startedAt: info.startTime, progress });
   }
   return statuses;
 }

@@ -73,8 +73,8 @@ export function onServer(
     retry: steadily,
   });
   return {
-    hold: (...given) => hold.hold(...given),
-    work: (...given) => work.work(...given),
-    restore: (...given) => restore.restore(...given),
+    hold: (...parameters) => hold.hold(...parameters),
+    work: (...parameters) => work.work(...parameters),
+    restore: (...parameters) => restore.restore(...parameters),
   };
 }

@@ -95,8 +95,8 @@ export const launchWords = (server: Server): readonly string[] =>
  * own requests among several models.
  */
 export function requestWords({ traffic, together }: StudySpec, front: string): readonly string[] {
-  const own = { ...traffic, ...lookUp(together?.requests, front) };
-  return [...batchWords(traffic), ...optionWords(own, [...requests, ...transport, ...client])];
+  const ownRequests = { ...traffic, ...lookUp(together?.requests, front) };
+  return [...batchWords(traffic), ...optionWords(ownRequests, [...requests, ...transport, ...client])];
 }
 
 const batchWords = ({ batch }: StudySpec['traffic']): readonly string[] => (batch === 1 ? [] : ['-b', String(batch)]);

@@ -31,8 +31,8 @@ const LATER_PATIENCE_MS = 10_000;
  * flow that it was sending; the next flow reconnects to it. Errors: AGENT_FAILED; USAGE if an
  * agent's limits forbid something.
  */
-export async function openAgents(asked: AgentsAsked, transport: WorkerTransport): Promise<Workers> {
-  const groups = asked.addresses.map((address) => new AgentGroup(address, asked, transport));
+export async function openAgents(options: AgentsAsked, transport: WorkerTransport): Promise<Workers> {
+  const groups = options.addresses.map((address) => new AgentGroup(address, options, transport));
   const opened = await Promise.allSettled(groups.map((group) => group.opened));
   const failed = opened.find((each) => each.status === 'rejected');
   if (failed) {
@@ -52,9 +52,9 @@ class AgentGroup implements ThreadGroup {
   /** Numbers of the sets that the connection has. */
   #known = new Set<number>();
 
-  constructor(address: string, asked: AgentsAsked, transport: WorkerTransport) {
+  constructor(address: string, options: AgentsAsked, transport: WorkerTransport) {
     this.#address = address;
-    this.#asked = asked;
+    this.#asked = options;
     this.#transport = transport;
     this.#connection = this.#connect(FIRST_PATIENCE_MS);
   }

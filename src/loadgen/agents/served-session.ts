@@ -281,11 +281,11 @@ export class ServedSession {
     if (++this.#waiting > MAX_WAITING) throw tooMuch('questions without an answer');
     this.#usage.pass(this, heldBytes);
     value.then(
-      (found) => {
+      (outcome) => {
         if (this.#isClosed) return;
         this.#waiting--;
         this.#usage.pass(this, -heldBytes);
-        this.#say({ type: 'answer', ask, value: found });
+        this.#say({ type: 'answer', ask, value: outcome });
       },
       (error: unknown) => this.#fail(error),
     );

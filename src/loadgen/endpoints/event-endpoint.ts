@@ -40,12 +40,12 @@ export class EventEndpoint implements Transport<EventRequest> {
   prepare(request: InferRequest): EventRequest {
     const { host, headers } = this.#options;
     const names = new Set(headers.map(({ name }) => name));
-    const own = [
+    const ownHeaders = [
       { name: 'content-type', value: 'application/json' },
       { name: 'accept', value: 'text/event-stream' },
     ];
     const { path, body } = callOf(this.#options, request);
-    const all = [...own.filter(({ name }) => !names.has(name)), ...headers];
+    const all = [...ownHeaders.filter(({ name }) => !names.has(name)), ...headers];
     const bytes = Buffer.from(JSON.stringify({ ...body, ...this.#options.extra }));
     return { request, bytes: requestBytes({ method: 'POST', host, target: path, headers: all, body: bytes }) };
   }

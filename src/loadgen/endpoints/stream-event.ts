@@ -78,7 +78,7 @@ function outputOfChoice(choice: Fields): string {
     answerOfChoice(choice),
     textOf(reasoning_content),
     textOf(reasoning),
-    ...calls.map(({ name, arguments: given }) => textOf(name) + textOf(given)),
+    ...calls.map(({ name, arguments: argumentText }) => textOf(name) + textOf(argumentText)),
   ].join('');
 }
 

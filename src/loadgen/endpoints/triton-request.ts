@@ -73,12 +73,12 @@ export function tritonValues(model: string, { inputs, output }: TritonEndpoint, 
   const settings: Record<string, string | number | boolean> = inputNamed('sampling_parameters')
     ? { sampling_parameters: JSON.stringify(sampling) }
     : sampling;
-  const wanted = { stream: true, streaming: true, exclude_input_in_output: true };
+  const parameters = { stream: true, streaming: true, exclude_input_in_output: true };
   const counts = { return_num_input_tokens: true, return_num_output_tokens: true };
   return [
     { name: text.name, value: plainText(prompt), input: text },
     ...Object.entries(settings).map(([name, value]) => ({ name, value, input: inputNamed(name) })),
-    ...Object.entries({ ...wanted, ...counts }).flatMap(([name, value]) => {
+    ...Object.entries({ ...parameters, ...counts }).flatMap(([name, value]) => {
       const input = inputNamed(name);
       return input ? [{ name, value, input }] : [];
     }),

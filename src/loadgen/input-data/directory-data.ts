@@ -46,7 +46,7 @@ export async function directorySample(directory: string, tensors: ModelTensors, 
 async function tensorOfFile(
   directory: string,
   spec: TensorSpec,
-  given: readonly number[] | undefined,
+  shape: readonly number[] | undefined,
 ): Promise<SampleTensor> {
   const path = join(directory, spec.name);
   const content = await readBytes(path, MAX_TENSOR_BYTES).catch((error: unknown) => {
@@ -55,7 +55,7 @@ async function tensorOfFile(
   const lines = spec.datatype === 'BYTES' ? linesOf(content) : null;
   const raw = lines ? encodeTexts(lines) : content;
   const count = lines ? lines.length : countOfRaw(path, spec, raw);
-  return { spec, raw, shape: shapeOfValues(path, spec, { count, given }) };
+  return { spec, raw, shape: shapeOfValues(path, spec, { count, given: shape }) };
 }
 
 /** The last line may or may not end with a line break. */

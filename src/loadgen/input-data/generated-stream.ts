@@ -38,32 +38,32 @@ export function generatedStream(
 ): GeneratedStream {
   const random = seededRandom(options.seed);
   const assumed: AssumedInput[] = [];
-  const wanted: Wanted[] = [];
+  const tensors: Wanted[] = [];
   for (const spec of inputs) {
-    const given = shapeGiven(shapes, spec.name);
-    if (spec.isOptional && !given) {
+    const givenShape = shapeGiven(shapes, spec.name);
+    if (spec.isOptional && !givenShape) {
       assumed.push({ input: spec.name, choice: 'left out: it is optional' });
       continue;
     }
     checkDims(model, spec);
-    const shape = given ? checkedShape(model, spec, given) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
-    if (!given && spec.dims.includes(-1)) {
+    const shape = givenShape ? checkedShape(model, spec, givenShape) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
+    if (!givenShape && spec.dims.includes(-1)) {
       assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
     }
-    wanted.push({ spec, shape });
+    tensors.push({ spec, shape });
   }
-  const bytes = wanted.reduce((sum, tensor) => sum + bytesOf(tensor, options) * count, 0);
-  checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, wanted);
+  const bytes = tensors.reduce((sum, tensor) => sum + bytesOf(tensor, options) * count, 0);
+  checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, tensors);
   const generate = ({ spec, shape }: Wanted): SampleTensor => ({
     spec,
     shape,
     raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
   });
   // Shared by all samples.
-  const shared = new Map(wanted.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
+  const shared = new Map(tensors.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
   const samples = Array.from({ length: count }, () => ({
     place: model,
-    inputs: wanted.map((tensor) => shared.get(tensor) ?? generate(tensor)),
+    inputs: tensors.map((tensor) => shared.get(tensor) ?? generate(tensor)),
   }));
   return { samples, assumed };
 }
@@ -88,10 +88,10 @@ function bytesOf({ spec, shape }: Wanted, { text, stringLength }: ValueOptions):
 }
 
 /** Before anything is made. */
-function checkSize(model: string, bytes: number, maxBytes: number, wanted: readonly Wanted[]): void {
+function checkSize(model: string, bytes: number, maxBytes: number, tensors: readonly Wanted[]): void {
   if (bytes <= maxBytes) return;
   const mib = (count: number): string => formatFigure(count / BYTES_PER_MIB);
-  const shapes = wanted.map(({ spec, shape }) => `'${spec.name}' ${shapeText(shape)}`);
+  const shapes = tensors.map(({ spec, shape }) => `'${spec.name}' ${shapeText(shape)}`);
   throw invalidInput(
     model,
     `one request of these shapes has ${mib(bytes)} MiB, and made-up values may have ${mib(maxBytes)} MiB: ${listed(shapes)}`,

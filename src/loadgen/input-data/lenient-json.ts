@@ -25,15 +25,15 @@ function withoutBareWords(text: string): string {
   let depth = 0;
   landmark.lastIndex = 0;
   for (let match = landmark.exec(text); match; match = landmark.exec(text)) {
-    const [found] = match;
-    if (found === '"') {
+    const [token] = match;
+    if (token === '"') {
       landmark.lastIndex = endOfString(text, match.index + 1);
-    } else if (found === '[' || found === '{') {
+    } else if (token === '[' || token === '{') {
       if (++depth > MAX_DEPTH) throw new SyntaxError(`nested deeper than ${MAX_DEPTH} levels`);
-    } else if (found === ']' || found === '}') {
+    } else if (token === ']' || token === '}') {
       depth--;
     } else {
-      pieces.push(text.slice(taken, match.index), `"${found.replace(/Inf$/, 'Infinity').replace('-NaN', 'NaN')}"`);
+      pieces.push(text.slice(taken, match.index), `"${token.replace(/Inf$/, 'Infinity').replace('-NaN', 'NaN')}"`);
       taken = landmark.lastIndex;
     }
   }

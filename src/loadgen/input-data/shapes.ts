@@ -23,11 +23,11 @@ export function fits(dims: readonly number[], shape: readonly number[]): boolean
 }
 
 /** Returns the given shape. Errors: INPUT_INVALID if the input does not take it. */
-export function checkedShape(place: string, spec: TensorSpec, given: readonly number[]): readonly number[] {
-  if (fits(spec.dims, given)) return given;
+export function checkedShape(place: string, spec: TensorSpec, shape: readonly number[]): readonly number[] {
+  if (fits(spec.dims, shape)) return shape;
   throw invalidInput(
     place,
-    `shape ${shapeText(given)} does not fit '${spec.name}', which takes ${shapeText(spec.dims)}`,
+    `shape ${shapeText(shape)} does not fit '${spec.name}', which takes ${shapeText(spec.dims)}`,
     'give the shape without the batch dimension; -1 stands for any size',
   );
 }

@@ -130,8 +130,8 @@ export async function listenAt(
   } catch (error) {
     throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${messageOf(error)}`, hint);
   }
-  const { address, port: own } = server.address() as AddressInfo;
-  return `${isIPv6(address) ? `[${address}]` : address}:${own}`;
+  const { address, port: boundPort } = server.address() as AddressInfo;
+  return `${isIPv6(address) ? `[${address}]` : address}:${boundPort}`;
 }
 
 /**

@@ -26,13 +26,13 @@ export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
   }
   const url = parsed(scheme === undefined ? `${securely ? 'https' : 'http'}://${text}` : text);
   const isHttps = url.protocol === 'https:';
-  const given = `${decoded(url.username)}:${decoded(url.password)}`;
+  const credentials = `${decoded(url.username)}:${decoded(url.password)}`;
   return {
     address: `${url.hostname}:${url.port === '' ? (isHttps ? 443 : 80) : url.port}`,
     host: url.host,
     target: `${url.pathname}${url.search}`,
     isSecure: scheme === undefined ? undefined : isHttps,
-    credentials: given === ':' ? undefined : given,
+    credentials: credentials === ':' ? undefined : credentials,
   };
 }
 

@@ -114,9 +114,9 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
 function targetOf({ url, gate }: TransportOptions): string {
   if (!gate?.addresses) return url;
   const { port } = addressOf(url);
-  const listOf = (wanted: number): readonly string[] =>
+  const listOf = (size: number): readonly string[] =>
     (gate.addresses ?? []).flatMap(({ address, family }) =>
-      family === wanted ? [wanted === 6 ? `[${address}]:${port}` : `${address}:${port}`] : [],
+      family === size ? [size === 6 ? `[${address}]:${port}` : `${address}:${port}`] : [],
     );
   const old = listOf(4);
   return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${listOf(6).join(',')}`;

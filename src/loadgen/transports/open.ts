@@ -27,8 +27,8 @@ export interface OpenOptions extends TransportOptions {
  * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for
  * a bad address, or for options that contradict each other.
  */
-export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, check, ...given }: OpenOptions): Transport {
-  const options = { ...given, readsReplies: given.readsReplies || check !== undefined };
+export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, check, ...rest }: OpenOptions): Transport {
+  const options = { ...rest, readsReplies: rest.readsReplies || check !== undefined };
   const plain = openRedacting(protocol, options);
   const transport = sharedOutputs ? new SharingTransport(plain, sharedOutputs) : plain;
   return check ? checkedTransport(transport, check) : transport;

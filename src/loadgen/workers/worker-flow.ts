@@ -118,8 +118,8 @@ export class WorkerFlow implements Flow {
   }
 
   get sent(): number {
-    const told = this.#drained.length > 0 ? this.#drained.map(({ sent }) => sent) : this.#sent;
-    return told.reduce((sum, sent) => sum + sent, 0);
+    const counts = this.#drained.length > 0 ? this.#drained.map(({ sent }) => sent) : this.#sent;
+    return counts.reduce((sum, sent) => sum + sent, 0);
   }
 
   get mostInFlight(): number {

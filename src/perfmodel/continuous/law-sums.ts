@@ -34,13 +34,13 @@ export function lawSums(observed: readonly [Choice, ...Choice[]], all: readonly 
     [...known.keys()].map((name, index) => [name, lawFigures.length + settingParts.length * index]),
   );
   const of = (choice: Choice): readonly (readonly Summand[])[] => {
-    const own = effects(choice).flatMap(({ name, weight }) => {
+    const parts = effects(choice).flatMap(({ name, weight }) => {
       const index = indices.get(name);
       return index === undefined ? [] : [{ index, weight }];
     });
     return lawFigures.map((figure, parameter) => {
       const part = partOfFigure(figure);
-      const onPart = part === null ? [] : own;
+      const onPart = part === null ? [] : parts;
       const offset = part === null ? 0 : settingParts.indexOf(part);
       return [{ parameter, weight: 1 }, ...onPart.map(({ index, weight }) => ({ parameter: index + offset, weight }))];
     });

@@ -89,11 +89,12 @@ export const effectsOf = (
   differing(reference, settings)
     .filter((name) => !ofPolicy.has(name))
     .flatMap((name) => {
-      const [own, other] = [numberOf(settings, name), numberOf(reference, name)];
+      const [ownValue, other] = [numberOf(settings, name), numberOf(reference, name)];
       const value = `${name} ${settings.get(name) ?? ''}`;
-      if (own === null || other === null || !(own > 0 && other > 0)) return [{ name: value, weight: 1, sd: OF_VALUE }];
+      if (ownValue === null || other === null || !(ownValue > 0 && other > 0))
+        return [{ name: value, weight: 1, sd: OF_VALUE }];
       return [
-        { name, weight: Math.log(own / other), sd: OF_RATIO },
+        { name, weight: Math.log(ownValue / other), sd: OF_RATIO },
         { name: value, weight: 1, sd: OF_NUMBER },
       ];
     });

@@ -130,8 +130,8 @@ function stretchAt(
   rate: number,
 ): number {
   const load = works.reduce((sum, each) => sum + (shares.get(each.stage) ?? 0) * rate * each.workNs, 0);
-  const own = (shares.get(stage) ?? 0) * rate * (works.find((each) => each.stage === stage)?.workNs ?? 0);
-  return 1 + interference * Math.max(0, Math.max(0, load - 1) - Math.max(0, own - 1));
+  const workNs = (shares.get(stage) ?? 0) * rate * (works.find((each) => each.stage === stage)?.workNs ?? 0);
+  return 1 + interference * Math.max(0, Math.max(0, load - 1) - Math.max(0, workNs - 1));
 }
 
 /**

@@ -250,7 +250,7 @@ function explained(
     pointses.map((each, index) => ({ ...each, added: hypothesis.interference * (overs[index] as number) })),
     ({ stage }) => stage,
   );
-  const found = [...byStage].map(([stage, all]) => {
+  const shared = [...byStage].map(([stage, all]) => {
     const added = all.flatMap((each) => each.points.map(() => each.added));
     return [
       stage,
@@ -262,8 +262,8 @@ function explained(
   });
   return {
     hypothesis,
-    evidence: found.reduce((sum, [, { evidence }]) => sum + evidence, 0),
-    own: new Map(found.map(([stage, { interference }]) => [stage, interference])),
+    evidence: shared.reduce((sum, [, { evidence }]) => sum + evidence, 0),
+    own: new Map(shared.map(([stage, { interference }]) => [stage, interference])),
   };
 }
 
@@ -284,11 +284,15 @@ export function stretchOf(
   return 1 + (interference * overload(shares, stage, beside, inFlight)) / ownFactor;
 }
 
-function meanStretch(hypothesis: SharingHypothesis, own: Sharing['own'], pointses: readonly SharedPoints[]): number {
+function meanStretch(
+  hypothesis: SharingHypothesis,
+  stageShares: Sharing['own'],
+  pointses: readonly SharedPoints[],
+): number {
   let [sum, total] = [0, 0];
   for (const each of pointses) {
     const weight = each.points.reduce((all, point) => all + point.weight, 0);
-    sum += weight * Math.log(stretchOf(hypothesis, own.get(each.stage), each));
+    sum += weight * Math.log(stretchOf(hypothesis, stageShares.get(each.stage), each));
     total += weight;
   }
   return total > 0 ? sum / total : 0;

@@ -114,13 +114,13 @@ function roundTripsOf(
   const rests = shortest.map((each) => ({ ...each, found: simulateAt(each, surroundings) }));
   return new Map(
     topology.fronts.map(({ model }, place) => {
-      const own = rests.map(({ measurement, found: simulation }) => {
+      const residuals = rests.map(({ measurement, found: simulation }) => {
         const measuredNs =
           (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
         const restNs = measuredNs - (simulation.fronts[place]?.latencyNs.mean ?? measuredNs);
         return Math.min(MAX_ROUND_TRIP * measuredNs, Math.max(0, restNs));
       });
-      return [model, own.length > 0 ? Math.min(...own) : 0];
+      return [model, residuals.length > 0 ? Math.min(...residuals) : 0];
     }),
   );
 }

@@ -42,11 +42,11 @@ export const frontsUnder = (
   });
 
 function partFor({ workload, plan }: OfferedLoad, model: string, isFirst: boolean): OfferedLoad {
-  const own = [...plan.classes.keys()].filter((index) => {
-    const asked = workload.models?.get(plan.classes[index] as string);
-    return asked === undefined ? isFirst : asked === model;
+  const classIndices = [...plan.classes.keys()].filter((index) => {
+    const modelName = workload.models?.get(plan.classes[index] as string);
+    return modelName === undefined ? isFirst : modelName === model;
   });
-  return { workload, plan: withRequest(partOfPlan(plan, own)) };
+  return { workload, plan: withRequest(partOfPlan(plan, classIndices)) };
 }
 
 /**

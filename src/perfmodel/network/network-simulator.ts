@@ -79,9 +79,9 @@ export function networkSimulatorOf(
   };
   const run = (choice: Choice, level: number): Run | null => {
     if (!takesRequests(choice, topology, samplesOf(choice))) return null;
-    const asked = { percentile, limits, samplesOf: samplesOf(choice), inFlight: level };
+    const simulation = { percentile, limits, samplesOf: samplesOf(choice), inFlight: level };
     if (!workloads)
-      return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, asked);
+      return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, simulation);
     const lengths = {
       roundTripNs: surroundings.roundTripNs,
       samplesOf: samplesOf(choice),
@@ -93,7 +93,7 @@ export function networkSimulatorOf(
         choice,
         fitted,
         surroundings,
-        { ...asked, loads },
+        { ...simulation, loads },
       ),
     );
     return robustNetworkRun(workloads, runs);
@@ -288,8 +288,8 @@ function stageUncertainties(
   const memberOf = (stage: string): Choice => choice.members?.get(stage) ?? choice;
   const running = (stage: StageFigures): Running => {
     const { computeNs, callNs, busyInstances } = stage;
-    const own = computeNs > 0 ? (computeNs - callNs) / computeNs : 1;
-    return { instances: memberOf(stage.name).policy.instances, mean: busyInstances * own };
+    const share = computeNs > 0 ? (computeNs - callNs) / computeNs : 1;
+    return { instances: memberOf(stage.name).policy.instances, mean: busyInstances * share };
   };
   return new Map(
     stages.map((stage) => {

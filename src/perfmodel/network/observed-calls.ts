@@ -49,12 +49,12 @@ const ALIKE = 0.05;
 export function observedCalls(measurements: readonly Measurement[], topology: Topology): ObservedCalls {
   const callers = Object.entries(topology.calls ?? {});
   if (callers.length === 0) return new Map();
-  const told = measurements.map((measurement) => stageBreakdowns(measurement, topology));
+  const breakdowns = measurements.map((measurement) => stageBreakdowns(measurement, topology));
   return new Map(
     callers.map(([caller, models]) => {
       const known = models.filter((model) => topology.stages.includes(model));
-      const counts = known.flatMap((model) => countOf(caller, model, told, topology) ?? []);
-      return [caller, { counts, inParallel: isRatherParallel(caller, counts, told) }];
+      const counts = known.flatMap((model) => countOf(caller, model, breakdowns, topology) ?? []);
+      return [caller, { counts, inParallel: isRatherParallel(caller, counts, breakdowns) }];
     }),
   );
 }
@@ -62,10 +62,10 @@ export function observedCalls(measurements: readonly Measurement[], topology: To
 function countOf(
   caller: string,
   model: string,
-  told: readonly ReadonlyMap<string, ServerBreakdown>[],
+  breakdowns: readonly ReadonlyMap<string, ServerBreakdown>[],
   topology: Topology,
 ): CallCount | null {
-  const both = told.filter((each) => each.has(caller) && each.has(model));
+  const both = breakdowns.filter((each) => each.has(caller) && each.has(model));
   const total = (stage: string, of: (server: ServerBreakdown) => number): number =>
     both.reduce((sum, each) => sum + of(each.get(stage) as ServerBreakdown), 0);
   const [requests, samples] = [
@@ -93,14 +93,19 @@ function countOf(
  * Returns the requests that a stage got as a step of ensembles; a model that clients call is its
  * own step.
  */
-function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>, { fronts, stages }: Topology): number {
+function stepRequests(
+  model: string,
+  breakdowns: ReadonlyMap<string, ServerBreakdown>,
+  { fronts, stages }: Topology,
+): number {
   return fronts.reduce((sum, { model: front, steps }) => {
     const times = timesIn(steps, model);
     if (times === 0) return sum;
     // Every step of an ensemble has as many requests as any step that is not used elsewhere.
     const others = stages.filter((stage) => stage !== model && timesIn(steps, stage) === 1);
     const count =
-      told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
+      breakdowns.get(front)?.successCount ??
+      Math.min(...others.map((stage) => breakdowns.get(stage)?.successCount ?? 0));
     return sum + (Number.isFinite(count) ? times * count : 0);
   }, 0);
 }
@@ -112,10 +117,10 @@ const timesIn = (steps: readonly Step[], model: string): number =>
 function callsNs(
   { counts, inParallel }: ObservedCaller,
   batchSize: number,
-  told: ReadonlyMap<string, ServerBreakdown>,
+  breakdowns: ReadonlyMap<string, ServerBreakdown>,
 ): number {
   return counts.reduce((sum, { model, perRequest, samplesPerRequest }) => {
-    const server = told.get(model);
+    const server = breakdowns.get(model);
     if (!server) return sum;
     const calls = (perRequest * batchSize) / samplesPerRequest;
     const insideUs = server.queueUs + server.computeInputUs + server.computeInferUs + server.computeOutputUs;
@@ -131,12 +136,12 @@ function callsNs(
  */
 export function ownTimeNs(
   stage: string,
-  told: ReadonlyMap<string, ServerBreakdown>,
+  breakdowns: ReadonlyMap<string, ServerBreakdown>,
   calls: ObservedCalls,
 ): (meanExecutionNs: number, batchSize: number) => number {
   const caller = calls.get(stage);
   if (!caller || caller.counts.length === 0) return (ns) => ns;
-  return (ns, batchSize) => Math.max(MIN_OWN * ns, ns - callsNs(caller, batchSize, told));
+  return (ns, batchSize) => Math.max(MIN_OWN * ns, ns - callsNs(caller, batchSize, breakdowns));
 }
 
 /**
@@ -146,10 +151,10 @@ export function ownTimeNs(
 function isRatherParallel(
   caller: string,
   counts: readonly CallCount[],
-  told: readonly ReadonlyMap<string, ServerBreakdown>[],
+  breakdowns: readonly ReadonlyMap<string, ServerBreakdown>[],
 ): boolean {
   const [inTurn, atOnce] = [false, true].map((inParallel) => {
-    const points = told.flatMap((each) =>
+    const points = breakdowns.flatMap((each) =>
       (each.get(caller)?.batches ?? []).map(({ size, executions, meanExecutionUs }): ServicePoint => {
         const wholeNs = meanExecutionUs * NS_PER_US;
         const leftNs = wholeNs - callsNs({ counts, inParallel }, size, each);
@@ -160,7 +165,7 @@ function isRatherParallel(
       }),
     );
     if (points.length === 0) return 0;
-    const excess = told.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
+    const excess = breakdowns.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
     return (
       fitLine(
         points,
@@ -175,10 +180,10 @@ function isRatherParallel(
  * Returns the excess of the calls' time over that of the calling executions: the squares of the
  * relative excess.
  */
-function excessOf(caller: string, calls: ObservedCaller, told: ReadonlyMap<string, ServerBreakdown>): number {
-  return (told.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
+function excessOf(caller: string, calls: ObservedCaller, breakdowns: ReadonlyMap<string, ServerBreakdown>): number {
+  return (breakdowns.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
     const wholeNs = meanExecutionUs * NS_PER_US;
-    return sum + Math.max(0, callsNs(calls, size, told) / wholeNs - 1) ** 2;
+    return sum + Math.max(0, callsNs(calls, size, breakdowns) / wholeNs - 1) ** 2;
   }, 0);
 }
 

@@ -16,12 +16,12 @@ export function aloneNs(
   const ofStage = (name: string, size: number): number => {
     const stage = byName.get(name);
     if (!stage) return 0;
-    const own = executionNs(stage.law, size, 1) * Math.exp(logOf(name));
+    const executionTimeNs = executionNs(stage.law, size, 1) * Math.exp(logOf(name));
     return (stage.calls ?? []).reduce((sum, { steps: called, requestsPerSample, inParallel }) => {
       const times = requestsPerSample === undefined ? 1 : requestsPerSample * size;
       const each = ofSteps(called, requestsPerSample === undefined ? size : 1);
       return sum + each * (inParallel ? Math.min(1, times) : times);
-    }, own);
+    }, executionTimeNs);
   };
   const ofSteps = (all: readonly Step[], size: number): number => {
     const ends: number[] = [];

@@ -114,7 +114,7 @@ function requestRates(
 ): (stage: string) => number {
   const only =
     topology.fronts.length === 1 ? [{ model: topology.fronts[0]?.model ?? '', server, throughput, composing: [] }] : [];
-  const told = [...only, ...fronts].flatMap((front) => {
+  const counted = [...only, ...fronts].flatMap((front) => {
     const requests = front.server?.successCount ?? 0;
     const samples = front.server?.inferenceCount ?? 0;
     if (!(requests > 0 && samples > 0)) return [];
@@ -123,8 +123,9 @@ function requestRates(
   });
   return (stage) => {
     const count = breakdowns.get(stage)?.successCount ?? 0;
-    const own = told.find(({ model }) => model === stage) ?? told.find(({ inside }) => inside.has(stage)) ?? told[0];
-    if (own) return count * own.perCount;
+    const source =
+      counted.find(({ model }) => model === stage) ?? counted.find(({ inside }) => inside.has(stage)) ?? counted[0];
+    if (source) return count * source.perCount;
     return durationMs > 0 ? count / (durationMs / (NS_PER_S / NS_PER_MS)) : 0;
   };
 }

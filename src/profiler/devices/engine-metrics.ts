@@ -23,15 +23,15 @@ const named = (samples: readonly MetricSample[], names: readonly string[]): read
 const sumOf =
   (...names: readonly string[]): Read =>
   (samples) => {
-    const found = named(samples, names);
-    return found.length === 0 ? undefined : found.reduce((sum, value) => sum + value, 0);
+    const values = named(samples, names);
+    return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
   };
 
 const meanOf =
   (...names: readonly string[]): Read =>
   (samples) => {
-    const found = named(samples, names);
-    return found.length === 0 ? undefined : found.reduce((sum, value) => sum + value, 0) / found.length;
+    const values = named(samples, names);
+    return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
   };
 
 /** The value of TensorRT-LLM's family of this name in Triton with the label `what`. */
@@ -69,11 +69,11 @@ const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
 
 /** Returns the engine's figures on a page; null if the page has none. */
 export function engineReading(samples: readonly MetricSample[]): EngineReading | null {
-  const found = Object.entries(figures).flatMap(([field, reads]) => {
+  const means = Object.entries(figures).flatMap(([field, reads]) => {
     const value = reads.map((read) => read(samples)).find((each) => each !== undefined);
     return value === undefined ? [] : [[field, value] as const];
   });
-  return found.length === 0 ? null : (Object.fromEntries(found) as EngineReading);
+  return means.length === 0 ? null : (Object.fromEntries(means) as EngineReading);
 }
 
 /** Returns a probe of the Prometheus page of an engine, or of the Triton that it runs in. */

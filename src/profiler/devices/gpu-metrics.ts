@@ -18,12 +18,12 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
   for (const { name, labels, value } of samples) {
     const uuid = labels.gpu_uuid;
     if (uuid === undefined || uuid.length > MAX_UUID || !isFigure(value)) continue;
-    const own = byGpu.get(uuid) ?? new Map<string, number>();
-    if (!own.has(name)) byGpu.set(uuid, own.set(name, value));
+    const sums = byGpu.get(uuid) ?? new Map<string, number>();
+    if (!sums.has(name)) byGpu.set(uuid, sums.set(name, value));
   }
   if (byGpu.size > MAX_GPUS) return [];
-  return [...byGpu].map(([uuid, own]) => {
-    const figureOf = (name: string): number | undefined => own.get(name);
+  return [...byGpu].map(([uuid, sums]) => {
+    const figureOf = (name: string): number | undefined => sums.get(name);
     const utilization = figureOf('nv_gpu_utilization');
     return withoutUndefined({
       uuid,
@@ -59,8 +59,8 @@ const sumOf = (values: readonly number[]): number => values.reduce((total, value
  * memory.
  */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
-  return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, own]) => {
-    const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);
+  return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, ofGpu]) => {
+    const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => ofGpu.flatMap((gpu) => of(gpu) ?? []);
     const mean = (list: readonly number[]): number | undefined =>
       list.length === 0 ? undefined : sumOf(list) / list.length;
     const most = (list: readonly number[]): number | undefined => (list.length === 0 ? undefined : Math.max(...list));

@@ -85,11 +85,12 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
  */
 export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
   return async (signal) => {
-    const own = await page(signal);
-    const found = await gpus.read();
-    if (found.length === 0) return own;
+    const samples = await page(signal);
+    const gpuReadings = await gpus.read();
+    if (gpuReadings.length === 0) return samples;
     // If a server names its GPUs, it uses no others.
-    const named = own?.gpus?.map((gpu) => ({ ...found.find(({ uuid }) => uuid === gpu.uuid), ...gpu })) ?? found;
-    return { ...gpuTotals(named), ...own, gpus: named };
+    const named =
+      samples?.gpus?.map((gpu) => ({ ...gpuReadings.find(({ uuid }) => uuid === gpu.uuid), ...gpu })) ?? gpuReadings;
+    return { ...gpuTotals(named), ...samples, gpus: named };
   };
 }

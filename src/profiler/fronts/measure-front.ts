@@ -82,8 +82,8 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     await gates.drained.pass(options.signal);
     const after = await readAtRest(options);
     const { mostInFlight } = traffic;
-    const asked = { requests: options.requests, mostInFlight, countedShare: figures.countedShare };
-    const server = serverSide(atStart, atEnd, figures.succeeded, asked);
+    const rate = { requests: options.requests, mostInFlight, countedShare: figures.countedShare };
+    const server = serverSide(atStart, atEnd, figures.succeeded, rate);
     if (options.stats) checkSameServer(figures, server, mostInFlight);
     const measured = ownFigures(options, figures, { paced, tally });
     // The limit may be reached before anything counts.

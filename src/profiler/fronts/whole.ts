@@ -38,16 +38,16 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
   const isPaced = level.mode === 'request-rate';
   const seen = merged(parts, ({ figures }) => figures.fromDue ?? figures.latencies);
   const latencies = isPaced ? merged(parts, ({ figures }) => figures.latencies) : seen;
-  const own = fronts.map((front) => front.own);
+  const ownWindows = fronts.map((front) => front.own);
   const windowPercentilesMs = windowRange(parts, percentile);
-  const goodputs = own.flatMap(({ goodput }) => goodput ?? []);
+  const goodputs = ownWindows.flatMap(({ goodput }) => goodput ?? []);
   const classes = fronts.flatMap(({ own, options }) =>
     (own.classes ?? []).map((each) => ({ ...each, model: options.requests.model })),
   );
-  const clientTimes = own.flatMap((each) => each.clientTimes ?? []);
+  const clientTimes = ownWindows.flatMap((each) => each.clientTimes ?? []);
   return {
     level,
-    throughput: sumOfIntervals(own.map(({ throughput }) => throughput)),
+    throughput: sumOfIntervals(ownWindows.map(({ throughput }) => throughput)),
     ...(goodputs.length > 0 && { goodput: sumOfIntervals(goodputs) }),
     ...wholeBadShare(parts),
     ...(classes.length > 0 && { classes }),
@@ -55,21 +55,21 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
     ...(percentiles && { latencyPercentilesMs: latencyPercentiles(latencies, percentiles) }),
     budgetLatencyMs: { percentile, ...percentileOf(parts, seen, percentile) },
     ...(windowPercentilesMs && { windowPercentilesMs }),
-    stable: own.every(({ stable }) => stable),
-    ...(own.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
-    windows: Math.min(...own.map(({ windows }) => windows)),
-    ...countOf(own, 'coldWindows'),
-    ...countOf(own, 'voidWindows'),
+    stable: ownWindows.every(({ stable }) => stable),
+    ...(ownWindows.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
+    windows: Math.min(...ownWindows.map(({ windows }) => windows)),
+    ...countOf(ownWindows, 'coldWindows'),
+    ...countOf(ownWindows, 'voidWindows'),
     durationMs: nsToMs(longestNs),
-    requests: sumOver(own, ({ requests }) => requests),
-    ...countOf(own, 'responses'),
-    ...countOf(own, 'sequences'),
-    sendRate: sumOver(own, ({ sendRate }) => sendRate),
-    failures: allFailures(own.map(({ failures }) => failures)),
-    errorRate: Math.max(...own.map(({ errorRate }) => errorRate)),
+    requests: sumOver(ownWindows, ({ requests }) => requests),
+    ...countOf(ownWindows, 'responses'),
+    ...countOf(ownWindows, 'sequences'),
+    sendRate: sumOver(ownWindows, ({ sendRate }) => sendRate),
+    failures: allFailures(ownWindows.map(({ failures }) => failures)),
+    errorRate: Math.max(...ownWindows.map(({ errorRate }) => errorRate)),
     ...wholeServer(parts),
     ...(clientTimes.length > 0 && { clientTimes: meanOf(clientTimes) }),
-    ...(isPaced && { openLoop: pacedOf(own, seen) }),
+    ...(isPaced && { openLoop: pacedOf(ownWindows, seen) }),
   };
 }
 

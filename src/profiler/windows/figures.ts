@@ -119,10 +119,10 @@ type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 export function rateOf(
   batches: readonly CountedBatch[],
   countOf: (batch: CountedBatch) => number,
-  asked: RateAsked,
+  rate: RateAsked,
 ): Interval {
-  const paced = isPaced(asked) ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
-  if (paced.length > 0) return writable(pacedRate(paced, asked.level.value));
+  const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
+  if (paced.length > 0) return writable(pacedRate(paced, rate.level.value));
   return writable(
     rateInterval(
       batches.map(countOf),
@@ -139,12 +139,12 @@ export function rateOf(
 export function partRateOf(
   batches: readonly CountedBatch[],
   countOf: (batch: CountedBatch) => number,
-  asked: RateAsked,
+  rate: RateAsked,
 ): Interval {
   const all = batches.flatMap((batch) => inPace(batch, ({ succeeded, failed }) => succeeded + failed));
   const [ended, due] = [sumOf(all.map(({ count }) => count)), sumOf(all.map((each) => each.due))];
-  const scale = isPaced(asked) && ended > due ? due / ended : 1;
-  return rateOf(batches, (batch) => countOf(batch) * scale, asked);
+  const scale = isPaced(rate) && ended > due ? due / ended : 1;
+  return rateOf(batches, (batch) => countOf(batch) * scale, rate);
 }
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

@@ -119,7 +119,7 @@ export function suspendedNs({ batches }: { readonly batches: readonly Batch[] })
  * True if the sending threads' pauses could have decided the percentile of the window, or of all
  * windows.
  */
-export const isVoid = (window: Counted, asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;
+export const isVoid = (window: Counted, question: Asked): boolean => tailEvidence(window, question)?.isBent ?? false;
 
 /**
  * True if the pauses could have decided the percentile of all windows, and it is close enough to

@@ -41,8 +41,8 @@ export interface PassDivision {
 }
 
 /** Returns how to divide a plan: into at least 20 batches, none longer than `mostNs`. */
-export function passDivision(durationNs: number, mostNs: number, asked?: number): PassDivision {
-  const passes = asked ?? Math.max(1, Math.ceil(msToNs(MIN_MS) / durationNs));
+export function passDivision(durationNs: number, mostNs: number, askedPasses?: number): PassDivision {
+  const passes = askedPasses ?? Math.max(1, Math.ceil(msToNs(MIN_MS) / durationNs));
   return { passes, slices: Math.max(Math.ceil(MIN_BATCHES / passes), Math.ceil(durationNs / mostNs)) };
 }
 
@@ -58,11 +58,11 @@ export function passDivision(durationNs: number, mostNs: number, asked?: number)
 export async function measurePasses(
   traffic: MeasuredTraffic,
   options: LevelOptions,
-  { plan: { durationNs }, passes: asked, warmth, rule }: PassesAsked,
+  { plan: { durationNs }, passes: requestedPasses, warmth, rule }: PassesAsked,
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const { clock, isFresh = false } = options;
-  const { passes, slices } = passDivision(durationNs, msToNs(rule.maxWindowMs), asked);
+  const { passes, slices } = passDivision(durationNs, msToNs(rule.maxWindowMs), requestedPasses);
   const sliceNs = durationNs / slices;
   const originNs = clock.nowNs();
   const leadIn = Math.max(1, Math.ceil((isFresh ? msToNs(SETTLING_MS) : 0) / sliceNs));

@@ -57,14 +57,14 @@ export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy
   if (traffic.length === 0) {
     return { server: serverOf(usualUnknowns(alone, policy.instances)), estimates: null, quality: null, ...counts };
   }
-  const told = (server: CalibratedServer, row: CalibrationRow) =>
+  const compare = (server: CalibratedServer, row: CalibrationRow) =>
     predictRow(server, row.concurrency, row.samplesPerRequest);
   const estimates = searchUnknowns(alone, policy, (unknowns) => {
     const server = serverOf(unknowns);
-    return traffic.reduce((sum, row) => sum + lossOf(told(server, row), row), 0);
+    return traffic.reduce((sum, row) => sum + lossOf(compare(server, row), row), 0);
   });
   const server = serverOf(valuesOf(estimates));
-  const misses = traffic.map((row) => missesOf(told(server, row), row));
+  const misses = traffic.map((row) => missesOf(compare(server, row), row));
   return {
     server,
     estimates,

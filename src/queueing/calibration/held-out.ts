@@ -41,17 +41,17 @@ export function predictHeldOut(
 ): HeldOut {
   const isUsed = (row: CalibrationRow): boolean => isOneAtATime(row) || levels.includes(row.concurrency);
   const calibration = calibrate(rows.filter(isUsed), policy);
-  const told = rows
+  const shownMisses = rows
     .filter((row) => !isOneAtATime(row))
     .map((row) => ({
       row,
       told: predictRow(calibration.server, row.concurrency, row.samplesPerRequest),
       isUsed: isUsed(row),
     }));
-  const misses = told.filter((each) => !each.isUsed).map((each) => missesOf(each.told, each.row));
+  const misses = shownMisses.filter((each) => !each.isUsed).map((each) => missesOf(each.told, each.row));
   return {
     calibration,
-    rows: told,
+    rows: shownMisses,
     medianMiss:
       misses.length === 0
         ? null

@@ -44,8 +44,8 @@ export function aloneRows(rows: readonly CalibrationRow[], maxBatchSize: number)
   for (const row of single.length > 0 ? single : fitting) {
     if (!row.server || !(computeMs(row.server) > 0)) continue;
     const batchSize = single.length > 0 ? row.samplesPerRequest : Math.max(1, Math.round(row.meanBatch ?? 1));
-    const found = { batchSize, computeMs: computeMs(row.server), outsideMs: outsideMs(row, row.server) };
-    if (!bySize.has(batchSize)) bySize.set(batchSize, found);
+    const times = { batchSize, computeMs: computeMs(row.server), outsideMs: outsideMs(row, row.server) };
+    if (!bySize.has(batchSize)) bySize.set(batchSize, times);
   }
   return [...bySize.values()].sort((a, b) => a.batchSize - b.batchSize);
 }

@@ -49,16 +49,16 @@ export function searchUnknowns(
 ): Estimates {
   const search = new Search((unknowns) => lossOf(unknowns) + surpriseOf(unknowns));
   const improve = ({ unknowns }: Tried): Tried => search.improve(unknowns, keysOf(unknowns, alone, maxBatchSize));
-  let found = startsOf(alone, instances).map((start) => improve(search.try(start)));
+  let fits = startsOf(alone, instances).map((start) => improve(search.try(start)));
   for (let round = 1; round < ROUNDS; round++) {
-    const { loss } = bestOf(found);
-    found = found.map((each) => (each.loss <= loss + HOPELESS_LOSS ? improve(each) : each));
+    const { loss } = bestOf(fits);
+    fits = fits.map((each) => (each.loss <= loss + HOPELESS_LOSS ? improve(each) : each));
   }
-  const { atOnce } = bestOf(found).unknowns;
-  return search.estimatesAround(meanOf(found.filter(({ unknowns }) => unknowns.atOnce === atOnce)));
+  const { atOnce } = bestOf(fits).unknowns;
+  return search.estimatesAround(meanOf(fits.filter(({ unknowns }) => unknowns.atOnce === atOnce)));
 }
 
-const bestOf = (found: readonly Tried[]): Tried => found.reduce((one, other) => (other.loss < one.loss ? other : one));
+const bestOf = (fits: readonly Tried[]): Tried => fits.reduce((one, other) => (other.loss < one.loss ? other : one));
 
 /** Returns the prior of a server without traffic. */
 export function usualUnknowns(alone: readonly AloneRow[], instances: number): Unknowns {
@@ -154,12 +154,12 @@ class Search {
   }
 }
 
-function meanOf(found: readonly Tried[]): Unknowns {
-  const weights = weightsOf(found);
+function meanOf(fits: readonly Tried[]): Unknowns {
+  const weights = weightsOf(fits);
   const mean = (key: keyof Unknowns): number =>
-    found.reduce((sum, { unknowns }, index) => sum + unknowns[key] * (weights[index] as number), 0);
+    fits.reduce((sum, { unknowns }, index) => sum + unknowns[key] * (weights[index] as number), 0);
   return {
-    atOnce: (found[0] as Tried).unknowns.atOnce,
+    atOnce: (fits[0] as Tried).unknowns.atOnce,
     stepShare: mean('stepShare'),
     perInstance: mean('perInstance'),
     perSampleShare: mean('perSampleShare'),

@@ -61,18 +61,18 @@ export class Extent {
   }
 
   /**
-   * True if fronts have `wanted` requests each on average; fronts with nothing left do not count.
+   * True if fronts have `fewest` requests each on average; fronts with nothing left do not count.
    */
-  #haveAll(wanted: number, of: (front: SimulatedFront) => number): boolean {
+  #haveAll(fewest: number, of: (front: SimulatedFront) => number): boolean {
     let [sum, goingOn] = [0, 0];
     for (const front of this.#fronts) {
       if (front.isExhausted) continue;
       const has = of(front);
-      if (has < MIN_PART * wanted) return false;
+      if (has < MIN_PART * fewest) return false;
       sum += has;
       goingOn++;
     }
-    return sum >= wanted * goingOn;
+    return sum >= fewest * goingOn;
   }
 
   #isTooLong(): boolean {

@@ -74,12 +74,12 @@ interface TensorStep {
 }
 
 /**
- * Returns the steps, each after those that produce the tensors that it needs; `given`: the tensors
+ * Returns the steps, each after those that produce the tensors that it needs; `inputs`: the tensors
  * of the request. Throws INPUT_INVALID when no step produces a tensor, or steps wait for each
  * other.
  */
-export function stepsByTensors(steps: readonly TensorStep[], given: readonly string[]): readonly Step[] {
-  const giver = new Map<string, number | null>(given.map((name) => [name, null]));
+export function stepsByTensors(steps: readonly TensorStep[], inputs: readonly string[]): readonly Step[] {
+  const giver = new Map<string, number | null>(inputs.map((name) => [name, null]));
   const ordered: Step[] = [];
   const left = new Set(steps);
   while (left.size > 0) {

@@ -104,8 +104,8 @@ export class SharedDevice {
     const over = Math.max(0, this.#load - 1);
     for (const execution of this.#running) {
       const { stage, ownFactor } = execution;
-      const own = Math.max(0, (this.#counts[stage] as number) * (this.#shares[stage] as number) - 1);
-      const stretch = 1 + (this.#interference * Math.max(0, over - own)) / ownFactor;
+      const beyondOne = Math.max(0, (this.#counts[stage] as number) * (this.#shares[stage] as number) - 1);
+      const stretch = 1 + (this.#interference * Math.max(0, over - beyondOne)) / ownFactor;
       if (stretch === execution.stretch) continue;
       execution.endNs = nowNs + ((execution.endNs - nowNs) * stretch) / execution.stretch;
       execution.stretch = stretch;

@@ -79,8 +79,8 @@ export function decideGate(
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
   const judged = byMetric.map(decisive);
   const verdict = isRegression ? 'regression' : isUndecided(judged, rule) ? 'inconclusive' : 'passed';
-  const found = { rule, comparisons, faults, notes, verdict, isRegression } as const;
-  return verdict === 'inconclusive' ? { ...found, timesAsLong: timeForVerdict(judged, rule) } : found;
+  const decision = { rule, comparisons, faults, notes, verdict, isRegression } as const;
+  return verdict === 'inconclusive' ? { ...decision, timesAsLong: timeForVerdict(judged, rule) } : decision;
 }
 
 /**

@@ -24,13 +24,16 @@ export function figuresByMetric(
     [...first.values()]
       .filter((reading) => reading.metric === metric)
       .map((reading) => {
-        const [before, after] = [found(reading, baselines), found(reading, runs)];
+        const [before, after] = [sameReadings(reading, baselines), sameReadings(reading, runs)];
         return { before, after, isWhole: before.length === baselines.length && after.length === runs.length };
       }),
   );
 }
 
-const found = ({ subject, metric }: MetricReading, documents: readonly GateDocument[]): readonly MetricReading[] =>
+const sameReadings = (
+  { subject, metric }: MetricReading,
+  documents: readonly GateDocument[],
+): readonly MetricReading[] =>
   documents.flatMap(
     ({ readings }) => readings.find((other) => other.subject === subject && other.metric === metric) ?? [],
   );

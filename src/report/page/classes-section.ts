@@ -31,11 +31,11 @@ ${table({ id: 'classes', heads, rows })}
 function rowsOf(state: StudyState, trial: Trial | null, name: string): readonly (readonly string[])[] {
   const measurement = trial && representative(state, trial)?.measurement;
   if (!measurement) return [];
-  const own = (measurement.classes ?? []).map((each) => row(name, each, measurement));
+  const rows = (measurement.classes ?? []).map((each) => row(name, each, measurement));
   const underEach = (measurement.workloads ?? []).flatMap((under) =>
     (under.classes ?? []).map((each) => row(`${name} under ${under.workload}`, each, under)),
   );
-  return [...own, ...underEach];
+  return [...rows, ...underEach];
 }
 
 function row(of: string, each: ClassFigures, { level }: Pick<Measurement, 'level'>): readonly string[] {

@@ -41,9 +41,9 @@ export function comparison(state: StudyState, summary: Summary): Html {
     ['stable', ({ stable }) => (stable ? 'yes' : 'no, at the maximum number of windows')],
     ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
   ];
-  const told = [levelText(summary), costText(summary)].filter((text) => text !== '').join(' ');
+  const words = [levelText(summary), costText(summary)].filter((text) => text !== '').join(' ');
   return html`<h2>Best and original</h2>
-${told === '' ? none : html`<p>${told}</p>`}
+${words === '' ? none : html`<p>${words}</p>`}
 <div class="scroll"><table class="facts pair"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>

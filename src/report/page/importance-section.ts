@@ -73,7 +73,7 @@ const pairsText = ({ trials, noiseFactor }: Importance, aim: string): string =>
 
 function methodText(importance: Importance, aim: string): string {
   const { trials, infeasible, noiseFactor, predictedShare, isScarce } = importance;
-  const told = ` Tested on trials that were left out in turn, the product explains ${percent(predictedShare ?? 0)} of the variance.`;
+  const words = ` Tested on trials that were left out in turn, the product explains ${percent(predictedShare ?? 0)} of the variance.`;
   const scarce = isScarce ? ` There are few trials for this many values: take the factors as hints.` : '';
   const left =
     infeasible > 0
@@ -83,7 +83,7 @@ function methodText(importance: Importance, aim: string): string {
     `The figures explain the ${aim} of the ${trials} trials that met the goal, each at its own best level, as a product of one factor per value (ridge regression on its logarithm). ` +
     'The second column divides the best value by the worst; the number of trials with a value is in parentheses. ' +
     `A direct comparison is a pair of trials that differ in nothing else, without a model. Measurements of one config differ by up to ${formatRatio(noiseFactor)}, so smaller factors mean nothing.` +
-    `${told}${scarce}${left} The search seldom tries poor values, so this says what mattered here, not what matters everywhere.`
+    `${words}${scarce}${left} The search seldom tries poor values, so this says what mattered here, not what matters everywhere.`
   );
 }
 

@@ -22,7 +22,7 @@ type Fact = readonly [name: string, text: string];
 export function methodSection(state: StudyState): Html {
   const facts: readonly Fact[] = [
     ...what(state),
-    ...asked(state),
+    ...questionFacts(state),
     ...atRest(state),
     ...measured(state),
     ...ended(state),
@@ -51,11 +51,11 @@ function what({ started, server }: StudyState): readonly Fact[] {
   ];
 }
 
-function asked(state: StudyState): readonly Fact[] {
+function questionFacts(state: StudyState): readonly Fact[] {
   const { started, goal } = state;
   const { mode, low, high } = started.levels;
-  const { specVersion: _, model: __, modelAnalyzer: ___, space: ____, ...given } = started.spec;
-  const options = leavesOf(given as JsonObject);
+  const { specVersion: _, model: __, modelAnalyzer: ___, space: ____, ...rest } = started.spec;
+  const options = leavesOf(rest as JsonObject);
   return [
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],

@@ -56,13 +56,13 @@ export function measurementsOf(
   trial: Trial,
 ): readonly { readonly measurement: Measurement; readonly id: string; readonly isFinal: boolean }[] {
   const stands = representative(state, trial)?.measurement;
-  const own = trial.measurements.map((measurement, index) => ({
+  const points = trial.measurements.map((measurement, index) => ({
     measurement,
     id: `m-${trial.number}-${index}`,
     isFinal: false,
   }));
-  if (!stands || trial.measurements.includes(stands)) return own;
-  return [...own, { measurement: stands, id: `m-${trial.number}-final`, isFinal: true }];
+  if (!stands || trial.measurements.includes(stands)) return points;
+  return [...points, { measurement: stands, id: `m-${trial.number}-final`, isFinal: true }];
 }
 
 function labelOf({ number }: Trial, measurement: Measurement): string {

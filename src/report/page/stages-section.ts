@@ -24,14 +24,14 @@ interface Told {
  */
 export function stagesSection(state: StudyState): Html {
   if (!state.started.topology) return none;
-  const told = [
+  const shown = [
     ...toldOf(state, state.best, 'best'),
     ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
   ];
-  if (told.length === 0) return none;
+  if (shown.length === 0) return none;
   return html`<h2>Models</h2>
-${frontsTable(state, told)}
-${stagesTable(state, told)}`;
+${frontsTable(state, shown)}
+${stagesTable(state, shown)}`;
 }
 
 function toldOf(state: StudyState, trial: Trial | null, name: string): Told[] {
@@ -39,13 +39,13 @@ function toldOf(state: StudyState, trial: Trial | null, name: string): Told[] {
   return trial && measurement ? [{ name, trial, measurement }] : [];
 }
 
-function frontsTable({ goal }: StudyState, told: readonly Told[]): Html {
-  const [first] = told;
+function frontsTable({ goal }: StudyState, shown: readonly Told[]): Html {
+  const [first] = shown;
   if (!first?.measurement.fronts) return none;
   const budgets = budgetsOfModels(goal);
   const hasBudgets = Object.keys(budgets).length > 0;
   const rows = first.measurement.fronts.flatMap(({ model }) =>
-    told.flatMap(({ name, measurement }) => {
+    shown.flatMap(({ name, measurement }) => {
       const front = measurement.fronts?.find((each) => each.model === model);
       if (!front) return [];
       const cells = [
@@ -66,8 +66,8 @@ function frontsTable({ goal }: StudyState, told: readonly Told[]): Html {
   return table({ id: 'fronts', caption: 'What the clients of each model saw', heads, rows });
 }
 
-function stagesTable(state: StudyState, told: readonly Told[]): Html {
-  const splits = told.map((each) => ({ ...each, splits: splitsOf(state, each.trial, each.measurement) }));
+function stagesTable(state: StudyState, shown: readonly Told[]): Html {
+  const splits = shown.map((each) => ({ ...each, splits: splitsOf(state, each.trial, each.measurement) }));
   const models = [...new Set(splits.flatMap((each) => each.splits.map(({ model }) => model)))];
   if (models.length === 0) return none;
   const isPipeline = state.started.topology?.fronts.length === 1;

@@ -68,8 +68,10 @@ export function pictureTitle(state: StudyState, { objective, limited }: Picture)
   };
   if (!best) return 'Measurements';
   const at = limited.label.replace(/^(p\d+) latency$/, '$1');
-  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
-  return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
+  const words = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
+  return baseline && baseline !== best
+    ? `${words}, before ${of(baseline, objective)} at ${of(baseline, limited)}`
+    : words;
 }
 
 const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
@@ -78,13 +80,13 @@ const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
 /** Returns how many configs the best beats in both figures, each at its representative level. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
-  const own = best && comparedOf(state, best);
-  if (!best || !own) return 'Measurements';
+  const compared = best && comparedOf(state, best);
+  if (!best || !compared) return 'Measurements';
   const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
     ({ throughput, budgetLatencyMs }) =>
-      own.throughput.value >= throughput.value && own.budgetLatencyMs.value <= budgetLatencyMs.value,
+      compared.throughput.value >= throughput.value && compared.budgetLatencyMs.value <= budgetLatencyMs.value,
   ).length;
   if (beaten === 0) return 'Each config here gives up latency for throughput, or the other way round';
   return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;

@@ -28,16 +28,16 @@ export function tokensSection(
   charts: ReadonlyMap<ChartName, Chart>,
   title: (name: ChartName) => string,
 ): Html {
-  const told = [
+  const shown = [
     ...toldOf(state, state.best, 'best'),
     ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
   ];
-  const [first] = told;
+  const [first] = shown;
   if (!first) return none;
   const [, measurement, tokens] = first;
   const percentile = `p${measurement.budgetLatencyMs.percentile}`;
   return html`<h2>Tokens</h2>
-${table(told, percentile)}
+${table(shown, percentile)}
 <p class="soft">TTFT: from the sending to the first piece of the reply with output in it, reasoning included${measurement.openLoop ? '; its percentile here is from the time that a request was due' : ''}. ITL: each piece after the one before. TPOT: (end-to-end − TTFT) / (output tokens − 1), one figure a request. Per user: the mean of 1 / TPOT. Ranges are 95 % intervals. ${counters[tokens.countedBy]}</p>
 ${figure(charts.get('tokens-front'), 'tokens-front', title('tokens-front'), html`Output per user against output of the server: the line joins measurements that nothing beats in both.`)}
 ${figure(charts.get('ttft-vs-load'), 'ttft-vs-load', title('ttft-vs-load'), html`Time to first token over load.`)}
@@ -76,13 +76,13 @@ const percentText = (share: number | undefined): string | null =>
   share === undefined ? null : `${formatFigure(100 * share)} %`;
 
 /** Leaves out rows without any measured figure. */
-function table(told: readonly Told[], percentile: string): Html {
+function table(shown: readonly Told[], percentile: string): Html {
   const rows = rowsOf(percentile).flatMap(([head, of]) => {
-    const cells = told.map(([, measurement, tokens]) => of(tokens, measurement));
+    const cells = shown.map(([, measurement, tokens]) => of(tokens, measurement));
     if (cells.every((cell) => cell === null)) return [];
     return [html`<tr><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell ?? '–'}</td>`)}</tr>\n`];
   });
-  return html`<div class="scroll"><table id="tokens" class="pair"><thead><tr><th></th>${told.map(([name]) => html`<th>${name}</th>`)}</tr></thead>
+  return html`<div class="scroll"><table id="tokens" class="pair"><thead><tr><th></th>${shown.map(([name]) => html`<th>${name}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 }
 

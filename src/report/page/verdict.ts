@@ -34,7 +34,7 @@ export function notices(state: StudyState, summary: Summary): Html {
   const { rejected, clientBound, noiseFloor, budget, clientChanges, smallerBatch, latencyNote, model } = summary;
   const { server, finished } = state;
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
-  const told = [
+  const words = [
     ...(server.emulated === null ? [] : ["These figures come from tritune's emulator, not from a real server."]),
     ...(finished === null ? ['This run is not finished: the page shows its journal so far.'] : []),
     ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
@@ -60,7 +60,7 @@ export function notices(state: StudyState, summary: Summary): Html {
     ...(latencyNote === null ? [] : [latencyNote]),
   ];
   return html`${broken.map((text) => html`<p class="notice bad">The best config breaks clients: ${text}.</p>`)}${[
-    ...told,
+    ...words,
     ...others.map((text) => `${capital(text)}.`),
   ].map((text) => html`<p class="notice">${text}</p>`)}`;
 }

@@ -19,22 +19,22 @@ const MAX_BYTES = 1_000_000;
  */
 export function whatIfSection(state: StudyState): Html {
   if (!state.best) return none;
-  const told = whatIf(state);
-  if ('reason' in told) {
-    return html`<h2>What if</h2><p class="soft">Not available: ${told.reason}.</p>`;
+  const outlook = whatIf(state);
+  if ('reason' in outlook) {
+    return html`<h2>What if</h2><p class="soft">Not available: ${outlook.reason}.</p>`;
   }
-  const block = embedded(told, state);
+  const block = embedded(outlook, state);
   const unit = rateUnitOfStudy(state);
   return html`<h2 id="what-if">What if</h2>
-<p>Predictions of the queueing model, fitted to this study's ${told.from} measurements. Measure before you rely on them.${isCorrected(state) ? ' All figures, measured ones included, are normalised to the usual speed of the machine.' : ''}</p>
+<p>Predictions of the queueing model, fitted to this study's ${outlook.from} measurements. Measure before you rely on them.${isCorrected(state) ? ' All figures, measured ones included, are normalised to the usual speed of the machine.' : ''}</p>
 ${block ?? none}
 <div id="what-if-controls" class="controls" hidden></div>
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
 <figure id="what-if-figure" hidden><h3></h3><div id="what-if-chart"></div></figure>
 <div class="scroll"><table id="what-if-table"><caption>${describeAssignment(state.best.candidate.assignment)}</caption>
-<thead><tr><th>${nameOfLevels(told, state)}</th><th>predicted, ${unit}</th><th>predicted p${told.percentile}, ms</th><th>measured, ${unit}</th><th>measured p${told.percentile}, ms</th></tr></thead>
-<tbody>${rows(told, told.configs[0], state)}</tbody></table></div>
-<p class="soft">${errorText(told)}</p>`;
+<thead><tr><th>${nameOfLevels(outlook, state)}</th><th>predicted, ${unit}</th><th>predicted p${outlook.percentile}, ms</th><th>measured, ${unit}</th><th>measured p${outlook.percentile}, ms</th></tr></thead>
+<tbody>${rows(outlook, outlook.configs[0], state)}</tbody></table></div>
+<p class="soft">${errorText(outlook)}</p>`;
 }
 
 /**
@@ -55,8 +55,8 @@ const isCorrected = ({ speeds, trials, finals }: StudyState): boolean =>
 function rows(whatIf: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
   return whatIf.levels.map((level, index) => {
     const cell = config?.cells[index] ?? null;
-    const found = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
-    const measured = found ? [formatFigure(found[1]), formatFigure(found[2])] : ['', ''];
+    const foundMeasured = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
+    const measured = foundMeasured ? [formatFigure(foundMeasured[1]), formatFigure(foundMeasured[2])] : ['', ''];
     return html`<tr><td>${level}</td><td>${banded(cell?.throughput, cell?.throughputRange)}</td><td>${banded(cell?.latencyMs, cell?.latencyRange)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
   });
 }

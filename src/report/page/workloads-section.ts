@@ -26,13 +26,13 @@ const SHOWN = ['throughput', 'latency', 'error-rate'];
 export function workloadsSection(state: StudyState): Html {
   const studied = state.started.workloads;
   if (!studied) return none;
-  const told = state.trials.flatMap((trial) => {
+  const shown = state.trials.flatMap((trial) => {
     const measurement = representative(state, trial)?.measurement;
     return measurement?.workloads ? [{ trial, measurement }] : [];
   });
   return html`<h2>Workloads</h2>
 <p>${introduction(studied)}</p>
-${told.length === 0 ? none : table(state, told)}`;
+${shown.length === 0 ? none : table(state, shown)}`;
 }
 
 function introduction({ rule, holdout, of }: StartedWorkloads): string {
@@ -53,21 +53,21 @@ interface Told {
   readonly measurement: Measurement;
 }
 
-function table(state: StudyState, told: readonly Told[]): Html {
+function table(state: StudyState, shown: readonly Told[]): Html {
   const metrics = goalMetrics(state.goal, SHOWN);
-  const percentile = told[0]?.measurement.budgetLatencyMs.percentile ?? 99;
+  const percentile = shown[0]?.measurement.budgetLatencyMs.percentile ?? 99;
   const heads = [
     'trial',
     'assignment',
     'level',
     'workload',
     'requests/s',
-    servedRateHead(told[0]?.measurement ?? {}),
+    servedRateHead(shown[0]?.measurement ?? {}),
     `p${percentile}, ms`,
   ];
   return html`<div class="scroll"><table id="workloads"><caption>Each candidate under each workload</caption>
 <thead><tr>${[...heads, ...metrics.map(metricHead), 'failed', ''].map((head) => html`<th>${head}</th>`)}</tr></thead>
-<tbody>${told.flatMap((each) => rowsOf(state, each, metrics))}</tbody></table></div>`;
+<tbody>${shown.flatMap((each) => rowsOf(state, each, metrics))}</tbody></table></div>`;
 }
 
 function rowsOf(state: StudyState, { trial, measurement }: Told, metrics: readonly Metric[]): readonly Html[] {

@@ -38,5 +38,5 @@ export const variedOf = (scenario: Scenario, { batch, report }: ScenarioRow): nu
 const US_PER_MS = 1e3;
 
 /** Returns the requested percentile in milliseconds. */
-export const percentileMs = ({ percentilesUs }: LevelReport, wanted: number): number =>
-  (percentilesUs.find(({ percentile }) => percentile === wanted)?.us ?? 0) / US_PER_MS;
+export const percentileMs = ({ percentilesUs }: LevelReport, wantedPercentile: number): number =>
+  (percentilesUs.find(({ percentile }) => percentile === wantedPercentile)?.us ?? 0) / US_PER_MS;

@@ -72,7 +72,7 @@ export function servingClients(space: SearchSpace, original: ModelConfig, { larg
   };
 }
 
-function limitedTo(spec: ParameterFile, least: number, own: number, leftOut: Set<number>): ParameterFile {
+function limitedTo(spec: ParameterFile, least: number, original: number, leftOut: Set<number>): ParameterFile {
   const { cases, ...rest } = spec;
   if (cases) return { ...rest, cases: cases.map(({ when, ...group }) => ({ ...(when && { when }), ...limit(group) })) };
   return limit(rest);
@@ -85,15 +85,16 @@ function limitedTo(spec: ParameterFile, least: number, own: number, leftOut: Set
     const kept = values.filter((value) => !isSmaller(value));
     // Values that a person listed stay as they are; computed ones include the original's.
     const isListed = group.values !== undefined && kept.length > 0;
-    const all = isListed || kept.includes(own) ? kept : [...kept, own].sort((a, b) => Number(a) - Number(b));
+    const all = isListed || kept.includes(original) ? kept : [...kept, original].sort((a, b) => Number(a) - Number(b));
     const { range: _range, step: _step, points: _points, powers: _powers, ...others } = group;
     return { ...others, values: all } as T;
   }
 }
 
-const offers = ({ cases, ...spec }: ParameterFile, own: number): boolean =>
+const offers = ({ cases, ...spec }: ParameterFile, original: number): boolean =>
   (cases ?? [spec]).every(
-    (group) => group.choices === undefined && (group.values ?? []).some((value) => value === own || value === null),
+    (group) =>
+      group.choices === undefined && (group.values ?? []).some((value) => value === original || value === null),
   );
 
 function clientRules(original: ModelConfig, largest: number): JsonObject[] {

@@ -31,5 +31,5 @@ export function sizesUpTo(largest: number, multiplesOf: number | null): number[]
  * Returns a config's own preferred sizes after a change of the largest batch: those that fit, and
  * the new largest.
  */
-export const sizesKept = (own: readonly number[], largest: number): number[] =>
-  [...own.filter((size) => size < largest), ...(largest > 0 ? [largest] : [])].sort((a, b) => a - b);
+export const sizesKept = (sizes: readonly number[], largest: number): number[] =>
+  [...sizes.filter((size) => size < largest), ...(largest > 0 ? [largest] : [])].sort((a, b) => a - b);

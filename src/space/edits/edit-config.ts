@@ -105,8 +105,8 @@ const OPENVINO = `${ACCELERATORS}.cpu_execution_accelerator[name=openvino]`;
  */
 function acceleratorWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
   const { accelerator, tensorrtPrecision, tensorrtWorkspaceBytes } = edits;
-  const wanted = { precision_mode: tensorrtPrecision, max_workspace_size_bytes: tensorrtWorkspaceBytes };
-  const parameters = Object.entries(wanted).flatMap(([name, value]) =>
+  const wantedParameters = { precision_mode: tensorrtPrecision, max_workspace_size_bytes: tensorrtWorkspaceBytes };
+  const parameters = Object.entries(wantedParameters).flatMap(([name, value]) =>
     value === undefined ? [] : [fieldWrite(requirePath(`${TENSORRT}.parameters.${name}`), value).write],
   );
   if (parameters.length > 0 && !usesTensorrt(base, accelerator)) {

@@ -20,10 +20,10 @@ export function firstGpus(value: Json): Json {
  * anything but such a map.
  */
 export function instanceGroups(value: Json): Json {
-  const told = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
-  if (told.length === 0)
+  const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  if (entries.length === 0)
     throw new FieldFault(`placement takes instances by GPU, such as {0: 2, 1: 2}, not ${JSON.stringify(value)}`);
-  const placed = told.map(([where, count]) => {
+  const placed = entries.map(([where, count]) => {
     if (where !== CPU && !/^\d+$/.test(where))
       throw new FieldFault(`placement knows GPUs by their numbers, and cpu, not '${where}'`);
     if (typeof count !== 'number' || !Number.isInteger(count) || count < 1)
@@ -35,10 +35,10 @@ export function instanceGroups(value: Json): Json {
     ({ count }) => count,
   );
   return [
-    ...[...onGpus].map(([count, own]) => ({
+    ...[...onGpus].map(([count, groups]) => ({
       kind: 'KIND_GPU',
       count,
-      gpus: own.map(({ where }) => Number(where)).sort((a, b) => a - b),
+      gpus: groups.map(({ where }) => Number(where)).sort((a, b) => a - b),
     })),
     ...placed.filter(({ where }) => where === CPU).map(({ count }) => ({ kind: 'KIND_CPU', count })),
   ];

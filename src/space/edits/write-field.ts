@@ -13,7 +13,7 @@ export function writeField(root: Container, write: FieldWrite): string | undefin
   const last = write.path[write.path.length - 1] as PathSegment;
   let node = root;
   for (const [depth, segment] of write.path.slice(0, -1).entries()) {
-    const existing = own(node, segment);
+    const existing = childAt(node, segment);
     if (isContainer(existing)) {
       node = copied(node, segment, existing);
       continue;
@@ -22,11 +22,11 @@ export function writeField(root: Container, write: FieldWrite): string | undefin
     const next: Container = typeof write.path[depth + 1] === 'string' ? {} : [];
     const fault = put(node, segment, next as Json, write.path);
     if (fault !== undefined) return fault;
-    node = own(node, segment) as Container;
+    node = childAt(node, segment) as Container;
   }
   if (write.action === 'remove') return remove(node, last);
   if (write.action === 'set') return put(node, last, structuredClone(write.value) as Json, write.path);
-  return isContainer(own(node, last)) ? undefined : put(node, last, {}, write.path);
+  return isContainer(childAt(node, last)) ? undefined : put(node, last, {}, write.path);
 }
 
 /** Puts a shallow copy of the container in its place. */
@@ -41,7 +41,7 @@ function isContainer(value: Json | undefined): value is Container & Json {
   return typeof value === 'object' && value !== null;
 }
 
-function own(node: Container, segment: PathSegment): Json | undefined {
+function childAt(node: Container, segment: PathSegment): Json | undefined {
   if (Array.isArray(node)) {
     const at = positionIn(node, segment);
     return at === undefined ? undefined : node[at];

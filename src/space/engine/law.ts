@@ -20,8 +20,8 @@ function countIn(expression: Expression | null, scene: EvaluationContext): numbe
 function policyOf(law: EngineSettingNames, scene: EvaluationContext): ContinuousPolicy | null {
   const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
-    const found = valueIn(expression, scene);
-    return found === true || found === 'true' || found === 'on';
+    const value = valueIn(expression, scene);
+    return value === true || value === 'true' || value === 'on';
   };
   const maxSequences = count(law.maxSequences);
   if (maxSequences === null) return null;

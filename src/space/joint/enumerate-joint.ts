@@ -71,7 +71,7 @@ class GrowingList {
 export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
   const narrowings = byMember(joint, narrowing);
   const sizes = joint.members.map(({ space, original }, index) => spaceSize(space, original, narrowings[index]));
-  const size = sizes.includes(0) ? 0 : sizes.reduce((product, own) => product * own, 1);
+  const size = sizes.includes(0) ? 0 : sizes.reduce((product, size) => product * size, 1);
   if (joint.across.rules.length === 0) return size;
   if (size > countLimit) return Number.POSITIVE_INFINITY;
   return [...jointAssignments(joint, narrowing)].length;

@@ -11,10 +11,10 @@ import type { ModelConfigs } from '../model-configs.ts';
 export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): ModelConfigs {
   const known = new Map<string, number>();
   const mostOf = (name: string): number => {
-    const found = known.get(name);
-    if (found !== undefined) return found;
-    const ensemble = own(ensembles, name);
-    if (!ensemble) return batchOf(own(models, name));
+    const foundEnsemble = known.get(name);
+    if (foundEnsemble !== undefined) return foundEnsemble;
+    const ensemble = configOf(ensembles, name);
+    if (!ensemble) return batchOf(configOf(models, name));
     // A repository has no ensemble that contains itself; a server would not have loaded it.
     known.set(name, batchOf(ensemble));
     const inside = composingModels(ensemble)
@@ -31,4 +31,4 @@ export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): Mod
 /** Returns the largest batch of a model; 0 for none, or if unknown. */
 export const batchOf = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
 
-const own = (configs: ModelConfigs, name: string): ModelConfig | undefined => lookUp(configs, name);
+const configOf = (configs: ModelConfigs, name: string): ModelConfig | undefined => lookUp(configs, name);

@@ -26,15 +26,15 @@ export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: nul
  * the space of the models that are not named, and its `rules` the rules over several. Errors:
  * SPACE_INVALID.
  */
-export function readGivenSpaces(given: string | JsonObject, options: SpaceLoadOptions = {}): GivenSpaces {
-  if (typeof given !== 'string') {
-    return isJsonObject(given.members)
-      ? spacesIn(given, 'the space of the study', options)
-      : { ...nothingGiven, whole: loadInlineSpace(given, 'the search space of the study', options) };
+export function readGivenSpaces(spaces: string | JsonObject, options: SpaceLoadOptions = {}): GivenSpaces {
+  if (typeof spaces !== 'string') {
+    return isJsonObject(spaces.members)
+      ? spacesIn(spaces, 'the space of the study', options)
+      : { ...nothingGiven, whole: loadInlineSpace(spaces, 'the search space of the study', options) };
   }
-  const file = membersFile(given, options.directory ?? process.cwd());
-  if (file === null) return { ...nothingGiven, whole: loadSpace(given, options) };
-  return spacesIn(file.content, given, { ...options, directory: dirname(file.path), isNamedByFile: true });
+  const file = membersFile(spaces, options.directory ?? process.cwd());
+  if (file === null) return { ...nothingGiven, whole: loadSpace(spaces, options) };
+  return spacesIn(file.content, spaces, { ...options, directory: dirname(file.path), isNamedByFile: true });
 }
 
 /**

@@ -79,8 +79,11 @@ export const surroundingsOf = ({ original, front }: JointSpace): JointContext =>
 export const jointName = (model: string, parameter: string): string => `${model}/${parameter}`;
 
 /** Returns the member's assignment under the names of the joint space. */
-export const jointly = <T>(model: string, own: { readonly [parameter: string]: T }): { [parameter: string]: T } =>
-  Object.fromEntries(Object.entries(own).map(([name, value]) => [jointName(model, name), value]));
+export const jointly = <T>(
+  model: string,
+  parameters: { readonly [parameter: string]: T },
+): { [parameter: string]: T } =>
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [jointName(model, name), value]));
 
 /**
  * Returns each member's part of a record by joint names, such as an assignment or a narrowing, in

@@ -79,8 +79,8 @@ function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
     needs: Object.values(input_map),
     gives: Object.values(output_map),
   }));
-  const given = (config.input ?? []).map(({ name }) => name);
-  return stepsByTensors(steps, given).map((step): Step => {
+  const inputs = (config.input ?? []).map(({ name }) => name);
+  return stepsByTensors(steps, inputs).map((step): Step => {
     if (!('stage' in step) || !isEnsemble(lookUp(configs, step.stage))) return step;
     const { stage, ...place } = step;
     return { ...place, steps: stepsOf(stage, configs) };

@@ -83,18 +83,18 @@ const MAX_PREDICTED = 8;
  */
 function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow[]): readonly CostRow[] {
   const { cost, budget } = goal;
-  const told = measured.length > 0 ? whatIf(state) : { reason: '' };
-  if (!cost || 'reason' in told) return [];
+  const outlook = measured.length > 0 ? whatIf(state) : { reason: '' };
+  if (!cost || 'reason' in outlook) return [];
   const device = state.trials.flatMap(({ measurements }) => measurements).find(({ device: each }) => each.gpus)?.device;
   const { follows } = metricsOf(goal).named('cost-per-hour');
   const gpus = metricsOf(goal).named('gpus').follows;
-  const rows = told.configs.flatMap(({ trial, candidate, cells, settings }): CostRow[] => {
+  const rows = outlook.configs.flatMap(({ trial, candidate, cells, settings }): CostRow[] => {
     if (trial !== null) return [];
     const within = cells.filter((cell) => cell !== null && (!budget || cell.latencyMs <= budget.latencyMs));
     const throughput = Math.max(0, ...within.map((cell) => cell?.throughput ?? 0));
     const perHour = follows?.of([], candidate, device ?? {});
     if (throughput === 0 || perHour === undefined) return [];
-    const words = settingsWords(told, settings);
+    const words = settingsWords(outlook, settings);
     const usable = throughput * (1 - cost.headroom);
     return [
       {

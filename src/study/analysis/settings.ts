@@ -54,8 +54,8 @@ export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[])
   const joint = jointSpaceOf(started);
   if (!joint) return settingsOf(spaceOf(started), trials);
   const parts = joint.members.map(({ model, space }) => {
-    const own = trials.map(({ candidate }) => ({ candidate: memberOf(candidate, model) }));
-    return { model, settings: settingsOf(space, own) };
+    const members = trials.map(({ candidate }) => ({ candidate: memberOf(candidate, model) }));
+    return { model, settings: settingsOf(space, members) };
   });
   return {
     names: parts.flatMap(({ model, settings }) => settings.names.map((name) => jointName(model, name))),
@@ -84,10 +84,10 @@ export function changedSettings(
 /** Returns the part of a joint candidate for one of its models. */
 function memberOf(candidate: Candidate, model: string): Candidate {
   const prefix = jointName(model, '');
-  const own = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(prefix));
+  const entries = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(prefix));
   return {
     ...candidate,
-    assignment: Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])),
+    assignment: Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value])),
     value: { models: { [model]: configOfModel(candidate, model) } },
   };
 }
@@ -110,13 +110,13 @@ export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]):
       names.map((name) => {
         const { assignment } = candidate;
         const path = paths.get(name);
-        const own = lookUp(assignment, name) ?? null;
-        const found = path && fieldOf(candidate, path);
+        const value = lookUp(assignment, name) ?? null;
+        const field = path && fieldOf(candidate, path);
         if (path && !isMessage(path)) {
-          return found === undefined ? (defaults.get(name) ?? ABSENT) : textOf(found as Json);
+          return field === undefined ? (defaults.get(name) ?? ABSENT) : textOf(field as Json);
         }
-        if (path && (own === null || typeof own === 'boolean')) return String(found !== undefined);
-        return own === null ? AS_ORIGINAL : textOf(own);
+        if (path && (value === null || typeof value === 'boolean')) return String(field !== undefined);
+        return value === null ? AS_ORIGINAL : textOf(value);
       }),
   };
 }

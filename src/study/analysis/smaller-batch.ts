@@ -46,13 +46,13 @@ export function smallerBatch(state: StudyState): SmallerBatch | null {
     );
   const now = served(best.candidate);
   if (now === 0) return null;
-  const found = smaller.map(({ model, size, candidate }) => ({
+  const predictions = smaller.map(({ model, size, candidate }) => ({
     model,
     maxBatchSize: size,
     ratio: served(candidate) / now,
   }));
-  const most = Math.max(...found.map(({ ratio }) => ratio));
-  const good = found.filter(({ ratio }) => ratio >= MIN_RATIO && ratio >= ABOUT_AS_MUCH * most);
+  const most = Math.max(...predictions.map(({ ratio }) => ratio));
+  const good = predictions.filter(({ ratio }) => ratio >= MIN_RATIO && ratio >= ABOUT_AS_MUCH * most);
   return good.sort((a, b) => b.maxBatchSize - a.maxBatchSize)[0] ?? null;
 }
 

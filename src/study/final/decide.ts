@@ -121,7 +121,7 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   const pairs = pairsOf(side, baseline);
   if (pairs.length === 0) return null;
   const kept = mostlyMeets(
-    pairs.map(([own]) => own),
+    pairs.map(([first]) => first),
     side.trial,
     goal,
   );

@@ -102,13 +102,13 @@ export function finalStateOf(state: StudyState): FinalState {
     return line ? trialAlong(trial, line) : trial;
   };
   const trials = compared.trials.map(along);
-  const own = (trial: Trial | null): Trial | null =>
+  const unlessOriginal = (trial: Trial | null): Trial | null =>
     trial && (trials.find(({ number }) => number === trial.number) ?? along(trial));
   const { varies, range } = lineThrough({ value: started.levels.low }, started.levels);
   return {
     trials,
-    baseline: own(compared.baseline),
-    contender: own(compared.contender),
+    baseline: unlessOriginal(compared.baseline),
+    contender: unlessOriginal(compared.contender),
     goal,
     voidRounds,
     varies,
@@ -186,8 +186,8 @@ function keptBySearch(state: StudyState, best: Trial): Decision | null {
  * null if there is none.
  */
 function gainBySearch(trial: Trial, over: Trial, goal: Goal): Interval | null {
-  const [own, other] = [chosenOf(trial), chosenOf(over)];
-  return own && other ? ratioOf(own, trial.candidate, other, over.candidate, goal) : null;
+  const [chosen, other] = [chosenOf(trial), chosenOf(over)];
+  return chosen && other ? ratioOf(chosen, trial.candidate, other, over.candidate, goal) : null;
 }
 
 /** Returns the smallest gain that the user wants, as a share; 0 for any. */
@@ -240,8 +240,11 @@ export function representative(state: StudyState, trial: Trial): Stand | null {
     side,
     all.flatMap((measurement) => positionOf(measurement) ?? []),
   );
-  const own = finals.map(({ measurement }) => measurement).filter((measurement) => positionOf(measurement) === level);
-  const readings = own.length > 0 ? own : all.filter((measurement) => positionOf(measurement) === level);
+  const measurements = finals
+    .map(({ measurement }) => measurement)
+    .filter((measurement) => positionOf(measurement) === level);
+  const readings =
+    measurements.length > 0 ? measurements : all.filter((measurement) => positionOf(measurement) === level);
   const meets = (each: Measurement): boolean => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal);
   const chance = side.curve?.chance(level) ?? null;
   const feasible =

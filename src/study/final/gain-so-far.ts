@@ -20,8 +20,8 @@ export function gainSoFar(study: StudyState): Gain | null {
   const { best, baseline, goal } = study;
   if (study.gain?.gain) return { ...study.gain.gain, isFinal: true };
   if (!best || !baseline || best === baseline || !best.feasible) return null;
-  const [own, original] = [representative(study, best)?.compared, representative(study, baseline)?.compared];
-  if (!own || !original) return null;
-  const gain = ratioOf(own, best.candidate, original, baseline.candidate, goal);
+  const [compared, original] = [representative(study, best)?.compared, representative(study, baseline)?.compared];
+  if (!compared || !original) return null;
+  const gain = ratioOf(compared, best.candidate, original, baseline.candidate, goal);
   return gain && { ...gain, isFinal: false };
 }

@@ -64,12 +64,12 @@ export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | n
  * on either side.
  */
 function gainInCost(usable: readonly Pair[], ratio: Interval, a: Side, b: Side, goal: Goal): Interval {
-  const [own, other] = [
+  const [ownValue, other] = [
     mean(usable.map(({ numerator }) => Math.log(numerator))),
     mean(usable.map(({ denominator }) => Math.log(denominator))),
   ];
   const at = (shift: number): number =>
-    Math.exp(costServing(b, other - shift / 2, goal) - costServing(a, own + shift / 2, goal));
+    Math.exp(costServing(b, other - shift / 2, goal) - costServing(a, ownValue + shift / 2, goal));
   const { value, low, high } = ratio;
   return {
     value: at(0),

@@ -181,11 +181,11 @@ function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   const measured = measurementsOf(side).map((each) => each.level.value);
   const level = Math.max(...measured.filter((each) => each <= side.level));
   if (!Number.isFinite(level)) return true;
-  const [own, others] = [
+  const [mine, others] = [
     costServing(side, side.curve.throughput(level).mean, goal),
     costServing(other, other.curve.throughput(level).mean, goal),
   ];
-  return own < others - WORTH_A_LOOK;
+  return mine < others - WORTH_A_LOOK;
 }
 
 /**

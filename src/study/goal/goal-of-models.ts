@@ -24,9 +24,9 @@ export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Rea
  * Errors: USAGE for another model.
  */
 export function goalOverModels(goal: Goal, topology: Topology | undefined): Goal {
-  const over = <T extends { readonly metric: string }>(asked: T): T => ({
-    ...asked,
-    metric: metricOver(asked.metric, topology),
+  const over = <T extends { readonly metric: string }>(term: T): T => ({
+    ...term,
+    metric: metricOver(term.metric, topology),
   });
   const { forRate } = goal.cost ?? {};
   for (const model of typeof forRate === 'object' ? Object.keys(forRate) : [])

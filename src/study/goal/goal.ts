@@ -140,8 +140,8 @@ export function missingMetrics(measurement: Measurement, candidate: Candidate, g
  */
 const needed = new WeakMap<Goal, readonly string[]>();
 
-const namesIn = (asked: readonly { readonly metric: string }[]): readonly string[] => [
-  ...new Set(asked.map(({ metric }) => metric)),
+const namesIn = (terms: readonly { readonly metric: string }[]): readonly string[] => [
+  ...new Set(terms.map(({ metric }) => metric)),
 ];
 
 function neededBy(goal: Goal): readonly string[] {

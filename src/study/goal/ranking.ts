@@ -60,12 +60,12 @@ export function steadyStanding(
   goal: Goal,
 ): Standing {
   const standing = standingOf(measurements, candidate, goal);
-  const [own, other] = [before, standing.chosen].map((index) => (index === null ? undefined : measurements[index]));
-  if (!own || !other || own === other || !standing.feasible || own.client.bound) return standing;
+  const [earlier, other] = [before, standing.chosen].map((index) => (index === null ? undefined : measurements[index]));
+  if (!earlier || !other || earlier === other || !standing.feasible || earlier.client.bound) return standing;
   const by = goalOfLevels(goal);
-  if (missingMetrics(own, candidate, goal).length > 0 || !assess(own, candidate, by).feasible) return standing;
-  const gain = assess(own, candidate, by).cost - assess(other, candidate, by).cost;
-  const noise = Math.hypot(costHalfWidth(own, candidate, by), costHalfWidth(other, candidate, by));
+  if (missingMetrics(earlier, candidate, goal).length > 0 || !assess(earlier, candidate, by).feasible) return standing;
+  const gain = assess(earlier, candidate, by).cost - assess(other, candidate, by).cost;
+  const noise = Math.hypot(costHalfWidth(earlier, candidate, by), costHalfWidth(other, candidate, by));
   return gain <= noise ? { chosen: before, feasible: true } : standing;
 }
 
@@ -104,8 +104,8 @@ export function bestTrial(trials: readonly Trial[], goal: Goal, doubted: readonl
 function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): Trial {
   if (trial.role === 'baseline' || !isDoubted(trial, doubted)) return trial;
   const { measurements, candidate, number } = trial;
-  const own = doubted.filter((each) => each.trial === number).map(({ reading }) => reading);
-  const others = measurements.filter((_, index) => !own.includes(index));
+  const indices = doubted.filter((each) => each.trial === number).map(({ reading }) => reading);
+  const others = measurements.filter((_, index) => !indices.includes(index));
   const { chosen, feasible } = standingOf(others, candidate, goal);
   return { ...trial, feasible, chosen: chosen === null ? null : measurements.indexOf(others[chosen] as Measurement) };
 }

@@ -165,7 +165,7 @@ export function levelCurve(
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
   const chances = levels.map((level) => ({ level, kept: chance(level) }));
-  const highest = (wanted: number): number | null => chances.findLast(({ kept }) => kept >= wanted)?.level ?? null;
+  const highest = (chance: number): number | null => chances.findLast(({ kept }) => kept >= chance)?.level ?? null;
   const valued = chances
     .filter(({ kept }) => kept >= LIKELY)
     .map(({ level, kept }) => ({

@@ -83,11 +83,11 @@ function bestMet(readings: readonly Measurement[], candidate: Candidate, goal: G
     readings.filter(({ client }) => !client.bound),
     ({ level }) => level.value,
   );
-  const met = [...levels].flatMap(([level, own]) => {
-    const costs = own
+  const met = [...levels].flatMap(([level, readings]) => {
+    const costs = readings
       .filter((each) => isFeasible(each, candidate, goal))
       .map((each) => assess(each, candidate, goal).cost);
-    if (costs.length * 2 <= own.length) return [];
+    if (costs.length * 2 <= readings.length) return [];
     return [{ level, cost: costs.sort((a, b) => a - b)[(costs.length - 1) >> 1] as number }];
   });
   return met.sort((a, b) => a.cost - b.cost || a.level - b.level)[0]?.level ?? null;

@@ -337,9 +337,9 @@ export class StudyFold {
   #applied({ trial, change, loadMs, buildMs, accuracy }: TrialApplied): void {
     const open = this.#open.get(trial);
     if (open) {
-      const own = { change, loadMs, ...(buildMs !== undefined && { buildMs }), ...(accuracy && { accuracy }) };
+      const ownChange = { change, loadMs, ...(buildMs !== undefined && { buildMs }), ...(accuracy && { accuracy }) };
       // When a candidate is applied again, its build and its comparison are not repeated.
-      open.applied = { ...open.applied, ...own };
+      open.applied = { ...open.applied, ...ownChange };
     } else this.#finishedTrial(trial);
     if (change === 'full') this.#reloads++;
     this.#loadMs += loadMs;
@@ -347,8 +347,8 @@ export class StudyFold {
   }
 
   #finish({ trial, chosen, feasible, failure }: TrialFinished): void {
-    const { start, earlier, measurements: own, applied } = this.#openTrial(trial);
-    const measurements = [...earlier, ...own];
+    const { start, earlier, measurements: ownMeasurements, applied } = this.#openTrial(trial);
+    const measurements = [...earlier, ...ownMeasurements];
     if (chosen !== null && chosen >= measurements.length) contradiction(`trial ${trial} chose what it did not measure`);
     const { role, candidate } = start;
     this.#trials.set(trial, {

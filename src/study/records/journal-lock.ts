@@ -100,13 +100,13 @@ function takeOver(path: string, holder: Holder, locked: (present: Holder | null)
 
 /** False if another user's file cannot be replaced. */
 function replace(path: string, holder: Holder): boolean {
-  const own = `${path}.${holder.token}`;
-  writeFileSync(own, JSON.stringify(holder));
+  const lockPath = `${path}.${holder.token}`;
+  writeFileSync(lockPath, JSON.stringify(holder));
   try {
-    renameSync(own, path);
+    renameSync(lockPath, path);
     return true;
   } catch (error) {
-    removeIfThere(own);
+    removeIfThere(lockPath);
     if (codeOf(error) === 'EPERM' || codeOf(error) === 'EACCES') return false;
     throw error;
   }

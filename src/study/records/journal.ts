@@ -105,16 +105,16 @@ async function reopened(
   const unlock = takeLock(`${path}.lock`);
   try {
     const bytes = await read(path);
-    const { length, lastCheck, ...found } = parse(bytes, runKey().key);
-    await admit(found);
+    const { length, lastCheck, ...rest } = parse(bytes, runKey().key);
+    await admit(rest);
     const file = await open(path, 'r+').catch((error: unknown) => {
       throw unwritable(path, error);
     });
     await file.truncate(length);
     // A mark stands for all lines before it, too.
-    const key = found.origin === 'own' ? runKey().key : null;
+    const key = rest.origin === 'own' ? runKey().key : null;
     const place = { end: length, sinceCheck: bytes.subarray(lastCheck, length), key };
-    return { journal: openedJournal(file, path, place, unlock), ...found };
+    return { journal: openedJournal(file, path, place, unlock), ...rest };
   } catch (error) {
     unlock();
     throw error;

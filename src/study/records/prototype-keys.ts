@@ -15,9 +15,9 @@ export function withoutPrototypeKeys(line: unknown): unknown {
   const left = leftOf(line);
   if (!isJsonObject(line) || !isJsonObject(left)) return left;
   const candidates = CANDIDATES.flatMap((field) => {
-    const [own, kept] = [line[field], left[field]];
-    return isJsonObject(own) && isJsonObject(kept) && kept.value !== undefined
-      ? [[field, { ...kept, value: own.value }]]
+    const [value, kept] = [line[field], left[field]];
+    return isJsonObject(value) && isJsonObject(kept) && kept.value !== undefined
+      ? [[field, { ...kept, value: value.value }]]
       : [];
   });
   return { ...left, ...Object.fromEntries(candidates) };

@@ -23,16 +23,16 @@ export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): st
   // Each of several models takes memory of its own: the search fits their need (`gpuMemoryNeed`),
   // which is never certain.
   if (shape.members) return null;
-  const { instances: asked, maxBatchSize } = shape.policy;
+  const { instances: instanceCount, maxBatchSize } = shape.policy;
   const key = settingsKeyOf(shape);
   const smaller = footingsOf(trials).filter(
-    (each) => each.instances < asked && each.maxBatchSize <= maxBatchSize && each.settingsKey === key,
+    (each) => each.instances < instanceCount && each.maxBatchSize <= maxBatchSize && each.settingsKey === key,
   );
   for (const footings of Map.groupBy(smaller, (each) => each.maxBatchSize).values()) {
     const [fewest, most] = [footings.reduce(withFewer), footings.reduce(withMore)];
     if (fewest.instances === most.instances) continue;
     const perInstanceMib = (most.usedMib - fewest.usedMib) / (most.instances - fewest.instances);
-    const neededMib = most.usedMib + perInstanceMib * (asked - most.instances);
+    const neededMib = most.usedMib + perInstanceMib * (instanceCount - most.instances);
     if (neededMib > most.totalMib) {
       const figures = `about ${Math.round(neededMib)} of ${Math.round(most.totalMib)} MiB`;
       return `needs ${figures} of GPU memory, as trials ${fewest.trial} and ${most.trial} show`;

@@ -81,8 +81,8 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
 /** True if the candidate names every GPU of the refused one, one of which is missing. */
 function namesAllOf(shape: CandidateShape, refused: CandidateShape): boolean {
   const gpusIn = ({ groups }: CandidateShape): readonly number[] => groups.flatMap(({ gpus }) => gpus ?? []);
-  const [own, missing] = [new Set(gpusIn(shape)), gpusIn(refused)];
-  return missing.length > 0 && missing.every((gpu) => own.has(gpu));
+  const [ownGpus, missing] = [new Set(gpusIn(shape)), gpusIn(refused)];
+  return missing.length > 0 && missing.every((gpu) => ownGpus.has(gpu));
 }
 
 /**

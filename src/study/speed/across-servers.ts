@@ -20,15 +20,15 @@ const WORTH_TELLING = 0.1;
  * to.
  */
 export function acrossServers(estimate: EstimateSpeeds): EstimateSpeeds {
-  let own = new Map<string, OwnSpeeds>();
-  let told = new Map<string, Normal>();
+  let speeds = new Map<string, OwnSpeeds>();
+  let normals = new Map<string, Normal>();
   const scaled = new WeakMap<Measurement, Scaled>();
   return (all) => {
     const reference = (all.find(({ isBaseline }) => isBaseline) ?? all[0])?.server ?? '';
     const groups = Map.groupBy(all, ({ server = '' }) => server);
     if (groups.size < 2) return estimate(all);
-    const before = own;
-    own = new Map(
+    const before = speeds;
+    speeds = new Map(
       [...groups]
         .sort(([a], [b]) => Number(b === reference) - Number(a === reference))
         .map(([server, timed]) => {
@@ -37,11 +37,11 @@ export function acrossServers(estimate: EstimateSpeeds): EstimateSpeeds {
         }),
     );
     const factors = serverFactors(
-      [...own.values()].flatMap(({ readings }) => readings),
+      [...speeds.values()].flatMap(({ readings }) => readings),
       reference,
     );
-    told = new Map([...factors].map(([server, now]) => [server, steadied(now, told.get(server))]));
-    return joined([...own.values()] as [OwnSpeeds, ...OwnSpeeds[]], told, scaled);
+    normals = new Map([...factors].map(([server, now]) => [server, steadied(now, normals.get(server))]));
+    return joined([...speeds.values()] as [OwnSpeeds, ...OwnSpeeds[]], normals, scaled);
   };
 }
 
@@ -73,18 +73,18 @@ const steadied = (now: Normal, before: Normal | undefined): Normal =>
   before && Math.abs(now.mean - before.mean) <= WORTH_TELLING * now.sd ? { ...before, sd: now.sd } : now;
 
 function joined(
-  own: readonly [OwnSpeeds, ...OwnSpeeds[]],
+  ownSpeeds: readonly [OwnSpeeds, ...OwnSpeeds[]],
   factors: ReadonlyMap<string, Normal>,
   scaled: WeakMap<Measurement, Scaled>,
 ): Speeds {
-  const [{ speeds: first }] = own;
-  const servers = own.map(({ server }): ServerSpeed => {
+  const [{ speeds: first }] = ownSpeeds;
+  const servers = ownSpeeds.map(({ server }): ServerSpeed => {
     const { mean, sd } = factors.get(server) ?? { mean: 0, sd: 0 };
     const half = DEVIATIONS_AT_95_PERCENT * sd;
     return { server, times: { value: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half) } };
   });
   const byMeasurement = new Map(
-    own.flatMap(({ timed, speeds }, index) =>
+    ownSpeeds.flatMap(({ timed, speeds }, index) =>
       timed.map(({ measurement }) => [measurement, { speeds, times: (servers[index] as ServerSpeed).times }] as const),
     ),
   );

@@ -22,12 +22,13 @@ type Course = Pick<Speeds, 'course'>;
 /**
  * Returns the change from the last reported speed to the latest one, or null: by more than 15 %,
  * with the old speed outside the new one's 95 % interval, and at two measurements in a row, because
- * one alone may have other causes. `told`: the last reported speed as a multiple of that at the
- * first measurement, 1 at first; unlike the first minute's speed that is constant from the start.
+ * one alone may have other causes. `lastShown`: the last reported speed as a multiple of that at
+ * the first measurement, 1 at first; unlike the first minute's speed that is constant from the
+ * start.
  */
-export function latestChange(told: number, { course }: Course): SpeedChange | null {
+export function latestChange(lastShown: number, { course }: Course): SpeedChange | null {
   const [first] = course;
-  return first ? changeAt(course, course.length - 1, told * first.speed.value) : null;
+  return first ? changeAt(course, course.length - 1, lastShown * first.speed.value) : null;
 }
 
 function changeAt(course: Course['course'], index: number, before: number): SpeedChange | null {

@@ -121,7 +121,7 @@ const inFlightOf = ({ level, throughput, latencyMs }: Measurement): number =>
 function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const { level, throughput } = measurement;
   if (level.mode !== 'concurrency' || throughput.value <= 0) return [];
-  const own = Math.min(0.5, relativeHalfWidth(throughput) / DEVIATIONS_AT_95_PERCENT);
+  const deviation = Math.min(0.5, relativeHalfWidth(throughput) / DEVIATIONS_AT_95_PERCENT);
   return [
     {
       place: {
@@ -129,7 +129,7 @@ function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyR
         terms: [{ atSeconds, times: 1 }],
       },
       value: Math.log(throughput.value),
-      noiseVariance: RATE_SD ** 2 + own ** 2,
+      noiseVariance: RATE_SD ** 2 + deviation ** 2,
     },
   ];
 }

@@ -184,5 +184,5 @@ export const steadySpeeds: EstimateSpeeds = (all) => ({
 /** Returns the mean of each kind of readings; the kernels describe deviations from it. */
 function centresOf(values: readonly { readonly kind: string; readonly value: number }[]): Map<string, number> {
   const kinds = Map.groupBy(values, ({ kind }) => kind);
-  return new Map([...kinds].map(([kind, own]) => [kind, mean(own.map(({ value }) => value))]));
+  return new Map([...kinds].map(([kind, values]) => [kind, mean(values.map(({ value }) => value))]));
 }

@@ -31,7 +31,7 @@ export const agentsOver = (measurements: readonly Measurement[]): readonly Agent
 
 /** The same from the figures of agents, each once per measurement. */
 export const overviewsOf = (figures: readonly AgentFigures[]): readonly AgentOverview[] =>
-  [...Map.groupBy(figures, ({ address }) => address)].map(([address, own]) => overviewOf(address, own));
+  [...Map.groupBy(figures, ({ address }) => address)].map(([address, ofAgent]) => overviewOf(address, ofAgent));
 
 function overviewOf(address: string, allFigures: readonly AgentFigures[]): AgentOverview {
   const last = allFigures.at(-1) as AgentFigures;

@@ -40,9 +40,9 @@ export function assignmentLines(
 /** Returns each model's settings as text; the model is '' in a study of one. */
 function settingsByModel(assignment: Assignment): readonly (readonly [model: string, settings: string])[] {
   const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
-  return [...byModel].map(([model, own]) => [
+  return [...byModel].map(([model, parameters]) => [
     model,
-    own.map(([name, value]) => `${name.slice(name.indexOf('/') + 1)}=${describeValue(value)}`).join(' '),
+    parameters.map(([name, value]) => `${name.slice(name.indexOf('/') + 1)}=${describeValue(value)}`).join(' '),
   ]);
 }
 

@@ -65,12 +65,12 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
 function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   const { best, baseline, gain, searchGain, objectives } = summary;
   const over = baseline?.feasible ? '' : ' Your config misses that limit.';
-  const told = gain ?? searchGain;
-  if (!told || told.ratio === null) {
+  const shownGain = gain ?? searchGain;
+  if (!shownGain || shownGain.ratio === null) {
     const trial = best ? `Trial ${best.trial} gives ${figures(best, summary.budget)}${within}` : 'The best';
     return { tone: 'unsure', text: `${trial}; how much better that is was not measured.${over}` };
   }
-  const { ratio, low, high } = told;
+  const { ratio, low, high } = shownGain;
   const factor = (value: number): string => factorText(value, objectives);
   const what = `${factor(ratio)} ${comparedWith(summary, metrics)}${within}`;
   if (!gain)

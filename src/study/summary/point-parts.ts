@@ -12,7 +12,7 @@ import type { PointParts, SummaryPoint } from './schema/point.ts';
 type Figure = number | null;
 
 /** A value with null for numbers that are not finite. */
-type Told<T> = T extends number ? Figure : T extends string ? T : { readonly [K in keyof T]: Told<T[K]> };
+type WithNulls<T> = T extends number ? Figure : T extends string ? T : { readonly [K in keyof T]: WithNulls<T[K]> };
 
 const figure = (value: number | null): Figure => (value !== null && Number.isFinite(value) ? value : null);
 
@@ -28,10 +28,10 @@ export function partsOfPoint(
   const { tokens, classes } = measurement;
   const goodput = goodputOf(measurement);
   return {
-    ...(goodput && { goodput: told(goodput) }),
+    ...(goodput && { goodput: withNulls(goodput) }),
     ...(classes && { classes: classes.map(classPoint) }),
     ...(!tokens && rateUnitOf(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
-    ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: told(tokens) }),
+    ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: withNulls(tokens) }),
   };
 }
 
@@ -84,20 +84,20 @@ export function workloadPoints(
 }
 
 function classPoint({ budgetLatencyMs, ...figures }: ClassFigures): ClassPoint {
-  return { ...told(figures), ...(budgetLatencyMs && { budgetLatencyMs: percentileFigures(budgetLatencyMs) }) };
+  return { ...withNulls(figures), ...(budgetLatencyMs && { budgetLatencyMs: percentileFigures(budgetLatencyMs) }) };
 }
 
 /** Returns the figures at a percentile, with null for those that are not finite. */
 export const percentileFigures = ({
   percentile,
   ...interval
-}: Measurement['budgetLatencyMs']): SummaryPoint['budgetLatencyMs'] => ({ percentile, ...told(interval) });
+}: Measurement['budgetLatencyMs']): SummaryPoint['budgetLatencyMs'] => ({ percentile, ...withNulls(interval) });
 
 /** Returns the value with null for numbers that are not finite. */
-export function told<T>(value: T): Told<T> {
-  if (typeof value === 'number') return figure(value) as Told<T>;
-  if (typeof value !== 'object' || value === null) return value as Told<T>;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, told(each)])) as Told<T>;
+export function withNulls<T>(value: T): WithNulls<T> {
+  if (typeof value === 'number') return figure(value) as WithNulls<T>;
+  if (typeof value !== 'object' || value === null) return value as WithNulls<T>;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withNulls(each)])) as WithNulls<T>;
 }
 
 function frontPoint({ level, throughput, latencyMs, budgetLatencyMs, errorRate }: Measurement): FrontPoint {

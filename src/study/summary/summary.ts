@@ -16,7 +16,7 @@ import { costPointOf } from './cost-point.ts';
 import { decidingFigures } from './deciding-figures.ts';
 import { latencyNote } from './latency-note.ts';
 import { noiseFloorOf } from './noise-floor.ts';
-import { partsOfPoint, percentileFigures, told, workloadPoints } from './point-parts.ts';
+import { partsOfPoint, percentileFigures, withNulls, workloadPoints } from './point-parts.ts';
 import { predictBest } from './prediction.ts';
 import type { PointFigures, PointParts, StandingPoint, SummaryPoint } from './schema/point.ts';
 import type { Summary } from './summary-schema.ts';
@@ -106,13 +106,13 @@ function pointOf(state: StudyState, trial: Trial, measurement: Measurement, feas
 }
 
 function openLoopPoint({ countedMs, ...figures }: OpenLoopFigures): SummaryPoint['openLoop'] {
-  return told(figures);
+  return withNulls(figures);
 }
 
 function figuresOf({ throughput, latencyMs, budgetLatencyMs }: Measurement): Omit<PointFigures, keyof PointParts> {
   const { avg, p50, p90, p95, p99 } = latencyMs;
   return {
-    throughput: told(throughput),
+    throughput: withNulls(throughput),
     latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
     budgetLatencyMs: percentileFigures(budgetLatencyMs),
   };
@@ -130,8 +130,8 @@ const partsOf = (
 function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
   if (!candidate.shape.members) return {};
   const parts = Object.entries(modelConfigsOf(candidate)).map(([model, config]) => {
-    const own = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(`${model}/`));
-    const assignment = Object.fromEntries(own.map(([name, value]) => [name.slice(model.length + 1), value]));
+    const entries = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(`${model}/`));
+    const assignment = Object.fromEntries(entries.map(([name, value]) => [name.slice(model.length + 1), value]));
     return [model, { assignment, config }] as const;
   });
   return { models: Object.fromEntries(parts) };

@@ -33,11 +33,11 @@ export function ensembleMisfit(
 }
 
 function batchMisfit(ensemble: ModelConfig, model: string, config: ModelConfig): string | null {
-  const [most, own] = [ensemble.max_batch_size ?? 0, config.max_batch_size ?? 0];
-  if (own === 0 || most <= own) return null;
+  const [most, size] = [ensemble.max_batch_size ?? 0, config.max_batch_size ?? 0];
+  if (size === 0 || most <= size) return null;
   return (
     `ensemble ${ensemble.name} allows maximum batch size ${most}, ` +
-    `but it contains model ${model} which only allows maximum batch size to be ${own}`
+    `but it contains model ${model} which only allows maximum batch size to be ${size}`
   );
 }
 

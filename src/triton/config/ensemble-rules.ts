@@ -58,8 +58,8 @@ function stepFaults(step: EnsembleStep, i: number): readonly ConfigFault[] {
  * without being written.
  */
 function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readonly ConfigFault[] {
-  const given = new Set((config.input ?? []).map((tensor) => tensor.name));
-  const wanted = new Set((config.output ?? []).map((tensor) => tensor.name));
+  const inputs = new Set((config.input ?? []).map((tensor) => tensor.name));
+  const outputs = new Set((config.output ?? []).map((tensor) => tensor.name));
   const read = new Set(steps.flatMap((step) => Object.values(step.input_map ?? {})));
   const written = new Set<string>();
   const doubles = steps.flatMap((step, i) =>
@@ -69,7 +69,7 @@ function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readon
       return faultIf(twice, `ensemble_scheduling.step[${i}].output_map`, `'${tensor}' is written by two steps`);
     }),
   );
-  const available = reachable(given, steps);
+  const available = reachable(inputs, steps);
   const starved = steps.flatMap((step, i) =>
     Object.values(step.input_map ?? {}).flatMap((tensor) =>
       faultIf(
@@ -79,12 +79,12 @@ function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readon
       ),
     ),
   );
-  const used = (name: string): boolean => read.has(name) || wanted.has(name);
+  const used = (name: string): boolean => read.has(name) || outputs.has(name);
   return [
     ...doubles,
     ...starved,
-    ...[...given].flatMap((name) => faultIf(!used(name), 'input', `no step uses '${name}'`)),
-    ...[...wanted].flatMap((name) => faultIf(!available.has(name), 'output', `no step writes '${name}'`)),
+    ...[...inputs].flatMap((name) => faultIf(!used(name), 'input', `no step uses '${name}'`)),
+    ...[...outputs].flatMap((name) => faultIf(!available.has(name), 'output', `no step writes '${name}'`)),
     ...[...written].flatMap((name) =>
       faultIf(!used(name), 'ensemble_scheduling.step', `'${name}' is written for nobody`),
     ),
@@ -92,8 +92,8 @@ function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readon
 }
 
 /** Returns the tensors that exist once every step that can run has run. */
-function reachable(given: ReadonlySet<string>, steps: readonly EnsembleStep[]): ReadonlySet<string> {
-  const tensors = new Set(given);
+function reachable(inputs: ReadonlySet<string>, steps: readonly EnsembleStep[]): ReadonlySet<string> {
+  const tensors = new Set(inputs);
   let before = -1;
   while (tensors.size > before) {
     before = tensors.size;

@@ -53,14 +53,14 @@ export class ConfigLexer {
   }
 
   /** Takes the symbol if it comes next. */
-  accept(...wanted: string[]): boolean {
-    if (!this.at(...wanted)) return false;
+  accept(...texts: string[]): boolean {
+    if (!this.at(...texts)) return false;
     this.take();
     return true;
   }
 
-  at(...wanted: string[]): boolean {
-    return this.#next.kind === 'symbol' && wanted.includes(this.#next.text);
+  at(...texts: string[]): boolean {
+    return this.#next.kind === 'symbol' && texts.includes(this.#next.text);
   }
 
   expect(symbol: string, where: string): void {
@@ -77,8 +77,8 @@ export class ConfigLexer {
 
   failExpecting(expected: string): never {
     const { kind, text } = this.#next;
-    const found = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-    return this.fail(`expected ${expected}, found ${kind === 'end' ? 'the end of the file' : `'${found}'`}`);
+    const excerpt = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+    return this.fail(`expected ${expected}, found ${kind === 'end' ? 'the end of the file' : `'${excerpt}'`}`);
   }
 
   #read(): Token {

@@ -78,22 +78,22 @@ export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): proto
  * as `config.instance_group.12`, where the last part is a field number. Each path appears once.
  */
 export function unknownFieldsOf(message: object): readonly string[] {
-  const found = new Set<string>();
-  collectUnknown(message, '', found);
-  return [...found];
+  const paths = new Set<string>();
+  collectUnknown(message, '', paths);
+  return [...paths];
 }
 
-function collectUnknown(value: unknown, path: string, found: Set<string>): void {
+function collectUnknown(value: unknown, path: string, paths: Set<string>): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
   if (Array.isArray(value)) {
-    for (const element of value) collectUnknown(element, path, found);
+    for (const element of value) collectUnknown(element, path, paths);
     return;
   }
   for (const bytes of unknownBytesOf(value)) {
     // A field starts with its tag: the number, then three bits of wire type.
-    found.add(`${path}${protobuf.Reader.create(bytes).uint32() >>> 3}`);
+    paths.add(`${path}${protobuf.Reader.create(bytes).uint32() >>> 3}`);
   }
-  for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, found);
+  for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, paths);
 }
 
 /**

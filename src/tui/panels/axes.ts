@@ -51,13 +51,13 @@ export function horizontalAxis(
     const at = Math.round(mark.share * (columns - 1)) - Math.floor(mark.text.length / 2);
     return { at: Math.max(0, Math.min(columns - mark.text.length, at)), text: mark.text };
   };
-  const own = mark && placed(mark);
+  const place = mark && placed(mark);
   const isFree = ({ at, text }: { readonly at: number; readonly text: string }): boolean =>
-    own === null || at + text.length < own.at || at > own.at + own.text.length;
+    place === null || at + text.length < place.at || at > place.at + place.text.length;
   const labels = ends.map(placed).filter(isFree);
   const spans: Span[] = [];
   let end = 0;
-  const all = [...labels.map((each) => ({ ...each, isMark: false })), ...(own ? [{ ...own, isMark: true }] : [])];
+  const all = [...labels.map((each) => ({ ...each, isMark: false })), ...(place ? [{ ...place, isMark: true }] : [])];
   for (const { at, text, isMark } of all.sort((a, b) => a.at - b.at)) {
     spans.push(span(' '.repeat(Math.max(0, at - end))), span(text, isMark ? 'warning' : 'muted'));
     end = at + text.length;

@@ -109,8 +109,8 @@ function clientMs(of: Measurement): number {
 }
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
-  const own = measurements.includes(stands) ? measurements : [...measurements, stands];
-  const known = own.filter(({ server }) => server !== null).sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+  const shown = measurements.includes(stands) ? measurements : [...measurements, stands];
+  const known = shown.filter(({ server }) => server !== null).sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
   if (known.length === 0) return [];
   const cells = Math.max(10, width - 16);
   const parts = known.every(({ clientTimes }) => clientTimes) ? allPartsApart : allParts;

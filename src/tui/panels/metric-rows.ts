@@ -55,8 +55,8 @@ export function otherMetricSections(
   measurement: Measurement,
   width: number,
 ): readonly (readonly Row[])[] {
-  const told = [...TOLD_OTHERWISE, ...goalMetrics(goal, []).map(({ name }) => name)];
-  const others = measuredMetrics(goal, told, [{ candidate, measurement }]);
+  const names = [...TOLD_OTHERWISE, ...goalMetrics(goal, []).map(({ name }) => name)];
+  const others = measuredMetrics(goal, names, [{ candidate, measurement }]);
   const items = (of: readonly Metric[]): readonly Row[] =>
     of.map((metric) => row(foreign(textOf(metric, goal, candidate, measurement))));
   return sections.map((title) => section(title, items(others.filter((metric) => sectionOf(metric) === title)), width));

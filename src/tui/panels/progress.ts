@@ -80,7 +80,9 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'measuring': {
       const { level, window, throughput, latencyMs, fronts = [] } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;
-      const each = fronts.map((own) => `${own.model} ${formatFigure(own.throughput)}, ${formatMs(own.latencyMs)}`);
+      const each = fronts.map(
+        (front) => `${front.model} ${formatFigure(front.throughput)}, ${formatMs(front.latencyMs)}`,
+      );
       const ofEach = each.length > 1 ? ` (${each.join('; ')})` : '';
       const figures = `${formatRate(throughput, rateUnitOfStudy(study))}, p${percentile} ${formatMs(latencyMs)}${ofEach}`;
       return [

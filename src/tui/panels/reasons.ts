@@ -66,10 +66,10 @@ function drawn(bar: ReasonBar, whole: number, cells: number): readonly Span[] {
   let [before, end, stage] = [0, 0, 0];
   return bar.parts.map(({ kind, value }) => {
     before += value;
-    const own = Math.max(0, Math.round(before * scale) - end);
-    end += own;
+    const length = Math.max(0, Math.round(before * scale) - end);
+    end += length;
     const [texture, tone] = kind === 'stage' ? lookOfStage(stage++) : looks[kind];
-    return span(texture.repeat(own), tone);
+    return span(texture.repeat(length), tone);
   });
 }
 

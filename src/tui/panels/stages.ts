@@ -85,9 +85,9 @@ function laneOf(split: StageSplit, longest: number, cells: number): readonly Spa
   const spans = parts.map(({ ms, tone, texture }) => {
     before += ms(split);
     const end = Math.round(before * scale);
-    const own = Math.max(0, end - drawn);
+    const length = Math.max(0, end - drawn);
     drawn = Math.max(drawn, end);
-    return span(texture.repeat(own), tone);
+    return span(texture.repeat(length), tone);
   });
   return [...spans, span(' '.repeat(Math.max(0, cells - drawn)))];
 }

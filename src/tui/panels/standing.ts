@@ -83,8 +83,8 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const narrowing = describeNarrowing(study.narrowing);
   const waiting = isSearching(view) ? study.requested.length : 0;
   const back = view.activity.kind === 'finished' ? '' : ` (u cancels ${waiting === 1 ? 'it' : 'the last'})`;
-  const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
-  const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
+  const words = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
+  const parts = [words, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([label('steered'), span(foreign(parts), 'warning')], width)];
 }
 

@@ -16,13 +16,13 @@ const NARROW = 50;
  */
 export function tokenRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const all = measurements.includes(stands) ? measurements : [...measurements, stands];
-  const told = all.flatMap((measurement) => (measurement.tokens ? [{ measurement, tokens: measurement.tokens }] : []));
-  const [first] = told;
+  const shown = all.flatMap((measurement) => (measurement.tokens ? [{ measurement, tokens: measurement.tokens }] : []));
+  const [first] = shown;
   if (!first) return [];
   const isNarrow = width < NARROW;
   const heads = ['TTFT', 'ITL', ...(isNarrow ? [] : ['TPOT']), 'tokens/s', ...(isNarrow ? [] : ['per user'])];
   const title = `  ${' '.repeat(LEVEL_COLUMNS)}${heads.map((head) => right(head, COLUMNS)).join('')}`;
-  const lines = told
+  const lines = shown
     .toSorted((a, b) => inFlightOf(a.measurement.level) - inFlightOf(b.measurement.level))
     .map(({ measurement, tokens }): Row => {
       const { budget, outputTokensPerSecond, outputTokensPerSecondPerUser } = tokens;

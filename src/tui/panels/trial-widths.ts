@@ -31,11 +31,11 @@ export function trialWidthsOf(study: StudyState | null): TrialWidths {
   // With three digits for small figures, the largest one is the longest beyond the least width.
   const largest = (of: (measurement: Measurement) => number): string =>
     formatFigure(measurements.reduce((most, each) => Math.max(most, Number.isFinite(of(each)) ? of(each) : 0), 0));
-  const own = {
+  const widths = {
     number: Math.max(MIN.number, `${trials.length}`.length),
     throughput: Math.max(MIN.throughput, 1 + largest(({ throughput }) => throughput.value).length),
     latency: Math.max(MIN.latency, 1 + largest(({ budgetLatencyMs }) => budgetLatencyMs.value).length),
     level: Math.max(MIN.level, ...[highest, ...levels.values()].map((level) => 1 + shortLevel(level).length)),
   };
-  return { ...own, before: MARK_COLUMNS + own.number + own.throughput + own.latency + own.level };
+  return { ...widths, before: MARK_COLUMNS + widths.number + widths.throughput + widths.latency + widths.level };
 }

@@ -59,9 +59,9 @@ const textRows = (name: string, lines: readonly string[]): readonly Row[] =>
 function toldOf(study: StudyState): Told {
   const before = known.get(study);
   if (before !== undefined) return before;
-  const told = { level: levelOf(study), explanation: explainBest(study) };
-  known.set(study, told);
-  return told;
+  const view = { level: levelOf(study), explanation: explainBest(study) };
+  known.set(study, view);
+  return view;
 }
 
 function levelOf(study: StudyState): Told['level'] {

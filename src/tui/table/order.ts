@@ -96,7 +96,7 @@ function matches(study: StudyState, trial: Trial, front: ReadonlySet<number>, te
   const values = table.names
     .filter((each) => each.toLowerCase().includes(name))
     .map((each) => table.cell(trial.candidate, each).toLowerCase());
-  return values.some((own) => value === '' || own === value);
+  return values.some((cell) => value === '' || cell === value);
 }
 
 /** Returns what a row says, in words: its trial, outcome and settings. */

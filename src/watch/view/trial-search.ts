@@ -39,11 +39,11 @@ function matcherOf(state: StudyState, { serverOf }: Watched, query: TrialQuery):
   const { server, failure } = query;
   const words = query.words.toLowerCase().split(/\s+/).filter(Boolean);
   return (trial) => {
-    const own = serverOf.get(trial.number) ?? '';
-    if (server !== '' && own !== server) return false;
+    const address = serverOf.get(trial.number) ?? '';
+    if (server !== '' && address !== server) return false;
     if (failure !== '' && (failure === ANY_FAILURE ? !trial.failure : trial.failure?.kind !== failure)) return false;
     if (words.length === 0) return true;
-    const text = textOf(state, trial, own);
+    const text = textOf(state, trial, address);
     return words.every((word) => text.includes(word));
   };
 }

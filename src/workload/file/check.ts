@@ -28,15 +28,15 @@ export function checkWorkload(value: unknown, place: WorkloadPlace): CheckedWork
   const outcome = workloadFile.safeParse(value);
   if (!outcome.success) throw schemaFault(place, outcome.error, value);
   const file = outcome.data;
-  const classes = Object.entries(file.classes ?? { default: { weight: 1 } }).map(([name, given]) =>
-    classOf(name, given),
+  const classes = Object.entries(file.classes ?? { default: { weight: 1 } }).map(([name, fields]) =>
+    classOf(name, fields),
   );
   const phases = file.phases.map((phase, index) => checkPhase(phase, ['phases', index], classes, place));
   return { file, classes, phases };
 }
 
-function classOf(name: string, given: NonNullable<WorkloadFile['classes']>[string]): WorkloadClass {
-  const { limitMs, ttftMs, itlMs, tpotMs, ...rest } = given;
+function classOf(name: string, fields: NonNullable<WorkloadFile['classes']>[string]): WorkloadClass {
+  const { limitMs, ttftMs, itlMs, tpotMs, ...rest } = fields;
   const ms = { ttftNs: ttftMs, itlNs: itlMs, tpotNs: tpotMs, e2eNs: limitMs };
   const known = Object.entries(ms).flatMap(([field, limit]) =>
     limit === undefined ? [] : [[field, limit * NS_PER_MS]],
@@ -123,9 +123,9 @@ function mixOf(
   mayBeEmpty: boolean,
 ): Mix {
   const at = [...path, 'weights'];
-  const listOf = (given: Readonly<Record<string, number>>, where: Path): readonly number[] => {
+  const listOf = (weights: Readonly<Record<string, number>>, where: Path): readonly number[] => {
     const names = classes.map(({ name }) => name);
-    const unknown = Object.keys(given).find((name) => !names.includes(name));
+    const unknown = Object.keys(weights).find((name) => !names.includes(name));
     if (unknown !== undefined) {
       const what = `there is no class '${unknown}'${didYouMean(unknown, names)}`;
       throw workloadFault(
@@ -135,13 +135,13 @@ function mixOf(
         `write one of ${names.join(', ')}, or name it under classes`,
       );
     }
-    const list = names.map((name) => lookUp(given, name) ?? 0);
+    const list = names.map((name) => lookUp(weights, name) ?? 0);
     if (mayBeEmpty || list.some((weight) => weight > 0)) return list;
     throw workloadFault(place, where, 'no class has a weight', 'give at least one class a weight above 0');
   };
-  const own = Object.fromEntries(classes.map(({ name, weight }) => [name, weight]));
+  const ownWeights = Object.fromEntries(classes.map(({ name, weight }) => [name, weight]));
   if (weights === undefined) {
-    const list = listOf(own, classes.length > 1 ? ['classes'] : path);
+    const list = listOf(ownWeights, classes.length > 1 ? ['classes'] : path);
     return { from: list, to: list };
   }
   if (isShift(weights)) return { from: listOf(weights.from, [...at, 'from']), to: listOf(weights.to, [...at, 'to']) };

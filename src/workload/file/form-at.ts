@@ -44,10 +44,10 @@ function childOf({ properties, additionalProperties, items }: JsonObject, segmen
  * Returns the definition that the form refers to, with the form's own description if it has one;
  * any other form as it is.
  */
-function resolved({ $ref, ...own }: JsonObject, { $defs }: JsonObject): JsonObject {
+function resolved({ $ref, ...rest }: JsonObject, { $defs }: JsonObject): JsonObject {
   const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : '';
   const definition = isJsonObject($defs) ? lookUp($defs, name) : undefined;
-  return isJsonObject(definition) ? { ...definition, ...own } : own;
+  return isJsonObject(definition) ? { ...definition, ...rest } : rest;
 }
 
 /** The forms that a value may have; of those that say their process the one that it names. */

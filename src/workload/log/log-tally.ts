@@ -71,21 +71,21 @@ export class LogTally {
       return;
     }
     const name = this.#classes.size < MAX_NAMES || this.#classes.has(loggedClass.name) ? loggedClass.name : LAST_CLASS;
-    let own = this.#classes.get(name);
-    if (!own) {
-      own = {
+    let tally = this.#classes.get(name);
+    if (!tally) {
+      tally = {
         name,
         model: name === loggedClass.name ? loggedClass.model : null,
         index: this.#classes.size,
         requests: 0,
       };
-      this.#classes.set(name, own);
+      this.#classes.set(name, tally);
     }
-    own.requests++;
+    tally.requests++;
     while (this.#stepS > 0 && timeNs % (this.#stepS * NS_PER_S) !== 0) {
       this.#stepS = STEPS_S[STEPS_S.indexOf(this.#stepS) + 1] as number;
     }
-    this.#arrivals.add(timeNs, own.index);
+    this.#arrivals.add(timeNs, tally.index);
   }
 
   /**

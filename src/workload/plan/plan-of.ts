@@ -67,8 +67,8 @@ export function meanRateOf(workload: Workload): number {
   return (starts * (workload.sessions ? meanTurns(workload.sessions) : 1)) / durationOf(workload);
 }
 
-function timeScaleOf(naturalS: number, asked = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
-  return Math.min(asked, mostSeconds / naturalS);
+function timeScaleOf(naturalS: number, factor = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
+  return Math.min(factor, mostSeconds / naturalS);
 }
 
 /**
@@ -85,9 +85,9 @@ function startsOf(
   let [before, placed, startNs] = [0, 0, 0];
   const parts = phases.map((phase, index): Events => {
     before += naturalCount(phase);
-    const own = Math.round((before / natural) * count) - placed;
-    placed += own;
-    const events = phaseEvents(phase, scale, own, (what) => random(`${what} of phase ${index}`));
+    const ownCount = Math.round((before / natural) * count) - placed;
+    placed += ownCount;
+    const events = phaseEvents(phase, scale, ownCount, (what) => random(`${what} of phase ${index}`));
     const fromNs = startNs;
     startNs += phase.durationS * scale * NS_PER_S;
     return {

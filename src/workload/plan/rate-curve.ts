@@ -51,10 +51,10 @@ export function alongCurve(places: Float64Array, curve: RateCurve, durationS: nu
   const total = curve.until(durationS);
   let second = 0;
   for (let index = 0; index < places.length; index++) {
-    const wanted = (places[index] as number) * total;
+    const target = (places[index] as number) * total;
     let [low, high] = [second, durationS];
     for (let step = 0; step < MAX_STEPS; step++) {
-      const excess = curve.until(second) - wanted;
+      const excess = curve.until(second) - target;
       if (Math.abs(excess) <= total * 1e-14) break;
       if (excess > 0) high = second;
       else low = second;

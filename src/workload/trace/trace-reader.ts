@@ -58,15 +58,15 @@ export function traceReaderOf(first: string, columns: TraceColumns): TraceReader
 
 const isNumber = (text: string): boolean => text !== '' && Number.isFinite(Number(text));
 
-function numberReader(first: string, { column, classColumn, unit: asked }: TraceColumns): TraceReader {
+function numberReader(first: string, { column, classColumn, unit: unitName }: TraceColumns): TraceReader {
   if ((column ?? classColumn) !== undefined) {
     throw new BadRecord('the file has one number a line and no columns', 'leave out column and classColumn');
   }
-  const unit = asked ?? usualUnit(Number(first));
+  const unit = unitName ?? usualUnit(Number(first));
   return { read: (text) => ({ timeNs: timeNs(text, unit), className: null }), takesFirst: true };
 }
 
-function csvReader(names: readonly string[], { column, classColumn, unit: asked }: TraceColumns): TraceReader {
+function csvReader(names: readonly string[], { column, classColumn, unit: unitName }: TraceColumns): TraceReader {
   const indexOf = (name: string): number => names.findIndex((each) => each.toLowerCase() === name.toLowerCase());
   const placeOf = (name: string): number => {
     const index = indexOf(name);
@@ -77,7 +77,7 @@ function csvReader(names: readonly string[], { column, classColumn, unit: asked 
   const isOfFunctions = column === undefined && indexOf('end_timestamp') >= 0 && indexOf('duration') >= 0;
   const timePlace = isOfFunctions ? indexOf('end_timestamp') : placeOf(column ?? timeNameIn(names));
   const durationPlace = isOfFunctions ? indexOf('duration') : null;
-  let unit = asked;
+  let unit = unitName;
   const read = (text: string): TraceRecord => {
     const cells = csvCells(text);
     if (cells.length < names.length) {
@@ -94,10 +94,10 @@ function csvReader(names: readonly string[], { column, classColumn, unit: asked 
   return { read, takesFirst: false };
 }
 
-function jsonReader(first: string, { column, classColumn, unit: asked }: TraceColumns): TraceReader {
+function jsonReader(first: string, { column, classColumn, unit: unitName }: TraceColumns): TraceReader {
   const sample = objectOf(first);
   const name = column ?? timeNameIn(Object.keys(sample));
-  const unit = asked ?? ('input_length' in sample ? 'ms' : usualUnit(Number(fieldOf(sample, name))));
+  const unit = unitName ?? ('input_length' in sample ? 'ms' : usualUnit(Number(fieldOf(sample, name))));
   const read = (text: string): TraceRecord => {
     const record = objectOf(text);
     const time = fieldOf(record, name);
@@ -130,10 +130,10 @@ function fieldOf(record: Readonly<Record<string, unknown>>, name: string): unkno
 }
 
 function timeNameIn(names: readonly string[]): string {
-  const found = TIME_NAMES.map((name) => names.find((each) => each.toLowerCase() === name)).find(
+  const foundName = TIME_NAMES.map((name) => names.find((each) => each.toLowerCase() === name)).find(
     (name) => name !== undefined,
   );
-  if (found !== undefined) return found;
+  if (foundName !== undefined) return foundName;
   throw new BadRecord('no column has the name of a time', `write column: and one of ${listOf(names)}`);
 }
 

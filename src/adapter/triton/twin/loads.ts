@@ -18,10 +18,10 @@ export interface LoadSeconds {
 const USUAL = { full: 0.5, add: 0.2, remove: 0.1 };
 
 /**
- * Returns medians over the loads of a study, the final's included. `own`: the original config's
+ * Returns medians over the loads of a study, the final's included. `model`: the original config's
  * settings key.
  */
-export function loadsOf(records: readonly StudyRecord[], own: string): LoadSeconds {
+export function loadsOf(records: readonly StudyRecord[], model: string): LoadSeconds {
   const full = new Map<string, number[]>();
   const added: number[] = [];
   const removed: number[] = [];
@@ -44,8 +44,8 @@ export function loadsOf(records: readonly StudyRecord[], own: string): LoadSecon
     }
   }
   const all = [...full.values()].flat();
-  const fullSeconds = typical(full.get(own) ?? all, USUAL.full);
-  full.delete(own);
+  const fullSeconds = typical(full.get(model) ?? all, USUAL.full);
+  full.delete(model);
   return {
     fullSeconds,
     addSeconds: typical(added, Math.min(USUAL.add, fullSeconds)),

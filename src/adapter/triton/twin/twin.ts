@@ -106,15 +106,15 @@ function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): stri
  * Returns the law of the model's own settings; if those were not measured, that of the first served
  * ones.
  */
-function lawOf(fitted: FittedLaws, own: string, attempts: readonly Attempt[]): ServiceLaw {
-  const laws = [own, ...attempts.map(({ settingsKey }) => settingsKey)].map((key) => fitted.of(key));
+function lawOf(fitted: FittedLaws, ownSettingsKey: string, attempts: readonly Attempt[]): ServiceLaw {
+  const laws = [ownSettingsKey, ...attempts.map(({ settingsKey }) => settingsKey)].map((key) => fitted.of(key));
   return laws.find((law) => law !== null) as ServiceLaw;
 }
 
 /** Groups the attempts with other settings than the original's. */
-function otherSettingsOf(attempts: readonly Attempt[], own: string): (readonly [Attempt, ...Attempt[]])[] {
+function otherSettingsOf(attempts: readonly Attempt[], ownSettingsKey: string): (readonly [Attempt, ...Attempt[]])[] {
   const groups = Map.groupBy(attempts, ({ settingsKey }) => settingsKey);
-  groups.delete(own);
+  groups.delete(ownSettingsKey);
   return [...groups.values()] as unknown as [Attempt, ...Attempt[]][];
 }
 

@@ -68,10 +68,10 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
       const known = failed.get(artifact.digest);
       if (known !== undefined) throw buildFailed(known);
       try {
-        const own = await localFiles(artifact);
-        if (!artifact.build) return { files: own, buildMs: 0 };
+        const localParts = await localFiles(artifact);
+        if (!artifact.build) return { files: localParts, buildMs: 0 };
         const { files, buildMs } = await built(artifact, artifact.build, signal);
-        return { files: new Map([...files, ...own]), buildMs };
+        return { files: new Map([...files, ...localParts]), buildMs };
       } catch (error) {
         if (!(error instanceof BuildFault)) throw error;
         failed.set(artifact.digest, error.message);
@@ -145,14 +145,14 @@ export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> 
  */
 export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, LocalPlace> {
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
-  const own = lying.map(([place, { path, sha256 }]) => [place, { path, sha256 }] as const);
-  if (!build) return new Map(own);
+  const ownFiles = lying.map(([place, { path, sha256 }]) => [place, { path, sha256 }] as const);
+  if (!build) return new Map(ownFiles);
   const output = outputOf(cache, artifact);
   const made: readonly (readonly [place: string, file: LocalPlace])[] =
     build.outputs === null
       ? [['', { path: output }]]
       : Object.entries(build.outputs).map(([place, name]) => [place, { path: join(output, name) }]);
-  return new Map([...made, ...own]);
+  return new Map([...made, ...ownFiles]);
 }
 
 /** A file or folder of this machine, and what it contains if that is known. */

@@ -137,12 +137,12 @@ function requestSetOf(
   }
   if (!hasClasses(workload.workload)) return one;
   const { requests } = one;
-  const own = classes.map((each) => ({
+  const requestClasses = classes.map((each) => ({
     name: each.name,
     requests: requests.length,
     ...(limitsOf(each) && { limits: each.limits }),
   }));
-  return { ...one, requests: classes.flatMap(() => requests), classes: own };
+  return { ...one, requests: classes.flatMap(() => requests), classes: requestClasses };
 }
 
 /** Returns the first failure of a level without a single reply. */

@@ -37,12 +37,12 @@ interface PromptFront {
  * model, plus the times of its tokens.
  */
 export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
-  const asked = askedOf(options);
+  const askedEndpoint = askedOf(options);
   const where = await serverOf(options);
   checkMetricsKnown(options, where.address);
   const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
-  const wanted = { model: options.model, modelVersion: options.modelVersion ?? '' };
-  const { endpoint, model, server } = await findEndpoint({ ...where, ...asked, ...wanted, ...how });
+  const modelName = { model: options.model, modelVersion: options.modelVersion ?? '' };
+  const { endpoint, model, server } = await findEndpoint({ ...where, ...askedEndpoint, ...modelName, ...how });
   setting.tell(`${model} on ${server.name} ${server.version} at ${where.address}, by ${endpoint.kind}`);
   const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
   return {

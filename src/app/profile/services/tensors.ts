@@ -231,14 +231,14 @@ async function composingOf(
   config: ModelConfig,
   { blsComposingModels }: ProfileSpec,
 ): Promise<readonly string[]> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   const add = async (parts: readonly string[]): Promise<void> => {
-    const added = parts.filter((name) => !found.has(name));
-    for (const name of added) found.add(name);
+    const added = parts.filter((name) => !names.has(name));
+    for (const name of added) names.add(name);
     const { configs } = await readOtherConfigs(client, added);
     for (const each of Object.values(configs)) await add(composingModels(each));
   };
   await add(composingModels(config));
   const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());
-  return [...new Set([...found, ...called.filter((name) => name !== '')])];
+  return [...new Set([...names, ...called.filter((name) => name !== '')])];
 }

@@ -116,8 +116,8 @@ function gpuPrice({ gpus }: PriceList, name: string): number {
 }
 
 function named<T>(all: Readonly<Record<string, T>>, name: string, what: string): T {
-  const found = lookUp(all, name);
-  if (found !== undefined) return found;
+  const price = lookUp(all, name);
+  if (price !== undefined) return price;
   const names = Object.keys(all);
   throw usage(
     `the prices have no ${what} '${name}'${didYouMean(name, names)}`,

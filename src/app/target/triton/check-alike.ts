@@ -6,13 +6,13 @@ import type { OriginalModel } from '../../server/open-server.ts';
  * Errors: UNSUPPORTED for a model that cannot replace another one: its inputs or outputs have other
  * names, data types or shapes, or it takes requests in another way.
  */
-export function checkAlike(own: string, original: OriginalModel, name: string, other: OriginalModel): void {
+export function checkAlike(model: string, original: OriginalModel, name: string, other: OriginalModel): void {
   const reason =
     tensorFault('input', original, other) ?? tensorFault('output', original, other) ?? protocolFault(original, other);
   if (reason === null) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `model '${name}' is not a variant of '${own}': ${reason}`,
+    `model '${name}' is not a variant of '${model}': ${reason}`,
     'remove it from the search space, or serve it with the same inputs and outputs',
   );
 }
@@ -27,8 +27,8 @@ function tensorFault(kind: 'input' | 'output', original: OriginalModel, other: O
     if (!their) return `it has no ${kind} '${tensor.name}'`;
     if (their.datatype !== tensor.datatype)
       return `its ${kind} '${tensor.name}' is ${their.datatype}, not ${tensor.datatype}`;
-    const [shape, wanted] = [sampleShape(their, other), sampleShape(tensor, original)];
-    if (!fits(wanted, shape)) return `its ${kind} '${tensor.name}' has shape [${shape}], not [${wanted}]`;
+    const [shape, expectedShape] = [sampleShape(their, other), sampleShape(tensor, original)];
+    if (!fits(expectedShape, shape)) return `its ${kind} '${tensor.name}' has shape [${shape}], not [${expectedShape}]`;
   }
   return null;
 }
@@ -43,8 +43,8 @@ const sampleShape = (
  * True if the shapes fit. Requests may fill in dimensions that one of them leaves open; those are
  * checked when they are sent.
  */
-const fits = (wanted: readonly number[], shape: readonly number[]): boolean =>
-  wanted.length === shape.length && wanted.every((size, i) => size === shape[i] || size < 0 || (shape[i] ?? 0) < 0);
+const fits = (expected: readonly number[], shape: readonly number[]): boolean =>
+  expected.length === shape.length && expected.every((size, i) => size === shape[i] || size < 0 || (shape[i] ?? 0) < 0);
 
 function protocolFault({ config: modelConfig }: OriginalModel, { config: other }: OriginalModel): string | null {
   const isDecoupled = (config: typeof modelConfig): boolean => config.model_transaction_policy?.decoupled === true;

@@ -38,7 +38,7 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
   const clients = started ? started.clients : undefined;
   const served = clientsOf(study, models);
   const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
-  const told = clients ?? served?.told();
+  const clientText = clients ?? served?.told();
   return {
     name: TRITON,
     identity: server,
@@ -47,7 +47,7 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
     wasLoaded: started?.wasLoaded ?? model.wasLoaded,
     unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
     topology: together?.topology,
-    clients: told && told.length > 0 ? told : undefined,
+    clients: clientText && clientText.length > 0 ? clientText : undefined,
   };
 }
 

@@ -75,13 +75,13 @@ function frontsIn(
       `tune them together: --together ${[...models, stray.model].join(',')}`,
     );
   }
-  return models.map((wanted) => {
-    const front = fronts.find((each) => each.model === wanted);
+  return models.map((model) => {
+    const front = fronts.find((each) => each.model === model);
     if (front) return front;
     throw new TrituneError(
       'USAGE',
-      `the workload ${name} has no requests for '${wanted}'`,
-      `add a class with model: ${wanted} to the workload file`,
+      `the workload ${name} has no requests for '${model}'`,
+      `add a class with model: ${model} to the workload file`,
     );
   });
 }

@@ -53,11 +53,13 @@ export async function textContent(
   const texts = await textsOf({ ...options, prompts }, { model: model ?? '', seed });
   const size = api.before + batch;
   const bodies = Array.from({ length: Math.max(1, Math.ceil(texts.all.length / size)) }, (_, index) => {
-    const own = Array.from(
+    const ownTexts = Array.from(
       { length: size },
       (__, place) => texts.all[(index * size + place) % texts.all.length] as string,
     );
-    return Buffer.from(JSON.stringify({ ...(model !== undefined && { model }), ...api.fieldsOf(own), ...extraInputs }));
+    return Buffer.from(
+      JSON.stringify({ ...(model !== undefined && { model }), ...api.fieldsOf(ownTexts), ...extraInputs }),
+    );
   });
   const plain = await plainContent({ ...options, body: String(bodies[0]) }, credentials);
   return { ...plain, bodies, path: options.path ?? api.path, batch, refusalsFail: true, notes: texts.notes };

@@ -80,8 +80,8 @@ function checkOneSource({ promptFile, ...spec }: PromptSpec): void {
     }
     return;
   }
-  const given = (Object.keys(madeUp) as (keyof typeof madeUp)[]).find((key) => spec[key] !== undefined);
-  if (given) throw usage(`${madeUp[given]} cannot be used with --prompt-file`, 'leave one of them out');
+  const option = (Object.keys(madeUp) as (keyof typeof madeUp)[]).find((key) => spec[key] !== undefined);
+  if (option) throw usage(`${madeUp[option]} cannot be used with --prompt-file`, 'leave one of them out');
   if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time-ms needs conversations', 'add --sessions');
 }
 

@@ -34,7 +34,7 @@ export async function openFronts(
     for (const traffic of open) await traffic.close();
   };
   try {
-    for (const asked of fronts) open.push(await openTraffic(opened, asked));
+    for (const front of fronts) open.push(await openTraffic(opened, front));
   } catch (error) {
     await close();
     throw error;
@@ -60,12 +60,12 @@ function requestsOf(
 
 function frontTraffic(
   traffic: OpenTraffic,
-  asked: TrafficAsked,
+  requestedTraffic: TrafficAsked,
   requestDistribution: RequestDistribution,
 ): FrontTraffic {
   return {
     ...traffic.sending,
-    requestsFor: requestsOf(traffic, asked),
-    scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: asked.spec.seed }, perSecond),
+    requestsFor: requestsOf(traffic, requestedTraffic),
+    scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: requestedTraffic.spec.seed }, perSecond),
   };
 }

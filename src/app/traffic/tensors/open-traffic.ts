@@ -69,8 +69,8 @@ type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
  * Opens a transport as the options say, for a few requests. Errors: USAGE, UNSUPPORTED,
  * SERVER_FAILED.
  */
-export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Promise<LocalTraffic> {
-  const { traffic, sequences, requestsFor } = await prepared(opened, asked);
+export async function openLocalTraffic(opened: Opened, requestedTraffic: TrafficAsked): Promise<LocalTraffic> {
+  const { traffic, sequences, requestsFor } = await prepared(opened, requestedTraffic);
   return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
 }
 
@@ -78,10 +78,10 @@ export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Pro
  * Does the same, and opens the threads that measure, warmed up against a server that does nothing.
  * Errors: the same.
  */
-export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
-  checkAgents(asked.spec);
-  const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
-  const { spec, onObserved } = asked;
+export async function openTraffic(opened: Opened, requestedTraffic: TrafficAsked): Promise<OpenTraffic> {
+  checkAgents(requestedTraffic.spec);
+  const { traffic, sequences, requestsFor, requests } = await prepared(opened, requestedTraffic);
+  const { spec, onObserved } = requestedTraffic;
   const { protocol } = opened.server;
   const workers = await inferThreadsOf(spec, protocol, traffic.options, onObserved).catch(async (error: unknown) => {
     await traffic.close();

@@ -15,14 +15,14 @@ export interface Contestants {
 
 /** Refuses options that only apply to whole studies. Errors: USAGE if one is given. */
 export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: BenchSearchOptions): void {
-  const given = {
+  const suite = {
     '--speed': speed !== undefined,
     '--stalls': stalls !== undefined,
     '--seeds': seeds !== undefined,
     '--local': local,
     '--no-correction': !correction,
   };
-  const [option] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
+  const [option] = Object.entries(suite).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
   if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
 }
 

@@ -9,8 +9,8 @@ import { describeSetUp } from './tables.ts';
  * Returns the set-ups with all the given `column=value`s. Errors: USAGE for another form;
  * INPUT_INVALID if none is left.
  */
-export function selected(setUps: readonly SetUp[], wanted: readonly string[]): SetUp[] {
-  const pairs = wanted.map((text) => {
+export function selected(setUps: readonly SetUp[], names: readonly string[]): SetUp[] {
+  const pairs = names.map((text) => {
     const [column, ...rest] = text.split('=');
     if (!column || rest.length === 0)
       throw new TrituneError('USAGE', `'${text}' is not COLUMN=VALUE`, 'write for example --select gpu=t4');
@@ -19,7 +19,7 @@ export function selected(setUps: readonly SetUp[], wanted: readonly string[]): S
   const kept = setUps.filter(({ labels }) => pairs.every(([column, value]) => lookUp(labels, column) === value));
   if (kept.length > 0) return kept;
   const there = setUps.map(describeSetUp).join('; ');
-  throw new TrituneError('INPUT_INVALID', `the table has no rows with ${wanted.join(' and ')}`, `use one of ${there}`);
+  throw new TrituneError('INPUT_INVALID', `the table has no rows with ${names.join(' and ')}`, `use one of ${there}`);
 }
 
 /**
@@ -31,11 +31,11 @@ export function configOf(
   base: ModelConfig,
   setUp: SetUp,
   all: readonly SetUp[],
-  wanted: number | undefined,
+  index: number | undefined,
 ): { readonly config: ModelConfig; readonly instances: number } {
   const groups = base.instance_group ?? [{ kind: 'KIND_GPU', gpus: [0] }];
   const inConfig = groups.reduce((sum, { count = 1, gpus = [0] }) => sum + count * Math.max(1, gpus.length), 0);
-  const instances = wanted ?? setUp.instances ?? inConfig;
+  const instances = index ?? setUp.instances ?? inConfig;
   const { backend, platform } = backendNamed(setUp.labels.backend ?? '') ?? {};
   const { default_model_filename: _, ...rest } = base;
   const named = backend !== undefined && base.backend !== backend ? { ...rest, backend, platform } : base;

@@ -42,9 +42,9 @@ export async function runWorker(workerFlags: WorkerFlags, terminal: Terminal): P
   );
   const { signal } = interrupts;
   const tell = terminal.tell;
-  const own = { server, agents, trustRun: workerFlags.trustRun };
+  const host = { server, agents, trustRun: workerFlags.trustRun };
   warnIfInsecure({ ...flags, url }, terminal);
-  const serving = serverHost(name, directory, own, { signal, tell });
+  const serving = serverHost(name, directory, host, { signal, tell });
   try {
     await runFleetWorker(
       {
@@ -52,7 +52,7 @@ export async function runWorker(workerFlags: WorkerFlags, terminal: Terminal): P
         group,
         tell,
         keeper: keeperName(directory),
-        studies: studyHost(directory, own, serving, { signal, tell }),
+        studies: studyHost(directory, host, serving, { signal, tell }),
         server: serving,
       },
       signal,

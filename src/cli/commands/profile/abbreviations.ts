@@ -43,22 +43,22 @@ export class AbbreviatingCommand extends Command {
         isValue = arg.length === 2 && this.#optionNamed(arg)?.required === true;
         return arg;
       }
-      const [given = arg] = arg.split('=', 1);
-      const name = this.#nameOf(given);
-      const rest = arg.slice(given.length);
+      const [givenName = arg] = arg.split('=', 1);
+      const name = this.#nameOf(givenName);
+      const rest = arg.slice(givenName.length);
       isValue = rest === '' && this.#optionNamed(name)?.required === true;
       return name + rest;
     });
   }
 
   /** Returns the given name if no option begins with it: the parser reports that. */
-  #nameOf(given: string): string {
-    if (this.#optionNamed(given) || given === '--help') return given;
-    const candidates = this.options.flatMap(({ long }) => (long?.startsWith(given) ? [long] : []));
+  #nameOf(beginning: string): string {
+    if (this.#optionNamed(beginning) || beginning === '--help') return beginning;
+    const candidates = this.options.flatMap(({ long }) => (long?.startsWith(beginning) ? [long] : []));
     const theirs = candidates.filter((name) => perfAnalyzerNames.has(name));
-    const [name = given, ...others] = theirs.length > 0 ? theirs : candidates;
+    const [name = beginning, ...others] = theirs.length > 0 ? theirs : candidates;
     if (others.length === 0) return name;
-    return this.error(`error: option '${given}' is ambiguous; possibilities: ${candidates.join(' ')}`);
+    return this.error(`error: option '${beginning}' is ambiguous; possibilities: ${candidates.join(' ')}`);
   }
 
   #optionNamed(name: string): Option | undefined {

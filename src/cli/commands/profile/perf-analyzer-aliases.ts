@@ -32,8 +32,8 @@ function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {
 }
 
 function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOptions): Partial<ProfileOptions> {
-  const given = [inputData, zeroInput, dataDirectory].filter((value) => value !== undefined);
-  if (given.length > 1)
+  const inputs = [inputData, zeroInput, dataDirectory].filter((value) => value !== undefined);
+  if (inputs.length > 1)
     throw usage('-z, --data-directory and --input-data cannot be used together', 'use --input-data alone');
   return {
     ...(zeroInput && { inputData: ['zero'] }),
@@ -78,18 +78,25 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
 
 /**
  * Adds the unsupported options of perf_analyzer, hidden from the help. Call `refuse` after parsing:
- * it throws with the reason if one was given. `own`: the command's own flags. Errors of `refuse`:
- * UNSUPPORTED.
+ * it throws with the reason if one was given. `flagsOfCommand`: the command's own flags. Errors of
+ * `refuse`: UNSUPPORTED.
  */
-export function addRefusedOptions(command: Command, own: readonly string[] = []): { readonly refuse: () => void } {
-  const others = refusedFlags.filter(({ flags }) => !own.some((each) => flags.startsWith(`${each} `)));
+export function addRefusedOptions(
+  command: Command,
+  flagsOfCommand: readonly string[] = [],
+): { readonly refuse: () => void } {
+  const others = refusedFlags.filter(({ flags }) => !flagsOfCommand.some((each) => flags.startsWith(`${each} `)));
   const refused = others.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
   for (const { option } of refused) command.addOption(option);
   return {
     refuse: () => {
-      const given = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
-      if (!given) return;
-      throw new TrituneError('UNSUPPORTED', `${given.option.long} is not supported: ${given.reason}`, 'leave it out');
+      const givenOption = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      if (!givenOption) return;
+      throw new TrituneError(
+        'UNSUPPORTED',
+        `${givenOption.option.long} is not supported: ${givenOption.reason}`,
+        'leave it out',
+      );
     },
   };
 }

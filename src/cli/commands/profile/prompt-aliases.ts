@@ -81,26 +81,26 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
  * Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED.
  */
 export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
-  const given: Given = {};
+  const counts: Given = {};
   for (const [name, text] of flags) {
     const reason = lookUp(refused, name);
     if (reason !== undefined)
       throw new TrituneError('UNSUPPORTED', `--${name} is not supported: ${reason}`, 'leave it out');
     const figure = lookUp(figures, name);
-    if (figure) given[figure] = figureOf(`--${name}`, text);
-    else if (files.includes(name)) given.promptFile = text;
+    if (figure) counts[figure] = figureOf(`--${name}`, text);
+    else if (files.includes(name)) counts.promptFile = text;
   }
-  const { 'slice.fromMs': fromMs = 0, 'slice.toMs': toMs } = given;
+  const { 'slice.fromMs': fromMs = 0, 'slice.toMs': toMs } = counts;
   const distributions = counted.flatMap((name) => {
-    const distribution = distributionOf(given, name);
+    const distribution = distributionOf(counts, name);
     return distribution ? [[name, distribution] as const] : [];
   });
   return {
     ...Object.fromEntries(distributions),
-    ...(given.prompts !== undefined && { prompts: given.prompts }),
-    ...(given.prefixTokens !== undefined && given.prefixTokens > 0 && { prefixTokens: given.prefixTokens }),
-    ...(given.prefixPrompts !== undefined && given.prefixPrompts > 0 && { prefixPrompts: given.prefixPrompts }),
-    ...(given.promptFile !== undefined && { promptFile: given.promptFile }),
+    ...(counts.prompts !== undefined && { prompts: counts.prompts }),
+    ...(counts.prefixTokens !== undefined && counts.prefixTokens > 0 && { prefixTokens: counts.prefixTokens }),
+    ...(counts.prefixPrompts !== undefined && counts.prefixPrompts > 0 && { prefixPrompts: counts.prefixPrompts }),
+    ...(counts.promptFile !== undefined && { promptFile: counts.promptFile }),
     ...((fromMs > 0 || toMs !== undefined) && {
       traceSlice: { fromS: fromMs / 1e3, toS: (toMs ?? Number.MAX_SAFE_INTEGER) / 1e3 },
     }),
@@ -111,9 +111,9 @@ export function specOf(flags: readonly (readonly [name: string, text: string])[]
  * Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution
  * from mean·(1 − r) to mean·(1 + r).
  */
-function distributionOf(given: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
-  const [mean, std = 0] = [given[`${name}.mean`], given[`${name}.std`]];
-  const ratio = name.endsWith('Tokens') ? (given.rangeRatio ?? 0) : 0;
+function distributionOf(counts: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
+  const [mean, std = 0] = [counts[`${name}.mean`], counts[`${name}.std`]];
+  const ratio = name.endsWith('Tokens') ? (counts.rangeRatio ?? 0) : 0;
   if (mean === undefined) return null;
   if (std > 0) return { kind: 'normal', mean, std };
   if (ratio === 0) return { kind: 'constant', value: mean };

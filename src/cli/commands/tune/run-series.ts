@@ -37,11 +37,11 @@ export async function runSeries(
   };
   const watch: SeriesWatch = {
     tell: terminal.tell,
-    onTurn: async ({ model, directory: own, study }) => {
+    onTurn: async ({ model, directory: folder, study }) => {
       const opened = await openScreen(ui, terminal, {
         earlier: study.earlier,
         interrupt: () => interrupts.raise('asked to quit'),
-        exportConfig: (trial) => exportConfig(own, model, trial),
+        exportConfig: (trial) => exportConfig(folder, model, trial),
         ofSeries: model,
       });
       screen = opened;

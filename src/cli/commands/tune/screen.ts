@@ -129,7 +129,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
   process.env.NODE_ENV ??= 'production';
   const { openTui } = await import('../../../tui/open.ts');
   const tui = openTui({ ...reach, ...canvas });
-  const told: string[] = [];
+  const lines: string[] = [];
   let isOpen = true;
   const leave = (): boolean => {
     if (!isOpen) return false;
@@ -137,7 +137,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
     process.off('exit', leave);
     process.off('uncaughtException', onFault);
     tui.close();
-    for (const line of told) terminal.tell(line);
+    for (const line of lines) terminal.tell(line);
     return true;
   };
   const onFault = (error: Error): void => {
@@ -154,7 +154,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
       terminal.tell(line);
       return;
     }
-    told.push(line);
+    lines.push(line);
     tui.tell(line);
   };
   return { tui, tell, leave };

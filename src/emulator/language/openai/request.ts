@@ -41,22 +41,22 @@ const USUAL_COMPLETION_TOKENS = 16;
 
 /** Reads a body of `/v1/chat/completions`. Throws an OpenAiFailure. */
 export function readChat(body: Buffer): OpenAiRequest {
-  const given = checked(chat, body);
-  const texts = given.messages.map(({ content }) =>
+  const fields = checked(chat, body);
+  const texts = fields.messages.map(({ content }) =>
     Array.isArray(content) ? content.map(({ text }) => text).join('') : (content ?? ''),
   );
-  return { texts, ...wishOf(given), maxTokens: given.max_completion_tokens ?? given.max_tokens ?? null };
+  return { texts, ...wishOf(fields), maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? null };
 }
 
 /** Reads a body of `/v1/completions`. Throws an OpenAiFailure. */
 export function readCompletion(body: Buffer): OpenAiRequest {
-  const given = checked(completion, body);
-  const prompt = given.prompt;
+  const fields = checked(completion, body);
+  const prompt = fields.prompt;
   const texts =
     typeof prompt === 'string'
       ? [prompt]
       : prompt.flat().map((each) => (typeof each === 'string' ? each : tokenWord(each)));
-  return { texts, ...wishOf(given), maxTokens: given.max_tokens ?? USUAL_COMPLETION_TOKENS };
+  return { texts, ...wishOf(fields), maxTokens: fields.max_tokens ?? USUAL_COMPLETION_TOKENS };
 }
 
 const texts = z.union([z.string(), z.array(z.string()).min(1)]);
@@ -78,24 +78,24 @@ export interface TextsRequest {
 
 /** Reads a body of one of the APIs that answer texts at once. Throws an OpenAiFailure. */
 export function readTexts(kind: TextsKind, body: Buffer): TextsRequest {
-  const { model, ...given } = checked(ofTexts[kind] as z.ZodType<z.infer<(typeof ofTexts)[TextsKind]>>, body);
-  const input = 'input' in given ? [given.input as string | string[]].flat() : [];
+  const { model, ...fields } = checked(ofTexts[kind] as z.ZodType<z.infer<(typeof ofTexts)[TextsKind]>>, body);
+  const input = 'input' in fields ? [fields.input as string | string[]].flat() : [];
   const documents =
-    'documents' in given ? (given.documents as string[]).map((each) => `${given.query} ${each}`) : input;
+    'documents' in fields ? (fields.documents as string[]).map((each) => `${fields.query} ${each}`) : input;
   return { model: model ?? undefined, texts: documents };
 }
 
 /** A prompt may be a list of token numbers: one word represents each. */
 const tokenWord = (id: number): string => String(id).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string);
 
-function wishOf(given: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {
-  const { stop, model, stream_options: options } = given;
+function wishOf(fields: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {
+  const { stop, model, stream_options: options } = fields;
   return {
     model: model ?? undefined,
-    minTokens: given.min_tokens ?? 0,
-    ignoresEnd: given.ignore_eos === true,
+    minTokens: fields.min_tokens ?? 0,
+    ignoresEnd: fields.ignore_eos === true,
     stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter((text) => text !== ''),
-    isStream: given.stream === true,
+    isStream: fields.stream === true,
     includesUsage: options?.include_usage === true,
   };
 }

@@ -143,8 +143,8 @@ export class Connections implements ConnectionOwner {
     // A connection in progress will take the waiting calls; an idle connection without room is no
     // reason for another one.
     const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
-    const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
-    for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {
+    const missing = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
+    for (let count = Math.min(missing, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {
       this.#connections.push(new Connection(this.#options, this, realClock.nowNs()));
     }
   }

@@ -147,12 +147,12 @@ export class ResponseParser {
 
   #readHead(chunk: Buffer, at: number, end: number): number {
     // If the end spans two chunks, it is found in the kept and the new bytes together.
-    const found = this.#kept === '' ? chunk.indexOf(HEAD_END, at, 'latin1') : -1;
-    if (found >= 0 && found + HEAD_END.length <= end) {
-      const text = chunk.toString('latin1', at, found);
+    const headEnd = this.#kept === '' ? chunk.indexOf(HEAD_END, at, 'latin1') : -1;
+    if (headEnd >= 0 && headEnd + HEAD_END.length <= end) {
+      const text = chunk.toString('latin1', at, headEnd);
       if (this.#head?.text === text || !ENDS_SOONER.test(text)) {
         this.#begin(text);
-        return found + HEAD_END.length;
+        return headEnd + HEAD_END.length;
       }
     }
     const before = this.#kept.length;

@@ -22,8 +22,8 @@ function captionOf(state: StudyState): Html {
   const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
   const speed =
     "Measurements are normalised to the machine's usual speed, as they are compared. The charts below show the measured values.";
-  const told = [...(isCorrected ? [speed] : []), ...standingReadings(state)];
-  return told.length === 0 ? none : html`${told.join(' ')}`;
+  const readings = [...(isCorrected ? [speed] : []), ...standingReadings(state)];
+  return readings.length === 0 ? none : html`${readings.join(' ')}`;
 }
 
 /** Returns the verdict in a sentence. */

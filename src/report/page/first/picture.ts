@@ -135,13 +135,13 @@ const limitName = ({ metric }: Constraint): string => (metric === 'latency' ? 'b
 /** Returns the limit that the best is closest to; null if the goal limits only failed requests. */
 function tightestLimit(state: StudyState): Constraint | null {
   const { goal } = state;
-  const asked = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+  const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const best = pagePoints(state).find(({ standing }) => standing === 'best');
   const used = ({ metric, relation, value }: Constraint): number => {
-    const own = best && comparedFigure(state, metricsOf(goal).named(metric), best);
-    if (own === undefined) return 0;
-    return relation === '<=' ? own / value : value / own;
+    const ownValue = best && comparedFigure(state, metricsOf(goal).named(metric), best);
+    if (ownValue === undefined) return 0;
+    return relation === '<=' ? ownValue / value : value / ownValue;
   };
-  const times = asked.filter(({ metric }) => metricsOf(goal).named(metric).unit === 'ms');
-  return (times.length > 0 ? times : asked).toSorted((a, b) => used(b) - used(a))[0] ?? null;
+  const times = constraints.filter(({ metric }) => metricsOf(goal).named(metric).unit === 'ms');
+  return (times.length > 0 ? times : constraints).toSorted((a, b) => used(b) - used(a))[0] ?? null;
 }

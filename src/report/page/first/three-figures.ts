@@ -78,8 +78,8 @@ const TELLING_UNITS = ['infer/s', 'requests/s', 'tokens/s'];
 
 /** Returns the metrics that the goal limits, or latency if there is none. */
 function limitNames({ goal }: StudyState): readonly string[] {
-  const asked = constraintsOf(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
-  return asked.length > 0 ? [...new Set(asked)] : ['latency'];
+  const metrics = constraintsOf(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
+  return metrics.length > 0 ? [...new Set(metrics)] : ['latency'];
 }
 
 const notMeasured = (name: string): Card => ({ name, value: 'not measured', notes: [], tone: 'plain' });
@@ -108,10 +108,10 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
       : `${others} other config${others === 1 ? '' : 's'} measured`;
     return { name, value: 'none', notes: [reason], tone: 'plain' };
   }
-  const told = gain ?? searchGain;
-  if (!told || told.ratio === null) return { ...notMeasured(name), tone: 'unsure' };
+  const shownGain = gain ?? searchGain;
+  if (!shownGain || shownGain.ratio === null) return { ...notMeasured(name), tone: 'unsure' };
   const factor = (value: number): string => (isCost ? factorText(value, objectives) : formatRatio(value));
-  const { ratio, low, high } = told;
+  const { ratio, low, high } = shownGain;
   if (!gain)
     return {
       name,

@@ -53,10 +53,10 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
 function changedModels(joint: JointSpace, best: Candidate, build: Build): readonly ChangedParameters[] {
   const parts = byMember(joint, best.assignment);
   return joint.members.flatMap(({ model }, index): ChangedParameters[] => {
-    const own = jointly(model, parts[index] ?? {});
-    const putBack = build(without(best.assignment, Object.keys(own)));
+    const parameters = jointly(model, parts[index] ?? {});
+    const putBack = build(without(best.assignment, Object.keys(parameters)));
     if (!putBack || isSameConfig(putBack, best)) return [];
-    return [{ set: withoutUnchanged(own, best, build), putBack, alone: build(own) }];
+    return [{ set: withoutUnchanged(parameters, best, build), putBack, alone: build(parameters) }];
   });
 }
 

@@ -33,11 +33,11 @@ export function explainBest(state: StudyState): Explanation | null {
   const before = isOther ? toldOf(state, baseline, workload) : null;
   const credit = creditOf(state, best, stands);
   const bottlenecks = bottlenecksOf(state);
-  const found = foundLimit(state, best, after, bottlenecks(best, stands));
-  const limit = { ...found.limit, words: limitSentence(found) };
-  const stage = found.bottleneck;
+  const evidence = foundLimit(state, best, after, bottlenecks(best, stands));
+  const limit = { ...evidence.limit, words: limitSentence(evidence) };
+  const stage = evidence.bottleneck;
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
-  const advice = adviceOf(found);
+  const advice = adviceOf(evidence);
   const reasons = reasonsOf({
     best,
     credit,
@@ -46,7 +46,7 @@ export function explainBest(state: StudyState): Explanation | null {
     changed: changedSettingsOf(state.started, best.candidate),
     before:
       before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),
-    now: limitTold(found),
+    now: limitTold(evidence),
   });
   const sentences = [
     ...standing(state, best),

@@ -104,7 +104,7 @@ function shortAssignment(assignment: Assignment): string {
   const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
   return byModel.has('')
     ? describeAssignment(assignment)
-    : [...byModel.values()].map((own) => shortSet(Object.fromEntries(own))).join(', ');
+    : [...byModel.values()].map((parameters) => shortSet(Object.fromEntries(parameters))).join(', ');
 }
 
 /** `instances=4`; of several settings of one of several models only their number. */

@@ -38,8 +38,8 @@ function comparedWords(bar: ReasonBar, part: number): string {
  * token and the rest for a language model, otherwise queue, compute and the rest. One part if
  * nothing more is known.
  */
-export function timeBarOf(told: Told, state: StudyState, trial: Trial): ReasonBar {
-  const parts = stageParts(told, state, trial) ?? tokenParts(told) ?? splitParts(told);
+export function timeBarOf(split: Told, state: StudyState, trial: Trial): ReasonBar {
+  const parts = stageParts(split, state, trial) ?? tokenParts(split) ?? splitParts(split);
   return { unit: 'ms', parts: parts.filter(({ value }) => value > 0) };
 }
 

@@ -44,10 +44,10 @@ function fitted(rows: readonly FittedTrial[]): { base: number; effects: Map<stri
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, of] of effects.entries()) {
       for (const [value, before] of of) {
-        const own = places[index]?.get(value) ?? [];
-        const sum = own.reduce((total, row) => total + (residuals[row] as number) + before, 0);
-        const after = sum / (own.length + RIDGE);
-        for (const row of own) residuals[row] = (residuals[row] as number) + before - after;
+        const rows = places[index]?.get(value) ?? [];
+        const sum = rows.reduce((total, row) => total + (residuals[row] as number) + before, 0);
+        const after = sum / (rows.length + RIDGE);
+        for (const row of rows) residuals[row] = (residuals[row] as number) + before - after;
         of.set(value, after);
       }
     }
@@ -63,8 +63,8 @@ function crossValidated(rows: readonly FittedTrial[]): number | null {
   for (const row of out) {
     const others = rows.filter((other) => other !== row);
     const { base, effects } = fitted(others);
-    const told = row.settings.reduce((sum, value, index) => sum + (effects[index]?.get(value) ?? 0), base);
-    missed += (row.size - told) ** 2;
+    const fittedValue = row.settings.reduce((sum, value, index) => sum + (effects[index]?.get(value) ?? 0), base);
+    missed += (row.size - fittedValue) ** 2;
     total += (row.size - base) ** 2;
   }
   return total > 0 ? 1 - missed / total : null;

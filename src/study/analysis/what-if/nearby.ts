@@ -28,17 +28,17 @@ export function nearby(
   const failed = new Set(
     trials.filter((trial) => trial.failure !== null).map(({ candidate }) => candidate.fingerprint),
   );
-  const found = new Map([best, ...tried].slice(0, most).map((candidate) => [candidate.fingerprint, candidate]));
+  const candidates = new Map([best, ...tried].slice(0, most).map((candidate) => [candidate.fingerprint, candidate]));
   const around = aroundOf(started);
   for (const assignment of around?.assignments(best.assignment, most) ?? []) {
-    if (found.size >= most) break;
+    if (candidates.size >= most) break;
     const outcome = (around as Around).build(assignment);
     if (!outcome.legal) continue;
     const { fingerprint } = outcome.candidate;
-    if (found.has(fingerprint) || failed.has(fingerprint) || pruneReason(outcome.candidate, trials)) continue;
-    found.set(fingerprint, outcome.candidate);
+    if (candidates.has(fingerprint) || failed.has(fingerprint) || pruneReason(outcome.candidate, trials)) continue;
+    candidates.set(fingerprint, outcome.candidate);
   }
-  return [...found.values()];
+  return [...candidates.values()];
 }
 
 /** The part of a search space around an assignment. */

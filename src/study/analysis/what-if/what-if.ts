@@ -69,9 +69,9 @@ const known = new WeakMap<StudyState, WhatIf | NoWhatIf>();
  * computed once. The model is fitted to the trials scaled to the machine's usual speed.
  */
 export function whatIf(state: StudyState): WhatIf | NoWhatIf {
-  const told = known.get(state) ?? predicted(state);
-  known.set(state, told);
-  return told;
+  const outlook = known.get(state) ?? predicted(state);
+  known.set(state, outlook);
+  return outlook;
 }
 
 function predicted(state: StudyState): WhatIf | NoWhatIf {

@@ -6,18 +6,18 @@ export function columnsOf(metric: Metric): readonly MetricColumn[] {
   if (metric.columns) return metric.columns;
   const { interval } = metric;
   const { base, model } = partsOfName(metric.name);
-  const own = [snake(base), unitName(metric.unit)].filter((part) => part !== '').join('_');
+  const column = [snake(base), unitName(metric.unit)].filter((part) => part !== '').join('_');
   const named = (name: string): string => (model === undefined ? name : nameOfModel(name, model));
   return [
-    { name: named(own), read: (measurement, candidate) => metric.read(measurement, candidate) },
+    { name: named(column), read: (measurement, candidate) => metric.read(measurement, candidate) },
     ...(interval
       ? [
           {
-            name: named(`${own}_low`),
+            name: named(`${column}_low`),
             read: (measurement, candidate) => interval.of(measurement, candidate).low,
           } satisfies MetricColumn,
           {
-            name: named(`${own}_high`),
+            name: named(`${column}_high`),
             read: (measurement, candidate) => interval.of(measurement, candidate).high,
           } satisfies MetricColumn,
         ]

@@ -78,10 +78,10 @@ export function partOf(measurement: Measurement, model: string): Measurement | u
 
 const frontOf = (
   { openLoop: _, composing: __, ...whole }: Measurement,
-  { model: ___, ...own }: FrontMeasurement,
+  { model: ___, ...figures }: FrontMeasurement,
 ): Measurement => ({
   ...whole,
-  ...own,
+  ...figures,
 });
 
 function stageOf({ openLoop: _, ...whole }: Measurement, server: ServerBreakdown): Measurement {

@@ -15,13 +15,13 @@ const MAX_JOINT_CHOICES = 1500;
  * with more than 4,000 assignments; of a joint space with more than 1,500.
  */
 export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
-  const found = new Map<string, Choice>();
+  const choices = new Map<string, Choice>();
   for (const assignment of wholeOf(space) ?? sampleOf(space, seed)) {
     const outcome = space.build(assignment);
-    if (outcome.legal && !found.has(outcome.candidate.fingerprint))
-      found.set(outcome.candidate.fingerprint, choiceOf(outcome.candidate));
+    if (outcome.legal && !choices.has(outcome.candidate.fingerprint))
+      choices.set(outcome.candidate.fingerprint, choiceOf(outcome.candidate));
   }
-  return [...found.values()];
+  return [...choices.values()];
 }
 
 /** Returns every assignment of the space; null for a space with more than are listed. */

@@ -44,8 +44,8 @@ const hasValue = ({ settings }: Choice, { setting, value }: SettingValue): boole
  * the path in the config.
  */
 function labelOf(setting: string, value: string | undefined, distinct: readonly Choice[]): string {
-  const [choices, others] = [true, false].map((wanted) =>
-    distinct.filter(({ settings }) => (settings.get(setting) === value) === wanted),
+  const [choices, others] = [true, false].map((isChoice) =>
+    distinct.filter(({ settings }) => (settings.get(setting) === value) === isChoice),
   ) as [Choice[], Choice[]];
   const assigned = (choice: Choice, name: string): unknown => lookUp(choice.candidate.assignment, name);
   const [first] = choices;

@@ -4,15 +4,15 @@
  * study are megabytes.
  */
 export function memoizeLast<A extends readonly unknown[], T>(
-  compute: (...given: A) => T,
-  partsOf: (...given: A) => readonly unknown[],
-): (...given: A) => T {
+  compute: (...parameters: A) => T,
+  partsOf: (...parameters: A) => readonly unknown[],
+): (...parameters: A) => T {
   const kept: { readonly parts: readonly unknown[]; readonly value: T }[] = [];
-  return (...given) => {
-    const parts = partsOf(...given);
+  return (...parameters) => {
+    const parts = partsOf(...parameters);
     const known = kept.find((each) => areSame(each.parts, parts));
     if (known) return known.value;
-    const value = compute(...given);
+    const value = compute(...parameters);
     if (kept.length >= MAX_MEMOIZED) kept.shift();
     kept.push({ parts: [...parts], value });
     return value;
@@ -25,11 +25,11 @@ const areSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((part, index) => part === other[index]);
 
 /** Memoizes a pure function of an object by that object's identity. */
-export function memoizeByIdentity<A extends object, T>(compute: (given: A) => T): (given: A) => T {
+export function memoizeByIdentity<A extends object, T>(compute: (parameter: A) => T): (parameter: A) => T {
   const known = new WeakMap<A, { readonly value: T }>();
-  return (given) => {
-    const kept = known.get(given) ?? { value: compute(given) };
-    known.set(given, kept);
+  return (parameter) => {
+    const kept = known.get(parameter) ?? { value: compute(parameter) };
+    known.set(parameter, kept);
     return kept.value;
   };
 }

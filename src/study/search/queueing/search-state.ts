@@ -249,7 +249,7 @@ function knownPlaces(
     })),
   );
   const places = [...Map.groupBy(readings, ({ key }) => key)];
-  return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
+  return new Set(places.filter(([, readings]) => readings.length > 1 || !readings[0]?.isMissed).map(([key]) => key));
 }
 
 /**

@@ -57,10 +57,10 @@ function isSaturated(tries: readonly Measurement[]): boolean {
 /** True for the baseline, and unless three candidates did better already. */
 function isAmongBest(running: RunningTrial, trials: readonly Trial[], goal: Goal): boolean {
   if (running.role === 'baseline') return true;
-  const own = Math.min(...feasibleCosts(running.measurements, running, goal));
+  const cheapest = Math.min(...feasibleCosts(running.measurements, running, goal));
   const better = trials.filter((trial) => {
     const chosen = chosenOf(trial);
-    return trial.role === 'search' && chosen && Math.min(...feasibleCosts([chosen], trial, goal)) < own;
+    return trial.role === 'search' && chosen && Math.min(...feasibleCosts([chosen], trial, goal)) < cheapest;
   });
   return better.length < BISECTED;
 }

@@ -69,7 +69,7 @@ function memoize(of: (spot: Spot) => Choice | undefined): (spot: Spot) => Choice
 /** Returns the points around one, in the order of their indexes. */
 export function neighbours({ axes, at }: Lattice, home: Spot): readonly Spot[] {
   const offsets = Array.from({ length: 2 * RADIUS + 1 }, (_, index) => index - RADIUS);
-  const found = new Map<string, Spot>();
+  const spots = new Map<string, Spot>();
   const add = (spot: Spot, from: number, left: number): void => {
     if (left === 0) return;
     for (let axis = from; axis < axes.length; axis++) {
@@ -77,13 +77,13 @@ export function neighbours({ axes, at }: Lattice, home: Spot): readonly Spot[] {
         const next = spot.with(axis, (spot[axis] as number) + offset);
         const isOnAxis = axes[axis]?.[next[axis] as number] !== undefined;
         if (offset === 0 || !isOnAxis || distance(next, home) > RADIUS) continue;
-        if (at(next) !== undefined) found.set(next.join(' '), next);
+        if (at(next) !== undefined) spots.set(next.join(' '), next);
         add(next, axis + 1, left - 1);
       }
     }
   };
   add(home, 0, MAX_AXES);
-  return [...found.values()].sort(inOrder);
+  return [...spots.values()].sort(inOrder);
 }
 
 const inOrder = (a: Spot, b: Spot): number => {

@@ -75,9 +75,9 @@ function densityOf(trials: readonly Trial[]): (assignment: Assignment) => number
   const PRIOR = 0.5;
   return (assignment) =>
     Object.entries(assignment).reduce((product, [name, value]) => {
-      const wanted = JSON.stringify(value);
+      const text = JSON.stringify(value);
       const alike = trials.filter(
-        ({ candidate }) => JSON.stringify(lookUp(candidate.assignment, name)) === wanted,
+        ({ candidate }) => JSON.stringify(lookUp(candidate.assignment, name)) === text,
       ).length;
       return (product * (alike + PRIOR)) / (trials.length + 1);
     }, 1);

@@ -49,12 +49,12 @@ type Counts = ReadonlyMap<string, number>;
  */
 export async function askModel(
   opened: OpenServer,
-  asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
+  requestedTraffic: Pick<TrafficAsked, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
   others: readonly string[],
 ): Promise<CallEffects | { readonly refusal: string }> {
-  const { config } = asked;
+  const { config } = requestedTraffic;
   const name = config.name ?? '';
-  const traffic = await openLocalTraffic(opened, { ...asked, levels: alone, check: null });
+  const traffic = await openLocalTraffic(opened, { ...requestedTraffic, levels: alone, check: null });
   try {
     const [request] = traffic.requestsFor(config).requests;
     const send = (): Promise<SendOutcome> =>
@@ -84,8 +84,8 @@ async function countsOfRounds(
       const outcome = await send();
       if (!outcome.ok) return { refusal: outcome.message };
     }
-    const [own = ''] = names;
-    counts.push(await settledCounts(client, names, (counts.at(-1)?.get(own) ?? 0) + requests));
+    const [caller = ''] = names;
+    counts.push(await settledCounts(client, names, (counts.at(-1)?.get(caller) ?? 0) + requests));
     if (round > 0) continue;
     // The pause is as long as the second, longer round.
     const quietMs = (nsToMs(realClock.nowNs() - startNs) * ROUNDS[1]) / ROUNDS[0];
@@ -96,12 +96,12 @@ async function countsOfRounds(
 }
 
 /** The first of `names` is the model that was asked. `counts`: as returned by `countsOfRounds`. */
-function judge([own = '', ...others]: readonly string[], counts: readonly Counts[]): CallEffects {
+function judge([caller = '', ...others]: readonly string[], counts: readonly Counts[]): CallEffects {
   const risesOf = (name: string): readonly [number, number, number] => {
     const [before = 0, first = 0, pause = 0, second = 0] = counts.map((each) => each.get(name) ?? 0);
     return [first - before, pause - first, second - pause];
   };
-  const [ownFirst, ownPause, ownSecond] = risesOf(own);
+  const [ownFirst, ownPause, ownSecond] = risesOf(caller);
   const isAlone = ownFirst === ROUNDS[0] && ownPause === 0 && ownSecond === ROUNDS[1];
   const rates = new Map<string, number>();
   const unclear: string[] = [];
@@ -121,13 +121,13 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
  * nobody waits for it again.
  */
 async function countsOf(client: TritonClient, names: Set<string>): Promise<Counts> {
-  const [own] = names;
+  const [caller] = names;
   const counts = [...names].map(async (name) => {
     const versions = await client
-      .statistics(name, name === own ? {} : { timeoutMs: OTHER_TIMEOUT_MS })
+      .statistics(name, name === caller ? {} : { timeoutMs: OTHER_TIMEOUT_MS })
       .catch((error: unknown) => {
         if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED', 'UNSUPPORTED')) return [];
-        if (name === own || !isTrituneError(error, 'SERVER_TIMEOUT', 'SERVER_UNREACHABLE')) throw error;
+        if (name === caller || !isTrituneError(error, 'SERVER_TIMEOUT', 'SERVER_UNREACHABLE')) throw error;
         names.delete(name);
         return [];
       });
@@ -137,17 +137,17 @@ async function countsOf(client: TritonClient, names: Set<string>): Promise<Count
 }
 
 /**
- * Returns the counts once the first model's is at least `wanted` and nothing has changed since the
- * last look.
+ * Returns the counts once the first model's is at least `requests` and nothing has changed since
+ * the last look.
  */
-async function settledCounts(client: TritonClient, names: Set<string>, wanted: number): Promise<Counts> {
-  const [own = ''] = names;
+async function settledCounts(client: TritonClient, names: Set<string>, requests: number): Promise<Counts> {
+  const [caller = ''] = names;
   let last = await countsOf(client, names);
   for (let poll = 0; poll < MAX_POLLS; poll++) {
     await realClock.sleep(POLL_MS);
     const now = await countsOf(client, names);
     const stands = [...names].every((name) => now.get(name) === last.get(name));
-    if (stands && (now.get(own) ?? 0) >= wanted) return now;
+    if (stands && (now.get(caller) ?? 0) >= requests) return now;
     last = now;
   }
   return last;

@@ -52,19 +52,19 @@ export async function callersOf(
   const open = unexplained().filter(
     (model) => !shown.has(model) && ![...shown].some((name) => behind(name).has(model)),
   );
-  if (open.length === 0) return found();
+  if (open.length === 0) return callsWith();
   const callers = new Set([...rates.keys()].filter((model) => mayCall(lookUp(configs, model) ?? {})));
   if (!isOne(front)) through.set(front, rates);
   for (const caller of callers) through.set(caller, (await ask(caller)) ?? new Map());
   for (const [caller, total] of through) add(caller, directCalls(total, behind).keys());
-  if (!isOne(front)) return found();
+  if (!isOne(front)) return callsWith();
   const left = unexplained().filter((model) => !shown.has(model));
   const [only, ...more] = [...callers].filter((model) => behind(front).has(model) && !left.includes(model));
-  if (only === undefined || more.length > 0) return found(left);
+  if (only === undefined || more.length > 0) return callsWith(left);
   add(only, left);
-  return found();
+  return callsWith();
 
-  function found(uncalled: readonly string[] = []): FoundCalls {
+  function callsWith(uncalled: readonly string[] = []): FoundCalls {
     const some = [...calls].filter(([, called]) => called.size > 0);
     return { calls: new Map(some.map(([caller, called]) => [caller, [...called]])), uncalled };
   }

@@ -107,14 +107,14 @@ async function askFront(
     const traffic = trafficTo(spec, front);
     const inputs = await requestsOf(traffic, original);
     const sent = { spec: traffic, config: original.config, inputs, timeoutMs: firstTimeoutMs(spec) };
-    const asked = await whileTraced(opened, REQUESTS_SENT, () =>
+    const outcome = await whileTraced(opened, REQUESTS_SENT, () =>
       askModel(opened, sent, [...Object.keys(configs), ...unreadable.keys()]),
     );
-    if (!('refusal' in asked.result)) {
-      const answer = await withoutHeld(opened, asked.result);
-      return { front, ...answer, traced: asked.calls, configs };
+    if (!('refusal' in outcome.result)) {
+      const answer = await withoutHeld(opened, outcome.result);
+      return { front, ...answer, traced: outcome.calls, configs };
     }
-    const [, missing = ''] = NOT_LOADED.exec(asked.result.refusal) ?? [];
+    const [, missing = ''] = NOT_LOADED.exec(outcome.result.refusal) ?? [];
     const isThere = index.some(({ name, state }) => name === missing && state !== 'READY');
     if (!isThere || spent.has(missing)) return null;
     spent.add(missing);

@@ -29,9 +29,9 @@ export async function whileTraced<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly calls: TracedCalls }> {
   const tracing = createTracing(client);
-  const found = isLoopback(server.url) ? await traceable(tracing) : null;
-  if (!found) return { result: await work(), calls: new Map() };
-  const { earlier, file } = found;
+  const traceTarget = isLoopback(server.url) ? await traceable(tracing) : null;
+  if (!traceTarget) return { result: await work(), calls: new Map() };
+  const { earlier, file } = traceTarget;
   const before = await filesOf(file);
   let result: T;
   try {
@@ -49,9 +49,11 @@ export async function whileTraced<T>(
  */
 async function traceable(tracing: Tracing) {
   try {
-    const found = await tracing.look();
-    const [level = 'OFF'] = found.earlier.trace_level ?? [];
-    return level === 'OFF' && isAbsolute(found.file) && (await isDirectory(dirname(found.file))) ? found : null;
+    const traceSettings = await tracing.look();
+    const [level = 'OFF'] = traceSettings.earlier.trace_level ?? [];
+    return level === 'OFF' && isAbsolute(traceSettings.file) && (await isDirectory(dirname(traceSettings.file)))
+      ? traceSettings
+      : null;
   } catch (error) {
     if (isTrituneError(error) && !isTrituneError(error, 'SERVER_UNREACHABLE', 'INTERRUPTED')) return null;
     throw error;

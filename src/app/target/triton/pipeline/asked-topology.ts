@@ -19,13 +19,13 @@ export function askedTopology({
   const stray = named.find((name) => !fronts.includes(name));
   if (stray !== undefined)
     throw refuse(`--mix names '${stray}', which gets no requests`, `use only ${listed(fronts)} in --mix`);
-  const asked = fronts.map((front) => ({ model: front, ...lookUp(mix, front) }));
-  if (asked.every((front) => 'requestsPerSecond' in front))
+  const mixed = fronts.map((front) => ({ model: front, ...lookUp(mix, front) }));
+  if (mixed.every((front) => 'requestsPerSecond' in front))
     throw refuse(
       'every model of --mix has a fixed rate, so there is no load level to search',
       'give one model a share, such as --mix a=1,b=40/s',
     );
-  return { fronts: asked, calls: blsComposing };
+  return { fronts: mixed, calls: blsComposing };
 }
 
 const refuse = (what: string, hint: string): TrituneError => new TrituneError('USAGE', what, hint);

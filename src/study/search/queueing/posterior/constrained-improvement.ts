@@ -57,8 +57,8 @@ export function weighted(parts: readonly { readonly figure: LogFigure; readonly 
   const sum = (of: (figure: LogFigure) => number): number =>
     parts.reduce((total, { figure, weight }) => total + weight * of(figure), 0);
   const shared = sum((figure) => figure.shared);
-  const own = parts.map(({ figure, weight }) => weight * ownPart(figure));
-  return { mean: sum(({ mean }) => mean), sd: Math.hypot(shared, ...own), shared };
+  const figures = parts.map(({ figure, weight }) => weight * ownPart(figure));
+  return { mean: sum(({ mean }) => mean), sd: Math.hypot(shared, ...figures), shared };
 }
 
 const ownPart = ({ sd, shared }: LogFigure): number => Math.sqrt(Math.max(0, sd ** 2 - shared ** 2));
@@ -84,7 +84,7 @@ export function constrainedImprovement(
   inflation: number,
 ): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
-    const known = (figure: LogFigure): Normal => given(figure, deviations, inflation);
+    const known = (figure: LogFigure): Normal => conditioned(figure, deviations, inflation);
     return sum + chance * chanceOfAll(limits, known) * improvementOf(cost, known, best);
   }, 0);
 }
@@ -121,7 +121,7 @@ const steppedAt = ({ stepped }: Cost, at: (figure: LogFigure) => Normal, deviati
 const widened = ({ mean, sd }: Normal, inflation: number): Normal => ({ mean, sd: Math.max(MIN_SD, sd * inflation) });
 
 /** Conditions a figure on the shared part. */
-function given(figure: LogFigure, deviations: number, inflation: number): Normal {
+function conditioned(figure: LogFigure, deviations: number, inflation: number): Normal {
   const mean = figure.mean + figure.shared * inflation * deviations;
   return widened({ mean, sd: ownPart(figure) }, inflation);
 }

@@ -90,9 +90,9 @@ export function posteriorModelOf(
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
   const shifts = new Map<string, readonly number[]>();
   const shiftsOf = (name: string, follows: Derivation): readonly number[] => {
-    const own = shifts.get(name) ?? countedShifts(follows, measured, metricsOf(goal));
-    shifts.set(name, own);
-    return own;
+    const shift = shifts.get(name) ?? countedShifts(follows, measured, metricsOf(goal));
+    shifts.set(name, shift);
+    return shift;
   };
 
   const predict = (choice: Choice, level: number): PosteriorPrediction | null => {
@@ -227,8 +227,8 @@ function perGpuModel(simulator: Simulator, measured: readonly MeasuredChoice[], 
   const { longestDelayUs, without, metrics, place, pending } = correction;
   const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
   const share = regressed(measured, place, (measurement, candidate) => {
-    const [own, all] = [PER_GPU, OF_ALL_GPUS].map((name) => metrics.read(name, measurement, candidate));
-    return own !== undefined && all !== undefined && all > 0 ? own / all : undefined;
+    const [perGpu, all] = [PER_GPU, OF_ALL_GPUS].map((name) => metrics.read(name, measurement, candidate));
+    return perGpu !== undefined && all !== undefined && all > 0 ? perGpu / all : undefined;
   });
   return (choice, level) => {
     const [all, ratio] = [ofAll(choice, level), share(choice, level)];
