@@ -8,6 +8,7 @@ import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/p
 import { failureOf } from './failure.ts';
 import { layOutHelp } from './help.ts';
 import { addOptions } from './options/option-table.ts';
+import { takeOtherNames } from './options/other-names.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
@@ -51,6 +52,7 @@ export async function runPerfAnalyzer(): Promise<void> {
   try {
     requireNode(process.versions.node);
     layOutHelp(command);
+    takeOtherNames(command, processTerminal);
     await command.parseAsync();
   } catch (error) {
     const { line } = failureOf(error, process.argv.includes('--verbose'));

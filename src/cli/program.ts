@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { trituneVersion } from '../base/package.ts';
 import { addExamples, layOutHelp } from './help.ts';
-import { FormerOption } from './options/option-table.ts';
+import { takeOtherNames } from './options/other-names.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -157,21 +157,10 @@ function namedIn(args: readonly string[] | null): (name: string) => boolean {
  */
 function setUp(command: Command, terminal: Terminal): void {
   layOutHelp(command);
-  takeFormerNames(command, terminal);
+  takeOtherNames(command, terminal);
   command.exitOverride();
   command.configureOutput({ outputError: (text) => terminal.tell(usageLine(text)) });
   for (const inner of command.commands) setUp(inner, terminal);
-}
-
-/** Takes the former name of an option for the option, and says so. */
-function takeFormerNames(command: Command, { tell }: Terminal): void {
-  // Commander's own listener has parsed the value.
-  for (const former of command.options.filter((each) => each instanceof FormerOption))
-    command.on(`option:${former.name()}`, () => {
-      tell(`${former.long} is now ${former.now.long}, and will go`);
-      const value: unknown = command.getOptionValue(former.attributeName());
-      command.setOptionValueWithSource(former.now.attributeName(), value, 'cli');
-    });
 }
 
 /** Commander's message on a wrong value. Ours follows it, and names the value. */

@@ -80,7 +80,7 @@ const levelsSpec = z.strictObject({
     })
     .optional()
     .describe('A request rate that changes linearly'),
-  burst: z
+  periodicBurst: z
     .strictObject({
       size: positiveWhole.max(MAX_REQUESTS).describe('Requests at once'),
       periodMs: positive.describe('Time between two bursts, in milliseconds'),
@@ -226,7 +226,7 @@ export interface ProfileSpec
 export type RateRamp = NonNullable<LevelSpec['ramp']>;
 
 /** Bursts of a profile. */
-export type BurstSpec = NonNullable<LevelSpec['burst']>;
+export type BurstSpec = NonNullable<LevelSpec['periodicBurst']>;
 
 /** A profile as `--set` reaches it. */
 export const profileOptions: FlatDocument = {

@@ -43,7 +43,7 @@ describe("perf_analyzer's other spellings", () => {
     [['--percentile=-1'], { percentile: -1 }],
     [['--percentile', '99.9'], { percentile: 99.9 }],
     [['--ramp', '10:200:30'], { ramp: { fromPerSecond: 10, toPerSecond: 200, overS: 30 } }],
-    [['--burst', '50:200'], { burst: { size: 50, periodMs: 200 } }],
+    [['--periodic-burst', '50:200'], { periodicBurst: { size: 50, periodMs: 200 } }],
   ])('%j', (args, meaning) => {
     expect(parsed(...args)).toMatchObject(meaning);
   });
@@ -62,7 +62,7 @@ describe("perf_analyzer's other spellings", () => {
     [['--concurrency-range', '1.5'], /not a whole number/],
     [['--request-rate-range', '-1'], /not a positive number/],
     [['--ramp', '0:0:5'], /not a ramp/],
-    [['--burst', '0:5'], /not a burst/],
+    [['--periodic-burst', '0:5'], /not a burst/],
     [['--percentile', '0.5'], /not a percentile/],
     [['-i', 'quic'], /no protocol/],
   ])('refuses %j', (args, words) => {

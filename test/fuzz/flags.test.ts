@@ -187,7 +187,7 @@ describe('options that are bad', () => {
       ['--request-timeout', '9999h'],
       ['-p', '9007199254740991'],
       ['--ramp', '999999999:1:999999999'],
-      ['--burst', `${'9'.repeat(400)}:1`],
+      ['--periodic-burst', `${'9'.repeat(400)}:1`],
     ]) {
       expect(profileOptions(args)).toBeUndefined();
     }

@@ -131,7 +131,7 @@ const loads = {
   arrivalTrace: '--arrival-trace',
   fixedSchedule: '--fixed-schedule',
   ramp: '--ramp',
-  burst: '--burst',
+  periodicBurst: '--periodic-burst',
   scenario: '--scenario',
 } as const;
 

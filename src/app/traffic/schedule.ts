@@ -26,7 +26,7 @@ export interface TimedRequests {
 
 type TimedSpec = Pick<
   LevelSpec,
-  'requestIntervals' | 'arrivalTrace' | 'fixedSchedule' | 'traceSpeed' | 'ramp' | 'burst'
+  'requestIntervals' | 'arrivalTrace' | 'fixedSchedule' | 'traceSpeed' | 'ramp' | 'periodicBurst'
 > &
   Pick<RequestSpec, 'inputData'>;
 
@@ -49,8 +49,8 @@ export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | 
     const durationNs = overS * NS_PER_S;
     return finite({ kind: 'ramp', ...rates, overNs: durationNs, limit: { durationNs } }, durationNs);
   }
-  if (spec.burst !== undefined) {
-    const { size, periodMs } = spec.burst;
+  if (spec.periodicBurst !== undefined) {
+    const { size, periodMs } = spec.periodicBurst;
     return endless({ kind: 'bursts', size, periodNs: periodMs * NS_PER_MS }, (size / periodMs) * MS_PER_S);
   }
   return null;

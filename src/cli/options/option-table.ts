@@ -16,25 +16,31 @@ export interface OptionRow<T> {
   readonly required?: boolean;
   /** The heading of the option in the help. */
   readonly heading?: Heading;
-  /** Its name in the release before: that works once more, and says the new one. */
-  readonly former?: FormerName;
+  readonly otherName?: OtherName;
   /** True for another tool's spelling: it works, but the help omits it. */
   readonly isHidden?: boolean;
 }
 
-/** A former name of an option. `read`: makes its value one of the option. */
-interface FormerName {
+/**
+ * Another name of an option that takes a value: the name of the same idea in other commands, or its
+ * name in the release before (`isFormer`), which works once more and says the new one. `read`:
+ * makes its value one of the option.
+ */
+interface OtherName {
   readonly flags: string;
+  readonly isFormer?: boolean;
   readonly read?: (text: string) => string;
 }
 
-/** A former name of an option that takes a value. */
-export class FormerOption extends Option {
+/** Another name of an option; the help leaves it out. */
+export class OtherNameOption extends Option {
   readonly now: Option;
+  readonly isFormer: boolean;
 
-  constructor({ flags, read = (text) => text }: FormerName, now: Option) {
+  constructor({ flags, isFormer = false, read = (text) => text }: OtherName, now: Option) {
     super(flags);
     this.now = now;
+    this.isFormer = isFormer;
     this.argParser((text, previous: unknown) => now.parseArg?.(read(text), previous) ?? read(text));
     this.hideHelp();
   }
@@ -71,7 +77,7 @@ export function addOptions<O>(
       if ((row.heading ?? 'Options') !== heading) continue;
       const option = optionOf(key, row).helpGroup(`${heading}:`);
       command.addOption(option);
-      if (row.former) command.addOption(new FormerOption(row.former, option));
+      if (row.otherName) command.addOption(new OtherNameOption(row.otherName, option));
     }
   }
   return command;

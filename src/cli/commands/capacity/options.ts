@@ -70,7 +70,7 @@ const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measuremen
   timeBudget: {
     flags: '--time-budget <duration>',
     help: 'Longest time for everything but bursts, such as 10m, in s without a unit; bursts may take as long again',
-    former: { flags: '--max-duration <duration>' },
+    otherName: { flags: '--max-duration <duration>', isFormer: true },
   },
   burst: {
     flags: '--burst <factor:duration>',
@@ -92,8 +92,9 @@ const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measuremen
     flags: '--hold-chance <percent>',
     help: 'Chance that all replicas keep the limit, in percent',
     heading: 'Cost and replicas',
-    former: {
+    otherName: {
       flags: '--chance <p>',
+      isFormer: true,
       read: (text) => (Number(text) <= 1 ? String(Number((100 * Number(text)).toPrecision(6))) : text),
     },
   },
