@@ -31,12 +31,12 @@ describe('tritune capacity', () => {
 
   it('exits with 3 where no rate keeps the budget', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 5, b: 0.1 }) });
-    const { code, stdout } = await callCli([
-      'capacity',
-      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--time-budget', '200s'],
-    ]);
-    expect(code).toBe(3);
-    expect(stdout).toContain('no rate meets p99 within 1 ms');
+    const find = () =>
+      callCli(['capacity', ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--time-budget', '200s']]);
+    let { code, stdout } = await find();
+    // On a busy machine it may find that it was the limit itself, which is another answer.
+    for (let again = 0; again < 2 && stdout.includes('load generator'); again++) ({ code, stdout } = await find());
+    expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringContaining('no rate meets p99 within 1 ms') });
   }, 300_000);
 
   it.each([

@@ -6,14 +6,18 @@ import { describe, expect, it } from 'vitest';
 import { promptsOf } from '../../src/app/traffic/prompts/prompts.ts';
 import { addPromptAliases } from '../../src/cli/commands/profile/prompt-aliases.ts';
 import { promptOptionTable } from '../../src/cli/commands/profile/prompt-options.ts';
+import { filledBy } from '../../src/cli/options/filled-rows.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
+import { profileOptions } from '../../src/spec/profile-spec.ts';
 import { promptSpec } from '../../src/workload/prompt-spec.ts';
 
 /** What a command line asks for, the spellings of others included. */
 function parse(line: string) {
   const command = new Command('profile').exitOverride().configureOutput({ writeErr: () => undefined });
   const { resolve } = addPromptAliases(command);
-  addOptions(command, promptOptionTable).parse(line.split(' ').filter(Boolean), { from: 'user' });
+  addOptions(command, filledBy(profileOptions, promptOptionTable)).parse(line.split(' ').filter(Boolean), {
+    from: 'user',
+  });
   const own = Object.keys(promptOptionTable).map((name) => [name, command.getOptionValue(name)] as const);
   return { ...resolve(), ...Object.fromEntries(own.filter(([, value]) => value !== undefined)) };
 }

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { filledBy } from '../../src/cli/options/filled-rows.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { type RequestFlags, requestOptionTable } from '../../src/cli/options/requests.ts';
+import { profileOptions } from '../../src/spec/profile-spec.ts';
 
 const said: string[] = [];
 const parse = (...args: string[]): RequestFlags => {
-  const command = addOptions(new Command(), requestOptionTable)
+  const command = addOptions(new Command(), filledBy(profileOptions, requestOptionTable))
     .exitOverride()
     .configureOutput({ writeErr: (text) => said.push(text) });
   return command.parse(args, { from: 'user' }).opts();
