@@ -90,7 +90,7 @@ export interface FlatDocument extends SettableDocument {
  */
 export function filledOptions<Flat extends object>(
   options: object,
-  { name, schema, names }: FlatDocument,
+  { name, schema, names, page }: FlatDocument,
   changes: readonly SpecChange[] = [],
 ): Flat {
   const places = placesIn(schema, names);
@@ -103,8 +103,8 @@ export function filledOptions<Flat extends object>(
     const [issue] = outcome.error.issues;
     throw new TrituneError(
       'USAGE',
-      `the command line is not a valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
-      `see tritune ${name} --help-all`,
+      `this is no valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
+      `${page} lists the fields`,
     );
   }
   const read: Readonly<Record<string, unknown>> = outcome.data;

@@ -52,7 +52,7 @@ export const costSpec = z.strictObject({
     .max(95)
     .default(10)
     .describe('Share of the capacity of each server that stays free, in per cent'),
-  holdPercent: z.number().min(50).max(99.9).default(95).describe('Chance that the servers hold the rate, in per cent'),
+  holdPercent: z.number().min(50).max(99.99).default(95).describe('Chance that the servers hold the rate, in per cent'),
 });
 
 export type PriceList = ReadOnly<z.infer<typeof priceList>>;
