@@ -16,7 +16,7 @@ export interface HttpSummary extends Omit<HttpReplies, 'count'> {
 
 interface HttpRate {
   /** Requests per second. */
-  readonly asked: number;
+  readonly requestedPerSecond: number;
   readonly sent: number;
   /** Requests. */
   readonly late: number;
@@ -37,7 +37,7 @@ export function summaryOf({ level, durationMs, failures, openLoop, replies }: Me
     errors: failures.filter(({ kind }) => kind !== 'dropped'),
     rate: openLoop
       ? {
-          asked: level.value,
+          requestedPerSecond: level.value,
           sent: openLoop.achievedRate,
           late: openLoop.lateSends,
           notSent: openLoop.droppedSends,
@@ -107,7 +107,7 @@ const rateRows = (rate: HttpRate | null): string[] =>
   rate === null
     ? []
     : [
-        `  Asked:\t${rate.asked} requests/sec`,
+        `  Asked:\t${rate.requestedPerSecond} requests/sec`,
         `  Sent:\t${formatFigure(rate.sent)} requests/sec, ${rate.late} requests late`,
         `  Not sent:\t${rate.notSent} requests, as too many were in flight`,
       ];

@@ -22,7 +22,7 @@ export function measureLevel(options: LevelOptions): Promise<Measurement> {
     const client = await clientFigures(use(), [front]);
     const { budgetVerdict } = front.figures;
     return {
-      ...front.own,
+      ...front.frontFigures,
       ...(budgetVerdict && !client.starved && { budgetVerdict }),
       ...foreignTraffic(front.atRest),
       client,

@@ -60,7 +60,7 @@ function verdictOn({ low, high }: Interval, budgetMs: number, precision: number)
 
 function frontMeasurement(
   {
-    own,
+    frontFigures: own,
     options: {
       requests: { model },
     },

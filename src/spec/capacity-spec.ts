@@ -28,7 +28,9 @@ const goalSpec = z.strictObject({
     .max(99.99)
     .default(99)
     .describe('Percentage of requests that must keep the budget or the limits'),
-  goodput: goodputSpec.optional().describe('Limits that this percentage of the requests must keep, instead of a budget'),
+  goodput: goodputSpec
+    .optional()
+    .describe('Limits that this percentage of the requests must keep, instead of a budget'),
 });
 
 const loadSpec = z.strictObject({

@@ -108,7 +108,7 @@ function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
   return size > MAX_COUNTED ? Number.POSITIVE_INFINITY : size;
 }
 
-export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };
+export type Narrowed = { readonly narrowing: Narrowing; readonly message: string } | { readonly refused: string };
 
 /**
  * Returns the narrowing after a person pins, excludes or frees values; refuses it if no candidate
@@ -126,7 +126,7 @@ export function narrowBy(
   const { name } = shown.parameter;
   const narrowing = inOrder(narrowings[how](now, name, value), shown);
   if (sizeOf(study, narrowing) > 0)
-    return { narrowing, told: `${outcomeOf(narrowing, name, value)} from the next trial on` };
+    return { narrowing, message: `${outcomeOf(narrowing, name, value)} from the next trial on` };
   return {
     refused: `rejected: with ${name}=${describeValue(value)} ${how === 'pin' ? 'pinned' : 'excluded'}, no candidate would be left`,
   };

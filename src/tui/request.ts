@@ -90,7 +90,7 @@ function narrow(
   const narrowed = narrowBy(study, question.narrowing, question, how);
   if ('refused' in narrowed) return narrowed.refused;
   commands.narrow(narrowed.narrowing);
-  return narrowed.told;
+  return narrowed.message;
 }
 
 function tryByHand(question: Question | null, view: ViewState, commands: TunerCommands): string | null {

@@ -34,14 +34,17 @@ interface Beside {
    */
   readonly pending?: readonly PendingTrial[];
   /** The trials that the sampler sees as finished, if they differ from the study's record. */
-  readonly told?: readonly Trial[];
+  readonly finishedTrials?: readonly Trial[];
 }
 
 /**
  * Returns what to try next: first the user's requests, then the sampler's proposals. Errors: those
  * of the journal.
  */
-export async function nextTrial(run: Planning, { pending = [], told: shownTrials }: Beside = {}): Promise<NextStep> {
+export async function nextTrial(
+  run: Planning,
+  { pending = [], finishedTrials: shownTrials }: Beside = {},
+): Promise<NextStep> {
   const { plan, recorder, time } = run;
   await recorder.settled();
   await recordDoubted(run);

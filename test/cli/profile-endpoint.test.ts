@@ -55,7 +55,7 @@ describe('an endpoint', () => {
       basePath: '',
       headers: [],
       tls: undefined,
-      asked,
+      requestedEndpoint: asked,
       model: undefined,
       modelVersion: '',
       path: undefined,

@@ -139,7 +139,7 @@ describe('a secret in --launch-command', () => {
     const stored = { ...engine, server: withoutSecretValues(engine.server) };
     expectNoSecret(JSON.stringify(stored));
     expect(stored.server.launchCommand).toBe('./serve --api-key … --port {port} {flags}');
-    expectNoSecret(JSON.stringify(readLaunchCommand(command).own));
+    expectNoSecret(JSON.stringify(readLaunchCommand(command).originalSettings));
     expectNoSecret(commandLineWithoutValues(['tune', '--launch-command', command], engine.server).join(' '));
     expect(() => resumedSpec(stored, {}, [])).toThrow(/does not store the secret in --launch-command/);
     const again = (launchCommand: string) => resumedSpec(stored, { launchCommand }, ['launchCommand']);

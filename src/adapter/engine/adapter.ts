@@ -63,7 +63,7 @@ async function openEngine(
   if (traits === null) throw noEngine(space);
   const logDirectory = await folderIn(directory, 'server');
   const control = controlEngine({ command, traits, logDirectory, cpus, readyTimeoutMs });
-  const base = launchedCandidate(command.own);
+  const base = launchedCandidate(command.originalSettings);
   const whole = viewSpace(space, base);
   const built = whole.build({});
   const original = first ?? (built.legal ? built.candidate : base);

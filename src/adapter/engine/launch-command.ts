@@ -12,7 +12,7 @@ import { commandWords } from './command-words.ts';
 export interface LaunchCommand {
   readonly words: readonly string[];
   /** The settings before the study: those in its flags and its options file, and those stated. */
-  readonly own: EngineSettings;
+  readonly originalSettings: EngineSettings;
 }
 
 /** `{workers}`: the value of a setting. */
@@ -45,7 +45,7 @@ export function readLaunchCommand(text: string, original: JsonObject = {}): Laun
       `the launch command has {${unknown}}, whose value before the study is not known`,
       `add --original ${unknown}=VALUE`,
     );
-  return { words, own: { engine, ...(file !== undefined && { config_file: readOptions(file) }) } };
+  return { words, originalSettings: { engine, ...(file !== undefined && { config_file: readOptions(file) }) } };
 }
 
 /** Returns the settings that have a place of their own in the command. */
@@ -56,7 +56,7 @@ const placesIn = (words: readonly string[]): readonly string[] =>
  * Returns the profile of tritune's own emulator, if the command starts that; null for any other
  * server.
  */
-export function emulatedProfileIn({ words, own: settings }: LaunchCommand): string | null {
+export function emulatedProfileIn({ words, originalSettings: settings }: LaunchCommand): string | null {
   const program = words[words.indexOf('emulate') - 1];
   if (program === undefined || !/^(?:tritune|main\.[jt]s)$/.test(basename(program))) return null;
   const short = words.indexOf('-p');
@@ -117,7 +117,7 @@ export interface EngineStart {
  * not name.
  */
 export function startOf(
-  { words, own: settings }: LaunchCommand,
+  { words, originalSettings: settings }: LaunchCommand,
   { engine = {}, config_file: options = {}, environment = {} }: EngineSettings,
   traits: EngineTraits,
   { port, configFile }: { readonly port: string; readonly configFile: string },

@@ -21,7 +21,7 @@ import { checkLeftovers } from './leftover.ts';
 export type AskedEndpoint = EndpointKind | 'openai' | 'auto';
 
 export interface FindOptions extends ServerAddress {
-  readonly asked: AskedEndpoint;
+  readonly requestedEndpoint: AskedEndpoint;
   /** Undefined for the only served model. */
   readonly model: string | undefined;
   readonly modelVersion: string;
@@ -49,7 +49,7 @@ const TRY_MS = 120 * MS_PER_S;
  * MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
  */
 export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
-  const { asked: endpoint } = options;
+  const { requestedEndpoint: endpoint } = options;
   if (endpoint === 'triton-generate' || endpoint === 'triton-grpc') return findTriton(options, endpoint);
   const models = await askModels(options, ASK_MS);
   if (endpoint !== 'auto') return findOpenAi(options, models);
@@ -109,7 +109,7 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
  * Returns the request forms that a server may accept, the most complete first. Not all servers can
  * ignore the end token or report token counts.
  */
-function formsOf({ asked: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
+function formsOf({ requestedEndpoint: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
   const kinds: readonly OpenAiEndpoint['kind'][] =
     endpoint === 'openai-chat' || endpoint === 'openai-completions'
       ? [endpoint]

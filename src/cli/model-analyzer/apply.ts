@@ -29,7 +29,7 @@ export function withAnalyzerFile(
 ): SeriesFlags {
   const { modelAnalyzerConfig: file } = options;
   if (file === undefined || options.resume !== undefined) return options;
-  const { models, common, own, ignored, together } = translate(readAnalyzerFile(file), {
+  const { models, common, optionsByModel, ignored, together } = translate(readAnalyzerFile(file), {
     protocol: named.has('protocol') ? options.protocol : undefined,
     percentile: named.has('percentile') ? options.percentile : undefined,
     models: named.has('model') ? modelsIn(options) : undefined,
@@ -49,7 +49,7 @@ export function withAnalyzerFile(
     ...leftOf(common),
     model: models,
     ...(together && { together: models }),
-    own: Object.fromEntries([...own].map(([model, study]) => [model, leftOf(withoutLevels(study))])),
+    own: Object.fromEntries([...optionsByModel].map(([model, study]) => [model, leftOf(withoutLevels(study))])),
   };
 }
 

@@ -19,7 +19,7 @@ export interface Translation {
   /** Options for the whole run. */
   readonly common: Partial<Omit<SeriesOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>>;
   /** Options for each model. */
-  readonly own: ReadonlyMap<string, Partial<FlatStudyOptions>>;
+  readonly optionsByModel: ReadonlyMap<string, Partial<FlatStudyOptions>>;
   readonly ignored: readonly IgnoredKey[];
   /** True if the models share the server: one study of all, under the name of the first. */
   readonly together: boolean;
@@ -106,7 +106,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
     common,
     ignored,
     together: isTogether,
-    own: new Map(studies.map(([name, options]) => [name, withIgnored(options)])),
+    optionsByModel: new Map(studies.map(([name, options]) => [name, withIgnored(options)])),
   };
 }
 

@@ -84,7 +84,7 @@ export class SearchWork {
     for (;;) {
       checkServer(this.#run);
       const pending = pendingOf(running, recorder.state);
-      const next = await nextTrial(this.#run, trials ? { pending, told: trials } : { pending });
+      const next = await nextTrial(this.#run, trials ? { pending, finishedTrials: trials } : { pending });
       if (next.kind === 'stop') return running.length > 0 ? null : next;
       if (next.refusal) {
         await refuseTrial(this.#run, next.trial, next.refusal);

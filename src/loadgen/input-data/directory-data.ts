@@ -55,7 +55,7 @@ async function tensorOfFile(
   const lines = spec.datatype === 'BYTES' ? linesOf(content) : null;
   const raw = lines ? encodeTexts(lines) : content;
   const count = lines ? lines.length : countOfRaw(path, spec, raw);
-  return { spec, raw, shape: shapeOfValues(path, spec, { count, given: shape }) };
+  return { spec, raw, shape: shapeOfValues(path, spec, { count, stated: shape }) };
 }
 
 /** The last line may or may not end with a line break. */

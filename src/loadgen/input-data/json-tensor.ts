@@ -28,7 +28,7 @@ export function jsonTensor(
   const { raw, count, nesting } = Array.isArray(content)
     ? listedValues(place, spec, content)
     : encodedValues(place, spec, content);
-  return { spec, raw, shape: shapeOfValues(place, spec, { count, given: shape ?? givenShape, nesting }) };
+  return { spec, raw, shape: shapeOfValues(place, spec, { count, stated: shape ?? givenShape, nesting }) };
 }
 
 function parts(place: string, value: unknown): { content: unknown; shape?: readonly number[] | undefined } {

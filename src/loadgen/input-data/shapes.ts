@@ -5,7 +5,7 @@ import type { TensorSpec } from './tensor-spec.ts';
 export interface ShapeClues {
   readonly count: number;
   /** Given with the tensor, or for all tensors of its name. */
-  readonly given?: readonly number[] | undefined;
+  readonly stated?: readonly number[] | undefined;
   /** Nesting of its values, if regular. */
   readonly nesting?: readonly number[] | undefined;
 }
@@ -37,7 +37,7 @@ export function checkedShape(place: string, spec: TensorSpec, shape: readonly nu
  * it is ambiguous.
  */
 export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues): readonly number[] {
-  const shape = clues.given ? checkedShape(place, spec, clues.given) : shapeFromClues(spec.dims, clues);
+  const shape = clues.stated ? checkedShape(place, spec, clues.stated) : shapeFromClues(spec.dims, clues);
   if (shape === null) {
     throw invalidInput(
       place,

@@ -48,7 +48,7 @@ interface Weighed extends SharingHypothesis {
 export interface Sharing {
   readonly likeliest: SharingHypothesis;
   /** The slowdown of each stage's instances by each other, by that hypothesis. */
-  readonly own: ReadonlyMap<string, ServiceLaw['interference']>;
+  readonly interferenceByStage: ReadonlyMap<string, ServiceLaw['interference']>;
   /**
    * The standard deviation over the hypotheses of the logarithm of an execution's time while these
    * run.
@@ -117,7 +117,7 @@ const MIN_EVIDENCE = 0.5;
 interface Explained {
   readonly hypothesis: SharingHypothesis;
   readonly evidence: number;
-  readonly own: Sharing['own'];
+  readonly interferenceByStage: Sharing['interferenceByStage'];
 }
 
 /**
@@ -146,7 +146,11 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   const best = bestOf();
   const distinct = new Map(tried.map((each) => [keyOf(each.hypothesis), each]));
   const likely = [...distinct.values()]
-    .map((each) => ({ ...each.hypothesis, chance: Math.exp(plausibility(each) - plausibility(best)), own: each.own }))
+    .map((each) => ({
+      ...each.hypothesis,
+      chance: Math.exp(plausibility(each) - plausibility(best)),
+      own: each.interferenceByStage,
+    }))
     .filter(({ chance }) => chance >= MIN_POSTERIOR)
     .sort((a, b) => b.chance - a.chance)
     .slice(0, MAX_LIKELY);
@@ -167,7 +171,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   });
   return {
     likeliest: best.hypothesis,
-    own: best.own,
+    interferenceByStage: best.interferenceByStage,
     uncertainty(stage, beside, inFlight) {
       if (weighed.length < 2) return 0;
       const logs = weighed.map(
@@ -263,7 +267,7 @@ function explained(
   return {
     hypothesis,
     evidence: shared.reduce((sum, [, { evidence }]) => sum + evidence, 0),
-    own: new Map(shared.map(([stage, { interference }]) => [stage, interference])),
+    interferenceByStage: new Map(shared.map(([stage, { interference }]) => [stage, interference])),
   };
 }
 
@@ -286,7 +290,7 @@ export function stretchOf(
 
 function meanStretch(
   hypothesis: SharingHypothesis,
-  stageShares: Sharing['own'],
+  stageShares: Sharing['interferenceByStage'],
   pointses: readonly SharedPoints[],
 ): number {
   let [sum, total] = [0, 0];

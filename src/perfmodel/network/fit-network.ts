@@ -68,14 +68,16 @@ export function fitNetwork(
       );
   const lengthened = (network: NetworkObservation, stage: StageObservation): number => {
     const fit = sharing.get(deviceOf(stage.choice).name);
-    return fit ? stretchOf(fit.likeliest, fit.own.get(stage.stage), sharedPoints(network, stage)) : 1;
+    return fit ? stretchOf(fit.likeliest, fit.interferenceByStage.get(stage.stage), sharedPoints(network, stage)) : 1;
   };
   const onGpu = new Set(
     observations.flatMap(({ stages }) =>
       [...stages.values()].filter(({ choice }) => deviceOf(choice).kind === 'gpu').map(({ stage }) => stage),
     ),
   );
-  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
+  const shared = new Set(
+    [...sharing.values()].flatMap(({ interferenceByStage: own }) => [...own.keys()]).filter((each) => onGpu.has(each)),
+  );
   const withoutIdleInterference: WithoutParts = { has: (part) => part === 'idle-interference' || without.has(part) };
   // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores
   // idle ones poll and hold threads.

@@ -103,7 +103,7 @@ async function firstUnheld(
 
 function evidenceOf(
   use: ClientUse,
-  { figures, own: { openLoop: paced }, options }: FrontResult,
+  { figures, frontFigures: { openLoop: paced }, options }: FrontResult,
   tail: TailEvidence | null,
 ): ClientEvidence {
   return {

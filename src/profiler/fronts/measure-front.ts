@@ -32,7 +32,7 @@ export interface Gates {
 export interface FrontResult {
   readonly options: LevelOptions;
   readonly figures: WindowsOutcome;
-  readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
+  readonly frontFigures: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
   /**
    * Outcome of all sends from when all fronts were warm until this one had finished counting; null
@@ -91,7 +91,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     return {
       options,
       figures,
-      own: {
+      frontFigures: {
         ...measured,
         ...(traffic.tooManyErrors && { tooManyErrors: true, failures }),
         ...server,
@@ -111,7 +111,7 @@ const mostRequests = ({ stability }: LevelOptions): number =>
 
 /** Statistics of the model, and of the models behind it whose number of requests is known. */
 interface RestReadings {
-  readonly own: StatisticsReading;
+  readonly frontFigures: StatisticsReading;
   readonly composing: readonly { readonly model: string; readonly reading: StatisticsReading }[];
 }
 
@@ -122,7 +122,7 @@ async function readAtRest(options: LevelOptions): Promise<RestReadings> {
     ...certain.map((model) => readStatistics(options, model)),
   ]);
   return {
-    own: reading,
+    frontFigures: reading,
     composing: certain.map((model, index) => ({ model, reading: others[index] as StatisticsReading })),
   };
 }
@@ -139,7 +139,7 @@ function atRestOf(
     composing.find((each) => each.model === of)?.reading ?? none;
   const behind = [...timesPerRequest].filter(([name]) => name !== model);
   return [
-    { model, version, before: before.own, after: after.own, ours: sent, mostInFlight },
+    { model, version, before: before.frontFigures, after: after.frontFigures, ours: sent, mostInFlight },
     ...behind.map(([name, times]) => ({
       model: name,
       version: '',

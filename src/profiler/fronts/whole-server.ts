@@ -12,7 +12,7 @@ type ServerSide = Pick<Measurement, 'server' | 'serverNote'>;
  */
 export function wholeServer(fronts: readonly (FrontResult & { readonly times: number })[]): ServerSide {
   const servers: ServerBreakdown[] = [];
-  for (const { own, options, times } of fronts) {
+  for (const { frontFigures: own, options, times } of fronts) {
     if (own.server === null) {
       const { serverNote } = own;
       return {

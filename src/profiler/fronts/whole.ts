@@ -38,10 +38,10 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
   const isPaced = level.mode === 'request-rate';
   const seen = merged(parts, ({ figures }) => figures.fromDue ?? figures.latencies);
   const latencies = isPaced ? merged(parts, ({ figures }) => figures.latencies) : seen;
-  const ownWindows = fronts.map((front) => front.own);
+  const ownWindows = fronts.map((front) => front.frontFigures);
   const windowPercentilesMs = windowRange(parts, percentile);
   const goodputs = ownWindows.flatMap(({ goodput }) => goodput ?? []);
-  const classes = fronts.flatMap(({ own, options }) =>
+  const classes = fronts.flatMap(({ frontFigures: own, options }) =>
     (own.classes ?? []).map((each) => ({ ...each, model: options.requests.model })),
   );
   const clientTimes = ownWindows.flatMap((each) => each.clientTimes ?? []);
@@ -93,8 +93,8 @@ function merged(parts: readonly Part[], latenciesOf: (part: Part) => LatencyHist
 
 /** Each front weighs by its answered requests. Absent if not all fronts have limits. */
 function wholeBadShare(parts: readonly Part[]): Pick<Measurement, 'badShare'> {
-  const shares = parts.flatMap(({ own: { badShare } }) => badShare ?? []);
-  const answered = parts.map(({ own, times }) => own.requests * times);
+  const shares = parts.flatMap(({ frontFigures: { badShare } }) => badShare ?? []);
+  const answered = parts.map(({ frontFigures: own, times }) => own.requests * times);
   const isKnown = shares.length === parts.length && answered.some((count) => count > 0);
   return isKnown ? { badShare: meanOfIntervals(shares, answered) } : {};
 }

@@ -9,7 +9,11 @@ import { type CalibrationRow, isOneAtATime } from './row.ts';
 export type HeldOut = {
   readonly calibration: Calibration;
   /** Rows of traffic in the order of the table. */
-  readonly rows: readonly { readonly row: CalibrationRow; readonly told: PredictedRow; readonly isUsed: boolean }[];
+  readonly rows: readonly {
+    readonly row: CalibrationRow;
+    readonly predicted: PredictedRow;
+    readonly isUsed: boolean;
+  }[];
   /** Median of |predicted / measured − 1| over the rows that were not used; null when all were. */
   readonly medianMiss: { readonly throughput: number; readonly p50: number } | null;
 };
@@ -45,10 +49,10 @@ export function predictHeldOut(
     .filter((row) => !isOneAtATime(row))
     .map((row) => ({
       row,
-      told: predictRow(calibration.server, row.concurrency, row.samplesPerRequest),
+      predicted: predictRow(calibration.server, row.concurrency, row.samplesPerRequest),
       isUsed: isUsed(row),
     }));
-  const misses = shownMisses.filter((each) => !each.isUsed).map((each) => missesOf(each.told, each.row));
+  const misses = shownMisses.filter((each) => !each.isUsed).map((each) => missesOf(each.predicted, each.row));
   return {
     calibration,
     rows: shownMisses,

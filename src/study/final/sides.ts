@@ -48,7 +48,7 @@ export function sideOf(trial: Trial | null, { goal, started, finals, varies }: F
   const keptFinals = finals.filter((final) => final.trial === trial.number);
   const known = keptFinals.length === 0 ? searched.get(trial) : undefined;
   const levels: GivenLevels = [goal, started.levels, varies];
-  if (known?.given.every((each, at) => each === levels[at])) return known.side;
+  if (known?.levels.every((each, at) => each === levels[at])) return known.side;
   const all = [...trial.measurements, ...keptFinals.map(({ measurement }) => measurement)];
   const { curve, recommended } = levelsOf(all, trial.candidate, ...levels);
   const side = {
@@ -58,7 +58,7 @@ export function sideOf(trial: Trial | null, { goal, started, finals, varies }: F
     holds: recommended !== null,
     readings: lastOfVisits(keptFinals),
   };
-  if (keptFinals.length === 0) searched.set(trial, { given: levels, side });
+  if (keptFinals.length === 0) searched.set(trial, { levels, side });
   return side;
 }
 
@@ -68,7 +68,7 @@ type GivenLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['v
  * Sides of trials that are not in the final: a study of thousands of trials asks for all of them
  * after each.
  */
-const searched = new WeakMap<Trial, { readonly given: GivenLevels; readonly side: Side }>();
+const searched = new WeakMap<Trial, { readonly levels: GivenLevels; readonly side: Side }>();
 
 /** Returns the last measurement of each visit that the client did not limit. */
 function lastOfVisits(measureds: readonly FinalMeasured[]): readonly Reading[] {

@@ -52,7 +52,7 @@ interface Shape {
   readonly slopeSd: number;
   readonly curvature: number;
   /** The standard deviation that one level has of its own: how its requests fall into batches. */
-  readonly own: number;
+  readonly levelSd: number;
   /** Hypotheses of the unexplained scatter of repeated readings at one level. */
   readonly scatters: readonly number[];
 }
@@ -64,12 +64,12 @@ interface Shape {
  */
 const SHAPES: Readonly<Record<LoadLevel['mode'], { readonly latency: Shape; readonly throughput: Shape }>> = {
   concurrency: {
-    latency: { slope: 0.9, slopeSd: 0.35, curvature: 0.08, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 0.3, slopeSd: 0.3, curvature: 0.05, own: 0.02, scatters: [0.015, 0.04, 0.1] },
+    latency: { slope: 0.9, slopeSd: 0.35, curvature: 0.08, levelSd: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 0.3, slopeSd: 0.3, curvature: 0.05, levelSd: 0.02, scatters: [0.015, 0.04, 0.1] },
   },
   'request-rate': {
-    latency: { slope: 1, slopeSd: 1.2, curvature: 0.15, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 1, slopeSd: 0.05, curvature: 0.01, own: 0.01, scatters: [0.015, 0.04] },
+    latency: { slope: 1, slopeSd: 1.2, curvature: 0.15, levelSd: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 1, slopeSd: 0.05, curvature: 0.01, levelSd: 0.01, scatters: [0.015, 0.04] },
   },
 };
 /** The prior standard deviation of the line's height. */
@@ -279,7 +279,7 @@ function lineThrough(points: readonly Point[], shape: Shape, unit: number): (lev
         shape.slopeSd ** 2 * (a.x - x0) * (b.x - x0) +
         shape.curvature ** 2 * matern52(Math.abs(a.x - b.x) / CURVATURE_LENGTH) +
         (a.reading !== null && a.reading === b.reading ? scatter ** 2 : 0) +
-        (a.x === b.x ? shape.own ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
+        (a.x === b.x ? shape.levelSd ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
       logPrior: -SCATTER_PRIOR * Math.abs(index - USUAL_SCATTER),
     }),
   );

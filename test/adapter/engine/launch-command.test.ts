@@ -38,7 +38,7 @@ describe('a launch command', () => {
   });
 
   it('knows the settings that its own flags say', () => {
-    const { own } = readLaunchCommand(
+    const { originalSettings: own } = readLaunchCommand(
       'v serve m --max-num-seqs 8 --dtype=auto --enforce-eager --no-log-stats --port {port}',
     );
     expect(own).toEqual({ engine: { max_num_seqs: 8, dtype: 'auto', enforce_eager: true, log_stats: false } });
@@ -77,7 +77,7 @@ describe('a launch command', () => {
     const folder = await mkdtemp(join(tmpdir(), 'tritune-engine-'));
     await writeFile(join(folder, 'own.yaml'), 'a: 1\nb: { c: 2 }\n');
     const command = readLaunchCommand(`t --opts {config:${join(folder, 'own.yaml')}} --port {port}`);
-    expect(command.own.config_file).toEqual({ a: 1, b: { c: 2 } });
+    expect(command.originalSettings.config_file).toEqual({ a: 1, b: { c: 2 } });
     const start = startOf(command, { config_file: { a: 3 }, environment: { X: 5 } }, traits, place);
     expect(start).toEqual({
       words: ['t', '--opts', '/logs/start-1.json', '--port', '7001'],

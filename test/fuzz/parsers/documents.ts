@@ -235,7 +235,7 @@ const launchOptions = refusing(['USAGE'], {
   name: 'an options file of an engine',
   sources: ['adapter/engine/launch-command.ts'],
   read: inFile('options.yaml', (path) =>
-    canonicalJson(readLaunchCommand(`serve --config {config:${path}} {port}`).own as never),
+    canonicalJson(readLaunchCommand(`serve --config {config:${path}} {port}`).originalSettings as never),
   ),
   seeds: ['max_num_seqs: 8\nenable_prefix_caching: true\nkv: { dtype: fp8, list: [1, 2] }\n', '{"a": 1}'],
   words: yamlWords,

@@ -173,16 +173,16 @@ const kinds: readonly AskedEndpoint[] = [
  * what the endpoint says better.
  */
 function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
-  readonly asked: AskedEndpoint;
+  readonly requestedEndpoint: AskedEndpoint;
   readonly path: string | undefined;
 } {
   const kind = kinds.find((each) => each === endpoint);
-  if (protocol === 'grpc' && kind === 'auto') return { asked: 'triton-grpc', path: undefined };
+  if (protocol === 'grpc' && kind === 'auto') return { requestedEndpoint: 'triton-grpc', path: undefined };
   if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint uses HTTP', 'leave out -i');
-  if (kind) return { asked: kind, path: undefined };
+  if (kind) return { requestedEndpoint: kind, path: undefined };
   if (!endpoint.includes('/')) throw usage(`there is no endpoint '${endpoint}'`, `use ${kinds.join(', ')}, or a path`);
   const path = `/${endpoint.replace(/^\//, '')}`;
-  return { asked: path.includes('chat') ? 'openai-chat' : 'openai-completions', path };
+  return { requestedEndpoint: path.includes('chat') ? 'openai-chat' : 'openai-completions', path };
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

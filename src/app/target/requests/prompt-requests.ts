@@ -28,7 +28,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
       const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };
       foundEndpoint ??= await findEndpoint({
         ...where,
-        asked: endpoint,
+        requestedEndpoint: endpoint,
         model,
         modelVersion: '',
         path: undefined,

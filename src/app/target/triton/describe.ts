@@ -33,7 +33,7 @@ type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
  */
 export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): FoundTriton {
   const { started } = study;
-  const { own: model, others, together } = models;
+  const { originalModel: model, others, together } = models;
   if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);
   const clients = started ? started.clients : undefined;
   const served = clientsOf(study, models);
@@ -53,7 +53,7 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
 
 function spaceOfModel(
   { spec, started }: DescribedFrom,
-  { own: model, others, given: spaces, names }: TritonModels,
+  { originalModel: model, others, spaces, names }: TritonModels,
   clients: ServedClients | null,
 ): TunedSpace {
   if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
@@ -87,7 +87,7 @@ function spaceOfTogether(
 ): TunedSpace {
   if (started) return spaceOfSeveral(jointTargetOf(started));
   const limits = limitsOf(spec.goal.latencyBudgetMs);
-  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits, clients));
+  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.spaces, limits, clients));
 }
 
 /**
@@ -114,7 +114,7 @@ function unloadedIn(models: TritonModels['others']): readonly string[] | undefin
  * UNSUPPORTED if its model or its config differs from the one that the study began with.
  */
 export function startedOn(started: StudyStarted, models: TritonModels): StudyStarted {
-  const { own: originalModel, others } = models;
+  const { originalModel, others } = models;
   const configs = configsOf(models);
   const [ownName] = models.names;
   const { [ownName]: _, ...otherConfigs } = configs;

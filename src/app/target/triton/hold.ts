@@ -96,7 +96,7 @@ async function takeAll(
 /** Calls `checkParts` for all models of a study. Errors: USAGE. */
 export async function checkAllParts(
   { client }: Pick<OpenServer, 'client'>,
-  { own: model, others, names }: TritonModels,
+  { originalModel: model, others, names }: TritonModels,
   { server }: OpenStudy['spec'],
 ): Promise<void> {
   for (const [name, { config }] of [[names[0], model] as const, ...others])

@@ -63,7 +63,7 @@ async function openModels(
   { tell, began, windows }: TargetSetting,
 ): Promise<Target> {
   const { spec } = study;
-  const findCalls = callsFinder({ spec, started: study.started ?? began ?? null }, named.given, server, tell);
+  const findCalls = callsFinder({ spec, started: study.started ?? began ?? null }, named.spaces, server, tell);
   const { models, release } = await takeModels(study, named, server, tell, findCalls);
   try {
     for (const line of unreadableLines(models.together)) tell(line);

@@ -27,13 +27,13 @@ export interface NamedModels {
    * The spaces given for a new study; empty for the presets of the models' backends, and for a
    * resumed study.
    */
-  readonly given: GivenSpaces;
-  readonly asked: AskedTopology;
+  readonly spaces: GivenSpaces;
+  readonly requestedTopology: AskedTopology;
 }
 
 /** The named models, their parts, and their state before the study. */
 export interface TritonModels extends NamedModels {
-  readonly own: OriginalModel;
+  readonly originalModel: OriginalModel;
   /** By name. */
   readonly others: ReadonlyMap<string, OriginalModel>;
   /** null for a single model. */
@@ -66,13 +66,13 @@ export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'start
     return {
       names: distinct(originalsOf(started).map(({ model }) => model)),
       fronts,
-      given: nothingGiven,
-      asked: topology,
+      spaces: nothingGiven,
+      requestedTopology: topology,
     };
   const spaces = givenSpaces(spec);
   const variants = spaces.whole ? otherModelsIn(spaces.whole, spec.model) : [];
   const called = Object.values(topology.calls).flat();
-  return { names: distinct([...fronts, ...called, ...variants]), fronts, given: spaces, asked: topology };
+  return { names: distinct([...fronts, ...called, ...variants]), fronts, spaces, requestedTopology: topology };
 }
 
 function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
@@ -96,12 +96,14 @@ export async function readModels(
 ): Promise<TritonModels> {
   const read = new Map<string, OriginalModel>();
   try {
-    await readParts(client, named.asked, read);
+    await readParts(client, named.requestedTopology, read);
     for (const name of named.names) if (!read.has(name)) read.set(name, await readOriginal(client, name));
-    const topology = findCalls ? await withCalls(client, named.asked, read, findCalls) : named.asked;
+    const topology = findCalls
+      ? await withCalls(client, named.requestedTopology, read, findCalls)
+      : named.requestedTopology;
     const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
     const together = started ? resumed(started) : await togetherOf(client, topology, configs);
-    return { ...modelsOf({ ...named, asked: topology }, read), together };
+    return { ...modelsOf({ ...named, requestedTopology: topology }, read), together };
   } catch (error) {
     if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
     throw error;
@@ -127,21 +129,21 @@ const resumed = ({ topology }: StudyStarted): Together | null =>
 function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<TritonModels, 'together'> {
   const [ownName] = named.names;
   const others = new Map([...read].filter(([name]) => name !== ownName));
-  return { ...named, names: [ownName, ...others.keys()], own: read.get(ownName) as OriginalModel, others };
+  return { ...named, names: [ownName, ...others.keys()], originalModel: read.get(ownName) as OriginalModel, others };
 }
 
 /** Returns the configs of all models. */
 export const configsOf = ({
   names: [ownName],
-  own: model,
+  originalModel: model,
   others,
-}: Pick<TritonModels, 'names' | 'own' | 'others'>): ModelConfigs =>
+}: Pick<TritonModels, 'names' | 'originalModel' | 'others'>): ModelConfigs =>
   Object.fromEntries([[ownName, model] as const, ...others].map(([name, { config }]) => [name, config]));
 
 /** Unloads the models that were loaded only to read them. Errors: RESTORE_FAILED. */
 export async function leaveAsTheyWere(
   client: TritonClient,
-  { names, own: originalModel, others }: Pick<TritonModels, 'names' | 'own' | 'others'>,
+  { names, originalModel, others }: Pick<TritonModels, 'names' | 'originalModel' | 'others'>,
 ): Promise<void> {
   const loaded = [[names[0], originalModel] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
     wasLoaded ? [] : [{ model, config, wasLoaded }],

@@ -110,7 +110,8 @@ export async function openTensors(
   return {
     profile,
     guard: isGuarded ? createAccuracyGuard({ rule, original, compare }) : undefined,
-    look: async () => (await lookFirst(trafficTo(spec, model), opened, models.own, inputs, firstTimeoutMs(spec))).seen,
+    look: async () =>
+      (await lookFirst(trafficTo(spec, model), opened, models.originalModel, inputs, firstTimeoutMs(spec))).seen,
     close: async () => {
       await devices.close();
       await fronts.close();

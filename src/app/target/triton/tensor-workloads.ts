@@ -21,7 +21,11 @@ export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
  */
 export function inputsOfWorkloads(
   spec: StudySpec,
-  { own: originalModel, others, asked: topology }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
+  {
+    originalModel,
+    others,
+    requestedTopology: topology,
+  }: Pick<TritonModels, 'originalModel' | 'others' | 'requestedTopology'>,
   { search }: StudiedWorkloads,
 ): Promise<WorkloadInputs> {
   const models = topology.fronts.map(({ model }) => model);

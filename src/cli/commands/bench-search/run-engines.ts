@@ -17,7 +17,7 @@ export async function runBenchEngines(
 ): Promise<void> {
   const engines = {
     kind: 'engines',
-    asked: options.engines ?? 0,
+    requestedCount: options.engines ?? 0,
     most: ALL_ENGINES,
     chosenBy: CHOSEN_BY_ENGINES,
     problemAt: (index: number) => engineProblem(engineAt(index)),

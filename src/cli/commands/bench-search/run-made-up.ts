@@ -15,7 +15,7 @@ export interface MadeUpContest {
 export interface MadeUp {
   /** `pipelines` */
   readonly kind: string;
-  readonly asked: number;
+  readonly requestedCount: number;
   /** The number of problems. */
   readonly most: number;
   /** The number of problems, from the first on, that were used to choose constants. */
@@ -35,15 +35,15 @@ export type MadeUpResults = readonly (readonly [title: string, results: readonly
  * Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE.
  */
 export async function runMadeUp(
-  { kind, asked, most, chosenBy, problemAt, nameOf }: MadeUp,
+  { kind, requestedCount, most, chosenBy, problemAt, nameOf }: MadeUp,
   { samplers, measurements }: MadeUpContest,
   { seed, seeds = 1, statistics, studies }: BenchSearchOptions,
   terminal: Terminal,
 ): Promise<MadeUpResults> {
-  if (asked > most)
+  if (requestedCount > most)
     throw new TrituneError('USAGE', `there are only ${most} simulated ${kind}`, `give --${kind} ${most} or less`);
   if (studies) throw new TrituneError('USAGE', `--studies cannot be used with --${kind}`, 'leave out --studies');
-  const testProblems = Array.from({ length: asked }, (_, index) => problemAt(index));
+  const testProblems = Array.from({ length: requestedCount }, (_, index) => problemAt(index));
   const results: Result[] = [];
   for (let each = seed; each < seed + seeds; each++) {
     const plan = { samplers, testProblems, measurements, seed: each, statistics };
@@ -56,7 +56,7 @@ export async function runMadeUp(
   const judged = new Set(testProblems.slice(chosenBy).map(({ name }) => name));
   const isJudged = ({ outcome }: Result): boolean => judged.has(outcome.problem.testProblem.name);
   return [
-    [`${asked} made-up ${kind}`, results],
+    [`${requestedCount} made-up ${kind}`, results],
     ['those by which constants were chosen', results.filter((result) => !isJudged(result))],
     ['those by which nothing was chosen', results.filter(isJudged)],
   ];

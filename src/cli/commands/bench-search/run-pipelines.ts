@@ -17,7 +17,7 @@ export async function runBenchPipelines(
 ): Promise<void> {
   const pipelines = {
     kind: 'pipelines',
-    asked: options.pipelines ?? 0,
+    requestedCount: options.pipelines ?? 0,
     most: ALL_PIPELINES,
     chosenBy: CHOSEN_BY,
     problemAt: (index: number) => pipelineProblem(pipelineAt(index)),

@@ -12,7 +12,7 @@ export const describeSetUp = ({ labels }: SetUp): string => Object.values(labels
 /** Returns the fitted figures, then measured and predicted ones row by row, then the errors. */
 export function tableOf(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {
   const { estimates, quality, sizesAlone, rowsOfTraffic } = calibration;
-  const cells = rows.map(({ row, told: predictedRow, isUsed }) => [
+  const cells = rows.map(({ row, predicted: predictedRow, isUsed }) => [
     `${row.concurrency}`,
     figure(row.inferPerSecond),
     figure(predictedRow.inferPerSecond),

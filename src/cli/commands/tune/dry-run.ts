@@ -71,7 +71,12 @@ async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Ter
   const named = modelsNamedBy({ spec, started: null });
   const tell = (line: string): void => terminal.print(line);
   await checkLeftovers(opened, named.names);
-  const models = await readModels(client, named, null, callsFinder({ spec, started: null }, named.given, opened, tell));
+  const models = await readModels(
+    client,
+    named,
+    null,
+    callsFinder({ spec, started: null }, named.spaces, opened, tell),
+  );
   const counted = await countClients(opened, models.names);
   const tried = tryRequests(spec, workloads, opened, models);
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
@@ -117,7 +122,7 @@ async function tryRequests(
   const [{ inputs }] = await inputsOfFronts(spec, models, prepared[0]);
   return {
     inputs,
-    ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs, firstTimeoutMs(spec))),
+    ...(await lookFirst(trafficTo(spec, spec.model), opened, models.originalModel, inputs, firstTimeoutMs(spec))),
   };
 }
 

@@ -26,7 +26,11 @@ export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
  */
 export async function inputsOfFronts(
   spec: StudySpec,
-  { own: originalModel, others, asked: topology }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
+  {
+    originalModel,
+    others,
+    requestedTopology: topology,
+  }: Pick<TritonModels, 'originalModel' | 'others' | 'requestedTopology'>,
   prepared: readonly PreparedInputs[] = [],
 ): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
   const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
