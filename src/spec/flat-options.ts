@@ -103,7 +103,7 @@ export function filledOptions<Flat extends object>(
     const [issue] = outcome.error.issues;
     throw new TrituneError(
       'USAGE',
-      `this is no valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
+      `this is not a valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
       `${page} lists the fields`,
     );
   }

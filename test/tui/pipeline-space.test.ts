@@ -37,7 +37,7 @@ describe('the search space of several models on the screen', () => {
     expect(sizeOf(study, {})).toBe(2 * 3);
     expect(narrowBy(study, {}, { row: 1, column: 0 }, 'pin')).toEqual({
       narrowing: { 'head/max_batch_size': { pinned: 1 } },
-      told: 'head/max_batch_size is pinned to 1 from the next trial on',
+      message: 'head/max_batch_size is pinned to 1 from the next trial on',
     });
     expect(sizeOf(study, { 'head/max_batch_size': { pinned: 1 } })).toBe(2);
   });
