@@ -195,6 +195,15 @@ export class TestFleet {
     return kept[0] ?? [];
   }
 
+  /** The machine whose worker keeps the journal of a study: which it is, is chance. */
+  async keeperOf(study: string): Promise<Machine> {
+    for (const machine of this.machines) {
+      const records = await recordsIn(join(machine.state, 'studies', study, 'journal.jsonl'));
+      if (records.length > 0) return machine;
+    }
+    throw new Error(`no machine keeps the journal of ${study}`);
+  }
+
   watched(study: string): Promise<readonly StudyRecord[]> {
     return recordsIn(join(this.outputOf(study), 'journal.jsonl'));
   }

@@ -72,8 +72,7 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
     await until(async () => (await fleet.journalOf('seen')).some(({ type }) => type === 'study-paused'));
     const ended = finishedTrials(await fleet.journalOf('seen')).length;
     // Who keeps the journal dies: the pause is kept by the study's workflow.
-    const [machine] = fleet.machines;
-    if (!machine) throw new Error('there is no machine');
+    const machine = await fleet.keeperOf('seen');
     await kill(machine.worker);
     machine.worker = fleet.startWorker(machine);
     first.press('q');
