@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
+import { LONGEST_TIMER_S } from '../base/units.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
 import type { FlatDocument, FlatFields, FlatSection, OptionNames } from './flat-options.ts';
 import { httpSpec } from './http-spec.ts';
@@ -15,8 +16,7 @@ import { requestDistributions } from './study-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();
-/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
-const seconds = positive.max(20 * 24 * 3600);
+const seconds = positive.max(LONGEST_TIMER_S);
 
 const goalSpec = z.strictObject({
   latencyBudgetMs: positive

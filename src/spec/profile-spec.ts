@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
+import { LONGEST_TIMER_S } from '../base/units.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
 import { requestSpec } from '../workload/request-spec.ts';
 import type { FlatDocument, FlatFields, FlatSection, OptionNames } from './flat-options.ts';
@@ -15,9 +16,7 @@ const text = z.string().min(1);
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
 const whole = z.int().nonnegative();
-/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
-const LONGEST_SECONDS = 20 * 24 * 3600;
-const milliseconds = positiveWhole.max(LONGEST_SECONDS * 1e3);
+const milliseconds = positiveWhole.max(LONGEST_TIMER_S * 1e3);
 /** Arrivals are planned before the first request is sent. */
 const MAX_REQUESTS = 1e8;
 
@@ -47,7 +46,7 @@ export const sentSpec = z.strictObject({
   ...clientSpec.shape,
   extraInputs: z.record(text, z.unknown()).optional().describe('Further fields of every request to a language model'),
   requestTimeoutSeconds: positive
-    .max(LONGEST_SECONDS)
+    .max(LONGEST_TIMER_S)
     .default(30)
     .describe('Longest time that one request may take, in seconds'),
 });

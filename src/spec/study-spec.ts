@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from '../base/read-only.ts';
+import { LONGEST_TIMER_S } from '../base/units.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
 import { httpSpec } from './http-spec.ts';
 import { goodputSpec } from './language-spec.ts';
@@ -14,9 +15,7 @@ import { workloadsSpec } from './workloads-spec.ts';
 const text = z.string().min(1);
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
-/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
-const LONGEST_SECONDS = 20 * 24 * 3600;
-const seconds = positive.max(LONGEST_SECONDS);
+const seconds = positive.max(LONGEST_TIMER_S);
 
 const goalSpec = z.strictObject({
   latencyBudgetMs: positive.optional().describe('Highest latency allowed at the percentile, in milliseconds'),

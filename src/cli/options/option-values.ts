@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { LONGEST_TIMER_S } from '../../base/units.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
 
 /** Parsers of option texts. Errors: USAGE, with the expected form. */
@@ -72,8 +73,6 @@ export function percentile(text: string): number {
   return value;
 }
 
-/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
-const LONGEST_S = 20 * 24 * 3600;
 const LONGEST = '20 days';
 
 const secondsPer: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
@@ -84,14 +83,14 @@ export function durationSeconds(text: string): number {
   if (!match || Number(match[1]) === 0)
     throw usage(`'${text}' is not a duration`, 'write for example 90s, 10m or 1.5h');
   const seconds = Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
-  if (seconds > LONGEST_S) throw usage(`'${text}' is too long`, `give ${LONGEST} at most`);
+  if (seconds > LONGEST_TIMER_S) throw usage(`'${text}' is too long`, `give ${LONGEST} at most`);
   return seconds;
 }
 
 /** Whole milliseconds from 1. */
 export function milliseconds(text: string): number {
   const value = positiveWhole(text);
-  if (value / 1e3 <= LONGEST_S) return value;
+  if (value / 1e3 <= LONGEST_TIMER_S) return value;
   throw usage(`${text} ms is too long`, `give ${LONGEST} at most`);
 }
 
