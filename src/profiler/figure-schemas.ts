@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, laterFigure, openObject } from '../base/schema.ts';
+import { count, figure, laterFigure, openObject, text } from '../base/schema.ts';
 
 /**
  * Fields of figures that several documents have alike. Their numbers differ: the journal reads null
@@ -49,6 +49,59 @@ export const levelFields = <M extends Field, C extends Field>(mode: M, count: C)
   mode,
   value: z.number().describe('the level, in that unit'),
   batch: count.optional().describe('samples in one request, where the study varies them'),
+});
+
+/** The schemas of figures that a document has, by what they are of. */
+interface FigureKinds<F extends Field, I extends Field, T extends Field> {
+  readonly figure: F;
+  readonly interval: I;
+  /** A distribution of times in milliseconds. */
+  readonly times: T;
+}
+
+/** Times and rates of the tokens of a language model. */
+export const tokenFields = <F extends Field, I extends Field, T extends Field, L extends Field, C extends Field>({
+  figure,
+  interval,
+  times,
+  lengths,
+  count,
+}: FigureKinds<F, I, T> & { readonly lengths: L; readonly count: C }) => ({
+  ttftMs: times.describe('time to first token: from the sending to the first piece with output'),
+  scheduledTtftMs: times.optional().describe('the same from the time due; at a request rate only'),
+  itlMs: times.describe('inter-token latency: every gap between pieces with output'),
+  tpotMs: times.describe('time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request'),
+  budget: openObject({
+    ttftMs: interval.describe('TTFT in milliseconds, at a request rate from the time due'),
+    itlMs: interval.describe('ITL in milliseconds'),
+    tpotMs: interval.describe('TPOT in milliseconds'),
+  }).describe('the percentile of budgetLatencyMs'),
+  outputTokensPerSecond: interval.describe('output tokens per second'),
+  totalTokensPerSecond: interval.describe('input and output tokens per second'),
+  outputTokensPerSecondPerUser: figure.describe('output tokens per second that one user sees: mean of 1 / TPOT'),
+  goodput: interval.optional().describe('requests per second that keep all limits; absent without limits'),
+  inputTokens: lengths.describe('lengths of the requests'),
+  outputTokens: lengths.describe('lengths of the replies'),
+  cachedShare: figure.optional().describe("input tokens in the server's prefix cache, 0 to 1"),
+  countedBy: z.enum(['usage', 'tokenizer', 'pieces']).describe('who counted the tokens'),
+  cutOff: count.describe('replies that ended before the server said that they were complete'),
+});
+
+/** Figures of the requests of one class. */
+export const classFields = <C extends Field, I extends Field, T extends Field, B extends Field>({
+  count,
+  interval,
+  times,
+  budgeted,
+}: Omit<FigureKinds<Field, I, T>, 'figure'> & { readonly count: C; readonly budgeted: B }) => ({
+  name: text.describe('its name'),
+  model: text.optional().describe('its model, where the classes of several models were measured together'),
+  requests: count.describe('requests that ended'),
+  failures: count.describe('failed requests, and those that were due and not sent'),
+  throughput: interval.describe('successful requests per second'),
+  goodput: interval.optional().describe('requests per second within all limits of the class'),
+  latencyMs: times.describe('latency in milliseconds, at a request rate from the time due'),
+  budgetLatencyMs: budgeted.optional(),
 });
 
 export const budgetedPercentile = z.number().describe('the percentile, such as 99');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
 import { count, figure, laterFigure, openObject, text } from '../base/schema.ts';
 import { client, clientTimes } from './client-figures.ts';
-import { budgetLatencyMs, interval, latencySummary, level, requestLatencies } from './figure-schemas.ts';
+import { budgetLatencyMs, classFields, interval, latencySummary, level, requestLatencies } from './figure-schemas.ts';
 import { replies } from './http-replies.ts';
 import { device, server, serverFields } from './server-figures.ts';
 import { engine, tokens } from './token-figures.ts';
@@ -30,16 +30,9 @@ export type OpenLoopFigures = ReadOnly<z.output<typeof openLoop>>;
 export type CountedTimeMs = NonNullable<OpenLoopFigures['countedMs']>[number];
 
 /** Figures of the requests of one class. */
-export const requestClass = openObject({
-  name: text.describe('its name'),
-  model: text.optional().describe('its model, where the classes of several models were measured together'),
-  requests: count.describe('requests that ended'),
-  failures: count.describe('failed requests, and those that were due and not sent'),
-  throughput: interval.describe('successful requests per second'),
-  goodput: interval.optional().describe('requests per second within all limits of the class'),
-  latencyMs: latencySummary.describe('latency in milliseconds, at a request rate from the time due'),
-  budgetLatencyMs: budgetLatencyMs.optional(),
-}).meta({ id: 'requestClass', description: 'figures of one request class' });
+export const requestClass = openObject(
+  classFields({ count, interval, times: latencySummary, budgeted: budgetLatencyMs }),
+).meta({ id: 'requestClass', description: 'figures of one request class' });
 
 export type ClassFigures = ReadOnly<z.output<typeof requestClass>>;
 

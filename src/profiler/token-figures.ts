@@ -1,29 +1,12 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
 import { count, figure, openObject } from '../base/schema.ts';
-import { interval, latencySummary, lengthSummary } from './figure-schemas.ts';
+import { interval, latencySummary, lengthSummary, tokenFields } from './figure-schemas.ts';
 
 /** Token figures of a language model. */
 export const tokens = openObject({
-  ttftMs: latencySummary.describe('time to first token, from the sending'),
-  scheduledTtftMs: latencySummary.optional().describe('the same from the time due'),
-  itlMs: latencySummary.describe('inter-token latency: every gap between pieces with output'),
-  tpotMs: latencySummary.describe('time per output token, one figure a request'),
-  budget: openObject({
-    ttftMs: interval.describe('TTFT in milliseconds'),
-    itlMs: interval.describe('ITL in milliseconds'),
-    tpotMs: interval.describe('TPOT in milliseconds'),
-  }).describe('the percentile of budgetLatencyMs'),
-  outputTokensPerSecond: interval.describe('output tokens per second'),
-  totalTokensPerSecond: interval.describe('input and output tokens per second'),
-  outputTokensPerSecondPerUser: figure.describe('output tokens per second that one user sees: mean of 1 / TPOT'),
-  goodput: interval.optional().describe('requests per second that keep all limits'),
+  ...tokenFields({ figure, interval, times: latencySummary, lengths: lengthSummary, count }),
   badShare: interval.optional().describe('share of the answered requests that failed or missed a limit, 0 to 1'),
-  inputTokens: lengthSummary.describe('lengths of the requests'),
-  outputTokens: lengthSummary.describe('lengths of the replies'),
-  cachedShare: figure.optional().describe("input tokens in the server's prefix cache, 0 to 1"),
-  countedBy: z.enum(['usage', 'tokenizer', 'pieces']).describe('who counted the tokens'),
-  cutOff: count.describe('replies that ended before the server said that they were complete'),
 }).meta({ id: 'tokens', description: 'times and rates of the tokens of a language model' });
 
 /**

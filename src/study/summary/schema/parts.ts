@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../../../base/read-only.ts';
-import { openObject, text } from '../../../base/schema.ts';
-import { lengthFields } from '../../../profiler/figure-schemas.ts';
+import { openObject } from '../../../base/schema.ts';
+import { classFields, lengthFields, tokenFields } from '../../../profiler/figure-schemas.ts';
 import { budgetLatencyMs, errorRate, figure, interval, latencyMs, latencySummary, load } from './figures.ts';
 
 /** What a point of `summary.json` says by model, by request class, by workload and of tokens. */
@@ -42,39 +42,13 @@ const tokenLengths = openObject(lengthFields(figure)).meta({
   description: 'lengths of requests or replies, in tokens',
 });
 
-export const tokenPoint = openObject({
-  ttftMs: latencySummary.describe('time to first token: from the sending to the first piece with output'),
-  scheduledTtftMs: latencySummary.optional().describe('the same from the time due; at a request rate only'),
-  itlMs: latencySummary.describe('inter-token latency: every gap between pieces with output'),
-  tpotMs: latencySummary.describe(
-    'time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request',
-  ),
-  budget: openObject({
-    ttftMs: interval.describe('TTFT in milliseconds, at a request rate from the time due'),
-    itlMs: interval.describe('ITL in milliseconds'),
-    tpotMs: interval.describe('TPOT in milliseconds'),
-  }).describe('the percentile of budgetLatencyMs'),
-  outputTokensPerSecond: interval.describe('output tokens per second'),
-  totalTokensPerSecond: interval.describe('input and output tokens per second'),
-  outputTokensPerSecondPerUser: figure.describe('output tokens per second that one user sees: mean of 1 / TPOT'),
-  goodput: interval.optional().describe('requests per second that keep all limits; absent without limits'),
-  inputTokens: tokenLengths.describe('lengths of the requests'),
-  outputTokens: tokenLengths.describe('lengths of the replies'),
-  cachedShare: figure.optional().describe("input tokens in the server's prefix cache, 0 to 1"),
-  countedBy: z.enum(['usage', 'tokenizer', 'pieces']).describe('who counted the tokens'),
-  cutOff: figure.describe('replies that ended before the server said that they were complete'),
-}).meta({ id: 'tokens', description: 'the times and rates of tokens' });
+export const tokenPoint = openObject(
+  tokenFields({ figure, interval, times: latencySummary, lengths: tokenLengths, count: figure }),
+).meta({ id: 'tokens', description: 'the times and rates of tokens' });
 
-export const classPoint = openObject({
-  name: text.describe('its name'),
-  model: text.optional().describe('its model, where the classes of several models were measured together'),
-  requests: figure.describe('requests that ended'),
-  failures: figure.describe('failed requests, and those that were due and not sent'),
-  throughput: interval.describe('successful requests per second'),
-  goodput: interval.optional().describe('requests per second within all limits of the class'),
-  latencyMs: latencySummary.describe('latency in milliseconds, at a request rate from the time due'),
-  budgetLatencyMs: budgetLatencyMs.optional(),
-}).meta({ id: 'requestClass', description: 'what the requests of one class saw' });
+export const classPoint = openObject(
+  classFields({ count: figure, interval, times: latencySummary, budgeted: budgetLatencyMs }),
+).meta({ id: 'requestClass', description: 'what the requests of one class saw' });
 
 /** The figures of one of several models as its clients saw them. */
 export type FrontPoint = ReadOnly<z.output<typeof frontPoint>>;
