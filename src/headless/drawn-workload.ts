@@ -70,7 +70,7 @@ const timesOf = (peak: number | null, mean: number): string =>
 
 const totalOf = (rates: readonly Float64Array[]): Float64Array =>
   Float64Array.from({ length: CHART_COLUMNS }, (_, column) =>
-    rates.reduce((sum, float64Array) => sum + (float64Array[column] as number), 0),
+    rates.reduce((sum, classRates) => sum + (classRates[column] as number), 0),
   );
 
 function chartLines(total: Float64Array): string[] {

@@ -58,13 +58,13 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
     dispersion: dispersion(arrivalsNs, dispersionWindowS, durationS),
     dispersionWindowS,
     classes: classes.map((name, index): WorkloadClassFigures => {
-      const float64Array = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
+      const classArrivalsNs = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
       return {
         name,
-        requests: float64Array.length,
-        share: float64Array.length / requests,
-        meanPerSecond: float64Array.length / durationS,
-        peakOver10s: peakOver(10, float64Array, durationS),
+        requests: classArrivalsNs.length,
+        share: classArrivalsNs.length / requests,
+        meanPerSecond: classArrivalsNs.length / durationS,
+        peakOver10s: peakOver(10, classArrivalsNs, durationS),
       };
     }),
   };

@@ -125,13 +125,13 @@ interface Explained {
  * execution times are best explained by batch size and the stage's own instances.
  */
 export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
-  const pointses = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
-  const weight = pointses.reduce(
+  const sharedPoints = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
+  const weight = sharedPoints.reduce(
     (sum, { points }) => sum + points.reduce((total, point) => total + point.weight, 0),
     0,
   );
-  const overs = oversOf(pointses);
-  const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, pointses, overs);
+  const overs = oversOf(sharedPoints);
+  const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, sharedPoints, overs);
   const tried = hypothesesFor(kind, stages).map(explain);
   const temper = Math.min(
     1,
@@ -163,7 +163,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
           meanStretch(
             hypothesis,
             own,
-            pointses.filter((each) => each.stage === stage),
+            sharedPoints.filter((each) => each.stage === stage),
           ),
         ] as const,
     );
@@ -229,12 +229,12 @@ function hypothesesFor(kind: DeviceKind, stages: readonly string[]): readonly Sh
  * Returns the load of the others beyond the whole device, by shares; computed once for hypotheses
  * that differ only in interference.
  */
-function oversOf(pointses: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
+function oversOf(sharedPoints: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   return (shares) => {
     const key = [...shares.values()].join(' ');
     const overs =
-      known.get(key) ?? pointses.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
+      known.get(key) ?? sharedPoints.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
     known.set(key, overs);
     return overs;
   };
@@ -246,12 +246,12 @@ function oversOf(pointses: readonly SharedPoints[]): (shares: SharingHypothesis[
  */
 function explained(
   hypothesis: SharingHypothesis,
-  pointses: readonly SharedPoints[],
+  sharedPoints: readonly SharedPoints[],
   oversWith: (shares: SharingHypothesis['shares']) => readonly number[],
 ): Explained {
   const overs = oversWith(hypothesis.shares);
   const byStage = Map.groupBy(
-    pointses.map((each, index) => ({ ...each, added: hypothesis.interference * (overs[index] as number) })),
+    sharedPoints.map((each, index) => ({ ...each, added: hypothesis.interference * (overs[index] as number) })),
     ({ stage }) => stage,
   );
   const shared = [...byStage].map(([stage, all]) => {
@@ -291,10 +291,10 @@ export function stretchOf(
 function meanStretch(
   hypothesis: SharingHypothesis,
   stageShares: Sharing['interferenceByStage'],
-  pointses: readonly SharedPoints[],
+  sharedPoints: readonly SharedPoints[],
 ): number {
   let [sum, total] = [0, 0];
-  for (const each of pointses) {
+  for (const each of sharedPoints) {
     const weight = each.points.reduce((all, point) => all + point.weight, 0);
     sum += weight * Math.log(stretchOf(hypothesis, stageShares.get(each.stage), each));
     total += weight;

@@ -4,9 +4,16 @@ import { tellFormerCommand } from '../../former-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { DocumentName } from './documents.ts';
 
-const names = [
-  ...(['study', 'space', 'workload', 'prices', 'summary', 'profile', 'capacity', 'journal'] as const),
-] as const satisfies readonly DocumentName[];
+const names: readonly DocumentName[] = [
+  'study',
+  'space',
+  'workload',
+  'prices',
+  'summary',
+  'profile',
+  'capacity',
+  'journal',
+];
 
 /** `tritune schema NAME`: the JSON Schema of a document, for editors and readers. */
 export const schemaCommand = (terminal: Terminal): Command =>

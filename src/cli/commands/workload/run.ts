@@ -27,9 +27,7 @@ export async function showWorkload(
     for (const line of drawnWorkloadLines(drawn)) terminal.print(line);
     return;
   }
-  const drawn = Object.fromEntries(
-    rates.map((float64Array, index) => [plan.classes[index] as string, [...float64Array]]),
-  );
+  const drawn = Object.fromEntries(rates.map((classRates, index) => [plan.classes[index] as string, [...classRates]]));
   terminal.print(inertJson(JSON.stringify({ name: workload.name, ...figures, ratesPerSecond: drawn })));
 }
 
