@@ -1,4 +1,7 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import {
   type AblationRow,
@@ -10,29 +13,38 @@ import {
 } from '../src/benchmark/ablation.ts';
 import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
 import { pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
-import type { TestProblem } from '../src/benchmark/problem.ts';
-import { recordedGrids } from '../src/benchmark/problems.ts';
+import { budgetedProblemsOf, type TestProblem } from '../src/benchmark/problem.ts';
+import { gridOf, recordedGrids } from '../src/benchmark/problems.ts';
 import { scenario } from '../src/benchmark/scenarios.ts';
 import type { Interval } from '../src/stats/interval.ts';
 import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
 
 /**
- * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12
- * measurements, and whole studies on a machine that stalls, with nothing left out and with each
- * mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are the
- * made-up models (200-247), each with a seed of its own out of eight; recorded grids have all
- * eight. `TRITUNE_BENCH_WITHOUT` names the mechanisms (each of them): `initial-design,returning`
- * leaves out one at a time, `initial-design+returning` both at once. Two cores take about five
- * hours for all of it, and about five minutes for each made-up model. `TRITUNE_BENCH_PIPELINES`
- * (`0,4,8`) plays made-up pipelines in place of all that, without whole studies: about a minute for
- * each mechanism and pipeline.
+ * What each mechanism of the default sampler is worth: `npm run bench:ablation -- --log FILE`.
+ * Searches of 12 measurements with nothing left out and with each mechanism left out alone;
+ * problems and noise are the same for all. `--models 200-247` are made-up models, `--recorded` the
+ * built-in grids, `--grids DIR` grid files, `--pipelines 0,4,8` made-up pipelines. `--seeds 1-4`
+ * plays each with these seeds; a made-up model is played with one of them. `--studies` plays a
+ * whole study after each search, on a machine that stalls. `--without a,b+c` leaves out `a`, and
+ * `b` and `c` together, in place of each mechanism. The log gets a line for each search; those
+ * that it has are not played again, so that pieces add up. Without problems it prints the log.
  */
-const SEEDS = 8;
+const { values: options } = parseArgs({
+  options: {
+    models: { type: 'string' },
+    recorded: { type: 'boolean', default: false },
+    grids: { type: 'string', multiple: true, default: [] },
+    pipelines: { type: 'string' },
+    seeds: { type: 'string', default: '1' },
+    studies: { type: 'boolean', default: false },
+    without: { type: 'string' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    log: { type: 'string' },
+  },
+});
 const STALLS = 0.2;
-const [first = 200, last = 247] = (process.env.TRITUNE_BENCH_MODELS ?? '200-247').split('-').map(Number);
-const pipelines = process.env.TRITUNE_BENCH_PIPELINES?.split(',').map(Number);
 const leftOut: readonly LeftOut[] =
-  process.env.TRITUNE_BENCH_WITHOUT?.split(',').map((names) => names.split('+').map(mechanismOf)) ??
+  options.without?.split(',').map((names) => names.split('+').map(mechanismOf)) ??
   (Object.keys(mechanisms) as Mechanism[]).map((name) => [name]);
 
 function mechanismOf(name: string): Mechanism {
@@ -40,58 +52,104 @@ function mechanismOf(name: string): Mechanism {
   throw new Error(`no mechanism ${name}: ${Object.keys(mechanisms).join(', ')}`);
 }
 
+const KINDS = { model: 'made-up models', recorded: 'recorded grids', grid: 'grids', pipeline: 'made-up pipelines' };
+type Kind = keyof typeof KINDS;
+
 interface Task {
-  /** A made-up model or pipeline by its number, or a recorded grid by its index. */
-  readonly kind: 'made' | 'recorded' | 'pipeline';
-  readonly index: number;
-  readonly seeds: readonly number[];
+  readonly kind: Kind;
+  /** The number of a made-up model or pipeline, the index of a recorded grid, or a grid's file. */
+  readonly name: string;
+  readonly seed: number;
 }
 
-type Found = AblationRow & Pick<Task, 'kind'>;
+type Row = AblationRow & Pick<Task, 'kind'>;
 
-function tasks(): Task[] {
-  if (pipelines) return pipelines.map((index) => ({ kind: 'pipeline', index, seeds: [1] }));
-  const seeds = Array.from({ length: SEEDS }, (_, index) => index + 1);
-  const made = Array.from({ length: Math.max(0, last - first + 1) }, (_, index): Task => {
-    return { kind: 'made', index: first + index, seeds: [1 + (index % SEEDS)] };
+/** Returns `3-5` as 3, 4, 5, and `0,4` as 0, 4. */
+function numbersIn(list: string): number[] {
+  return list.split(',').flatMap((part) => {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
   });
-  const recorded = recordedGrids().map((_, index): Task => ({ kind: 'recorded', index, seeds }));
-  return [...recorded, ...made];
 }
 
-async function work(own: readonly Task[]): Promise<void> {
-  for (const { kind, index, seeds } of own) {
-    const testProblem = problemOf(kind, index);
-    if (!testProblem) continue;
-    for (const seed of seeds) {
-      const rows = await playAblation(testProblem, leftOut, { seed, stalls: kind === 'pipeline' ? null : STALLS });
-      parentPort?.postMessage(rows.map((row): Found => ({ ...row, kind })));
+function tasksOf(): Task[] {
+  const seeds = numbersIn(options.seeds);
+  const models = options.models ? numbersIn(options.models) : [];
+  const pipelines = options.pipelines ? numbersIn(options.pipelines) : [];
+  const files = options.grids.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((file) => file.endsWith('.json'))
+      .sort()
+      .map((file) => join(folder, file)),
+  );
+  const recorded = options.recorded ? recordedGrids().map((_, index) => String(index)) : [];
+  return [
+    ...models.map((number, index): Task => {
+      return { kind: 'model', name: String(number), seed: seeds[index % seeds.length] ?? 1 };
+    }),
+    ...seeds.flatMap((seed): Task[] => [
+      ...recorded.map((name): Task => ({ kind: 'recorded', name, seed })),
+      ...files.map((name): Task => ({ kind: 'grid', name, seed })),
+      ...pipelines.map((number): Task => ({ kind: 'pipeline', name: String(number), seed })),
+    ]),
+  ];
+}
+
+function problemOf({ kind, name }: Task): TestProblem {
+  if (kind === 'pipeline') return pipelineProblem(pipelineAt(Number(name)));
+  if (kind === 'model') return scenario(Number(name));
+  if (kind === 'recorded') return recordedGrids()[Number(name)] as TestProblem;
+  // The same name is that of another grid in another folder.
+  return { ...gridOf(name), name: `${basename(join(name, '..'))}/${basename(name, '.json')}` };
+}
+
+function readLog(): Row[] {
+  if (!options.log || !existsSync(options.log)) return [];
+  const lines = readFileSync(options.log, 'utf8').trim().split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
+}
+
+type Search = Pick<Row, 'testProblem' | 'tightness' | 'seed' | 'without'>;
+const keyOf = ({ testProblem, tightness, seed, without }: Search): string =>
+  JSON.stringify([testProblem, tightness, seed, without]);
+
+async function work(tasks: readonly Task[]): Promise<void> {
+  const played = new Set(readLog().map(keyOf));
+  for (const task of tasks) {
+    const { kind, seed } = task;
+    const testProblem = problemOf(task);
+    for (const problem of budgetedProblemsOf(testProblem)) {
+      for (const without of [[], ...leftOut]) {
+        const { tightness } = problem;
+        const key = keyOf({ testProblem: testProblem.name, tightness, seed, without: labelOf(without) });
+        if (played.has(key)) continue;
+        const row = await playAblation(problem, without, { seed, stalls: options.studies ? STALLS : null });
+        parentPort?.postMessage({ ...row, kind } satisfies Row);
+      }
     }
   }
 }
 
-function problemOf(kind: Task['kind'], index: number): TestProblem | undefined {
-  if (kind === 'pipeline') return pipelineProblem(pipelineAt(index));
-  return kind === 'made' ? scenario(index) : recordedGrids()[index];
-}
-
-function play(): Promise<Found[]> {
-  const all = tasks();
-  const found: Found[] = [];
-  const threads = Math.max(1, availableParallelism());
-  const played = Array.from({ length: threads }, (_, thread) => {
-    const own = all.filter((_, index) => index % threads === thread);
-    const worker = new Worker(new URL(import.meta.url), { workerData: own });
-    worker.on('message', (rows: Found[]) => {
-      found.push(...rows);
-      console.error(`${rows[0]?.testProblem}, seed ${rows[0]?.seed}`);
-    });
-    return new Promise<void>((done, fail) => {
-      worker.on('error', fail);
-      worker.on('exit', (code) => (code === 0 ? done() : fail(new Error(`a thread ended with ${code}`))));
-    });
-  });
-  return Promise.all(played).then(() => found);
+async function play(): Promise<Row[]> {
+  const all = tasksOf();
+  const rows = readLog();
+  const threads = Math.min(all.length, Number(options.threads));
+  await Promise.all(
+    Array.from({ length: threads }, (_, thread) => {
+      const tasks = all.filter((_, index) => index % threads === thread);
+      const worker = new Worker(new URL(import.meta.url), { workerData: tasks, argv: process.argv.slice(2) });
+      worker.on('message', (row: Row) => {
+        rows.push(row);
+        if (options.log) appendFileSync(options.log, `${JSON.stringify(row)}\n`);
+        if (row.without === null) console.error(`${row.testProblem}, ${row.tightness}, seed ${row.seed}`);
+      });
+      return new Promise<void>((done, fail) => {
+        worker.on('error', fail);
+        worker.on('exit', (code) => (code === 0 ? done() : fail(new Error(`a thread ended with ${code}`))));
+      });
+    }),
+  );
+  return rows;
 }
 
 const percent = (share: number): string => (100 * share).toFixed(1);
@@ -116,9 +174,13 @@ function row({ without, after, untilNear, reloads, askMs, study, worth }: Ablati
   return `| ${cells.join(' | ')} |`;
 }
 
-function print(title: string, rows: readonly Found[]): void {
-  const order = [null, ...leftOut.map(labelOf)];
-  const summaries = [...ablationSummaries(rows)].sort((a, b) => order.indexOf(a.without) - order.indexOf(b.without));
+const ORDER: readonly string[] = Object.keys(mechanisms);
+/** Nothing first, then the mechanisms, then groups of them. */
+const orderOf = ({ without }: AblationSummary): number =>
+  without === null ? -1 : ORDER.includes(without) ? ORDER.indexOf(without) : ORDER.length;
+
+function print(title: string, rows: readonly Row[]): void {
+  const summaries = ablationSummaries(rows).toSorted((a, b) => orderOf(a) - orderOf(b));
   console.log(`\n${title}: ${summaries[0]?.problems ?? 0} problems; shares of the optimum in per cent`);
   console.log(
     '| left out | after 6: median / worst tenth / mean | after 9 | after 12 | until 97 % | reloads | ask, ms | studies: mean / worst tenth | worth after 9 | worth after 12 | worth in studies |',
@@ -128,11 +190,10 @@ function print(title: string, rows: readonly Found[]): void {
 }
 
 if (isMainThread) {
-  const found = await play();
-  const titles = { made: 'made-up models', recorded: 'recorded grids', pipeline: 'made-up pipelines' } as const;
-  for (const kind of ['made', 'recorded', 'pipeline'] as const) {
-    const own = found.filter((each) => each.kind === kind);
-    if (own.length > 0) print(titles[kind], own);
+  const rows = await play();
+  for (const [kind, title] of Object.entries(KINDS)) {
+    const rowsOfKind = rows.filter((row) => row.kind === kind);
+    if (rowsOfKind.length > 0) print(title, rowsOfKind);
   }
 } else {
   await work(workerData as Task[]);

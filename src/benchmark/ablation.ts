@@ -5,7 +5,7 @@ import type { Mechanism, Without } from '../study/search/queueing/mechanisms.ts'
 import { queueingSampler } from '../study/search/queueing/queueing.ts';
 import type { Sampler } from '../study/types.ts';
 import { contest, type MakeSampler, type Promised } from './contest.ts';
-import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
+import type { BudgetedProblem } from './problem.ts';
 import { playStudy } from './whole-study.ts';
 
 /**
@@ -49,27 +49,12 @@ export type LeftOut = readonly Mechanism[];
 
 /**
  * Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`,
- * or `initial-design+returning`.
+ * or `initial-design+returning`; null for none.
  */
-export const labelOf = (leftOut: LeftOut): string => leftOut.join('+');
+export const labelOf = (leftOut: LeftOut): string | null => (leftOut.length === 0 ? null : leftOut.join('+'));
 
-/**
- * Runs the default sampler on a test problem's three budgets, with nothing left out and with each
- * of these left out.
- */
+/** Runs the default sampler on a problem, without these mechanisms. */
 export async function playAblation(
-  testProblem: TestProblem,
-  leftOut: readonly LeftOut[],
-  options: AblationOptions,
-): Promise<readonly AblationRow[]> {
-  const rows: AblationRow[] = [];
-  for (const problem of budgetedProblemsOf(testProblem)) {
-    for (const without of [[], ...leftOut]) rows.push(await playWithout(problem, without, options));
-  }
-  return rows;
-}
-
-async function playWithout(
   problem: BudgetedProblem,
   leftOut: LeftOut,
   { seed, stalls }: AblationOptions,
@@ -83,7 +68,7 @@ async function playWithout(
   const near = standings.findIndex(({ share }) => share >= NEAR);
   const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
   return {
-    without: leftOut.length === 0 ? null : labelOf(leftOut),
+    without: labelOf(leftOut),
     testProblem: problem.testProblem.name,
     tightness: problem.tightness,
     seed,

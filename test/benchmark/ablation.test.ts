@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AblationRow, ablationSummaries, pairedDifference, playAblation } from '../../src/benchmark/ablation.ts';
+import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import type { Mechanism } from '../../src/study/search/queueing/mechanisms.ts';
 import { isNightly } from '../support/fuzz.ts';
@@ -66,7 +67,11 @@ describe('what a mechanism is worth', () => {
     async () => {
       const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
       if (!grid) throw new Error('no grid');
-      const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });
+      const rows: AblationRow[] = [];
+      for (const problem of budgetedProblemsOf(grid)) {
+        for (const leftOut of [[], ['correction', 'false-feasible'] as const])
+          rows.push(await playAblation(problem, leftOut, { seed: 3, stalls: null }));
+      }
       expect(rows.map(({ without, tightness }) => [without, tightness])).toEqual(
         ['tight', 'middle', 'loose'].flatMap((tightness) => [
           [null, tightness],
