@@ -7,14 +7,14 @@ import {
   type AblationRow,
   type AblationSummary,
   ablationSummaries,
+  formatLabel,
   type LeftOut,
-  labelOf,
   playAblation,
 } from '../src/benchmark/ablation.ts';
 import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
 import { pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
-import { budgetedProblemsOf, type TestProblem } from '../src/benchmark/problem.ts';
-import { gridOf, recordedGrids } from '../src/benchmark/problems.ts';
+import { listBudgetedProblems, type TestProblem } from '../src/benchmark/problem.ts';
+import { recordedGrids, toGrid } from '../src/benchmark/problems.ts';
 import { scenario } from '../src/benchmark/scenarios.ts';
 import type { Interval } from '../src/stats/interval.ts';
 import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
@@ -100,7 +100,7 @@ function problemOf({ kind, name }: Task): TestProblem {
   if (kind === 'model') return scenario(Number(name));
   if (kind === 'recorded') return recordedGrids()[Number(name)] as TestProblem;
   // The same name is that of another grid in another folder.
-  return { ...gridOf(name), name: `${basename(join(name, '..'))}/${basename(name, '.json')}` };
+  return { ...toGrid(name), name: `${basename(join(name, '..'))}/${basename(name, '.json')}` };
 }
 
 function readLog(): Row[] {
@@ -118,10 +118,10 @@ async function work(tasks: readonly Task[]): Promise<void> {
   for (const task of tasks) {
     const { kind, seed } = task;
     const testProblem = problemOf(task);
-    for (const problem of budgetedProblemsOf(testProblem)) {
+    for (const problem of listBudgetedProblems(testProblem)) {
       for (const without of [[], ...leftOut]) {
         const { tightness } = problem;
-        const key = keyOf({ testProblem: testProblem.name, tightness, seed, without: labelOf(without) });
+        const key = keyOf({ testProblem: testProblem.name, tightness, seed, without: formatLabel(without) });
         if (played.has(key)) continue;
         const row = await playAblation(problem, without, { seed, stalls: options.studies ? STALLS : null });
         parentPort?.postMessage({ ...row, kind } satisfies Row);

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { loadProfile } from '../src/emulator/profile/profiles.ts';
-import { lawOf } from '../src/emulator/profile/simulators.ts';
+import { toLaw } from '../src/emulator/profile/simulators.ts';
 import { launchEmulator } from '../src/launch/emulator-server.ts';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import { policyOf } from '../src/queueing/batcher-policy.ts';
+import { toPolicy } from '../src/queueing/batcher-policy.ts';
 import { simulate } from '../src/queueing/simulate.ts';
 import type { ModelConfig } from '../src/triton/config/model-config.ts';
 import { perfAnalyzer } from './peers.ts';
@@ -79,8 +79,8 @@ function truthOf(level: number): Figures {
   const [model] = loadProfile('sleeper').models;
   if (!model) throw new Error('the profile has no model');
   const { requestsPerSecond, latencyNs } = simulate(
-    policyOf(model.config as ModelConfig, 1),
-    lawOf(model, []),
+    toPolicy(model.config as ModelConfig, 1),
+    toLaw(model, []),
     { kind: 'closed', concurrency: level },
     { warmUpRequests: 1000, requests: 20_000, seed: 1 },
   );

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { median } from 'simple-statistics';
 import { readResultTable } from '../src/emulator/profile/result-table.ts';
 import { predictHeldOut } from '../src/queueing/calibration/held-out.ts';
-import { missesOf } from '../src/queueing/calibration/loss.ts';
+import { computeMisses } from '../src/queueing/calibration/loss.ts';
 import { calibratedLaw, predictRow } from '../src/queueing/calibration/model.ts';
 import { aloneRows } from '../src/queueing/calibration/row.ts';
 import { usualUnknowns } from '../src/queueing/calibration/search.ts';
@@ -61,6 +61,6 @@ function naive(rows: (typeof setUps)[number]['rows'], perInstance: number): { th
   const server = { policy, law, roundTripNs: 0, jitterNs: 0, windowNs: Number.POSITIVE_INFINITY };
   const misses = rows
     .filter(({ concurrency }) => concurrency > 1 && !levels.includes(concurrency))
-    .map((row) => missesOf(predictRow(server, row.concurrency, row.samplesPerRequest), row));
+    .map((row) => computeMisses(predictRow(server, row.concurrency, row.samplesPerRequest), row));
   return { throughput: median(misses.map((each) => each.throughput)), p50: median(misses.map((each) => each.p50)) };
 }

@@ -12,7 +12,7 @@ import { seededRandom } from '../src/base/random.ts';
 import { NS_PER_S } from '../src/base/units.ts';
 import type { CapacityLoads } from '../src/capacity/loads.ts';
 import type { CapacityQuestion } from '../src/capacity/question.ts';
-import { readingOf } from '../src/capacity/reading.ts';
+import { toReading } from '../src/capacity/reading.ts';
 import { runCapacity } from '../src/capacity/run.ts';
 import { freshState } from '../src/capacity/state.ts';
 import { launchEmulator } from '../src/launch/emulator-server.ts';
@@ -106,7 +106,7 @@ async function read(loads: CapacityLoads, budgetMs: number, rate: number): Promi
   const measurement = await loads.atLength(rate);
   show(measurement);
   const { limit, batch } = question(budgetMs);
-  const { bad, requests } = readingOf(measurement, { limit, batch, usualHostWorkUs: null });
+  const { bad, requests } = toReading(measurement, { limit, batch, usualHostWorkUs: null });
   return { rate, bad: bad.mean, requests };
 }
 

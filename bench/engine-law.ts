@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { median } from 'simple-statistics';
-import { engineSimulatorOf } from '../src/perfmodel/continuous/engine-simulator.ts';
+import { createEngineSimulator } from '../src/perfmodel/continuous/engine-simulator.ts';
 import { readTokenFigure } from '../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../src/perfmodel/correction.ts';
-import { choiceOf } from '../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../src/perfmodel/modelled-config.ts';
 import { simulatedFigure } from '../src/perfmodel/simulated.ts';
 import { type MeasuredChoice, measuredChoices } from '../src/perfmodel/simulator.ts';
 import type { Candidate } from '../src/space/types.ts';
@@ -53,9 +53,9 @@ function missesOf(left: MeasuredChoice, others: readonly MeasuredChoice[]): read
   const [first] = left.measurements;
   if (!first) return [];
   const { mode } = first.level;
-  const all = [left, ...others].map(({ choice }) => choiceOf(choice.candidate));
+  const all = [left, ...others].map(({ choice }) => toChoice(choice.candidate));
   const percentile = first.budgetLatencyMs.percentile;
-  const simulator = engineSimulatorOf(others, { mode, percentile, seed: 1, all });
+  const simulator = createEngineSimulator(others, { mode, percentile, seed: 1, all });
   if (!simulator) return [];
   return FIGURES.flatMap((figure) => {
     const correct = correctedFigure(figure, simulator, others, { longestDelayUs: 0 });

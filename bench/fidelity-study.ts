@@ -1,5 +1,5 @@
-import { candidateOf, originalOf, TRITON } from '../src/space/model-configs.ts';
-import { specOf } from '../src/spec/spec-of-options.ts';
+import { TRITON, toCandidate, toOriginal } from '../src/space/model-configs.ts';
+import { toSpec } from '../src/spec/spec-of-options.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 import type { Setting, TunedServer } from '../test/support/tuned-server.ts';
 
@@ -19,20 +19,20 @@ export async function recordsOfSettings(
       adapter: TRITON,
       model,
       server: { name: 'triton', version: '', ...identity },
-      original: originalOf(server.original),
+      original: toOriginal(server.original),
       wasLoaded: true,
       goal: { budget: null, constraints: [], objectives: [{ metric: 'throughput', weight: 1 }] },
       levels: { mode: 'concurrency', low: 1, high: 64 },
       sampler: 'settings',
       seed: 1,
       space: {},
-      spec: specOf({ model }),
+      spec: toSpec({ model }),
       commandLine: [],
       trituneVersion: 'bench',
     },
   ];
   for (const [trial, setting] of settings.entries()) {
-    const candidate = candidateOf(server.configOf(setting), { trial });
+    const candidate = toCandidate(server.configOf(setting), { trial });
     records.push({ type: 'trial-started', at, trial, role: 'search', candidate });
     records.push({ type: 'trial-measured', at, trial, measurement: await server.measure(setting) });
     records.push({ type: 'trial-finished', at, trial, chosen: 0, feasible: true, failure: null });

@@ -3,7 +3,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { stringify } from 'yaml';
-import { twinOf } from '../src/adapter/triton/twin/twin.ts';
+import { fitTwin } from '../src/adapter/triton/twin/twin.ts';
 import { launchEmulator } from '../src/launch/emulator-server.ts';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
@@ -158,7 +158,7 @@ try {
   const logs = (name: string) => ({ logDirectory: join(scratch, name) });
   const real = await open(launchLocal({ modelRepository, installDirectory, loadModels: [MODEL], ...logs('real') }));
   const twin = join(scratch, 'twin.yaml');
-  await writeFile(twin, stringify(twinOf(await recordsOfSettings(real, MODEL, fittedTo))));
+  await writeFile(twin, stringify(fitTwin(await recordsOfSettings(real, MODEL, fittedTo))));
   console.log(`the twin is fitted to ${fittedTo.length} settings; load average ${loadavg()[0]?.toFixed(1)}`);
   const readings = await compare({
     real,

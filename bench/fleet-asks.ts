@@ -1,9 +1,9 @@
 import { mean } from 'simple-statistics';
 import { seededRandom } from '../src/base/random.ts';
-import { goalOf } from '../src/benchmark/contest.ts';
+import { toGoal } from '../src/benchmark/contest.ts';
 import { OfflineWorld } from '../src/benchmark/world.ts';
 import type { Candidate } from '../src/space/types.ts';
-import { standingOf } from '../src/study/goal/ranking.ts';
+import { computeStanding } from '../src/study/goal/ranking.ts';
 import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
 import type { PendingTrial, Trial } from '../src/study/types.ts';
 import { CandidateRefusedError } from '../src/tuner/refused.ts';
@@ -21,7 +21,7 @@ const LEVELS = [4, 8, 16, 32, 64];
 const UNLIMITED = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 
 const problem = largeProblem();
-const goal = goalOf(problem);
+const goal = toGoal(problem);
 const { space, levels } = problem.testProblem;
 const world = new OfflineWorld(problem.testProblem, { seed: 1, statistics: true });
 const random = seededRandom(1);
@@ -41,7 +41,7 @@ async function trialOf(number: number): Promise<Trial> {
     const measurements = [
       await world.adapter.measure(applied, { mode: 'concurrency', value }, { signal, onProgress: () => undefined }),
     ];
-    return { ...base, measurements, ...standingOf(measurements, candidate, goal), failure: null };
+    return { ...base, measurements, ...computeStanding(measurements, candidate, goal), failure: null };
   } catch (error) {
     if (!(error instanceof CandidateRefusedError)) throw error;
     const failure = { kind: error.kind, reason: error.message };

@@ -2,18 +2,18 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { max } from 'simple-statistics';
 import { realClock } from '../src/base/clock.ts';
-import { goalOf, planOf } from '../src/benchmark/contest.ts';
+import { createPlan, toGoal } from '../src/benchmark/contest.ts';
 import { OfflineWorld } from '../src/benchmark/world.ts';
 import { Keeper, type StudyHost } from '../src/fleet/activities/keeper.ts';
 import { WorkRunner } from '../src/fleet/server/work-runner.ts';
 import { withFailures, withHeartbeats } from '../src/fleet/temporal/activity-wrappers.ts';
-import { dataConverterOf, openClient } from '../src/fleet/temporal/connection.ts';
+import { createDataConverter, openClient } from '../src/fleet/temporal/connection.ts';
 import { workerPackages } from '../src/fleet/temporal/packages.ts';
 import { startStudy, steerStudy } from '../src/fleet/temporal/studies.ts';
 import { bundleNow } from '../src/fleet/temporal/workflow-bundle.ts';
 import { groupQueue, keeperQueue, serverQueue } from '../src/fleet/workflow/names.ts';
 import type { GroupActivities, ServerActivities } from '../src/fleet/workflow/seams.ts';
-import { specOf } from '../src/spec/spec-of-options.ts';
+import { toSpec } from '../src/spec/spec-of-options.ts';
 import { createJournal } from '../src/study/records/journal.ts';
 import { makeSampler } from '../src/study/search/samplers/registry.ts';
 import { steadySpeeds } from '../src/study/speed/speeds.ts';
@@ -43,10 +43,10 @@ const folder = await freshDirectory();
 const temporal = await startTemporal(null);
 const at = { address: temporal.address, namespace: 'default', payloadKey: Buffer.alloc(32, 7) };
 const problem = largeProblem();
-const goal = goalOf(problem);
+const goal = toGoal(problem);
 const { testProblem } = problem;
 const { space, levels, topology } = testProblem;
-const plan = { ...planOf(problem, goal, 1), maxTrials: Number(trials), finalRounds: 1 };
+const plan = { ...createPlan(problem, goal, 1), maxTrials: Number(trials), finalRounds: 1 };
 const names = Array.from({ length: Number(servers) }, (_, index) => `s${index}`);
 const pauseMs = (1000 * names.length) / Number(perSecond);
 
@@ -69,7 +69,7 @@ const packages = await workerPackages();
 const { worker: sdk } = packages;
 sdk.Runtime.install({ shutdownSignals: [], logger: new sdk.DefaultLogger('ERROR') });
 const connection = await sdk.NativeConnection.connect({ address: at.address });
-const common = { connection, namespace: at.namespace, dataConverter: dataConverterOf(at) };
+const common = { connection, namespace: at.namespace, dataConverter: createDataConverter(at) };
 const claim: GroupActivities['claim'] = async () => KEEPER;
 const { openStudy, advance, concludeStudy, readRecords } = new Keeper(studies, async () => names);
 const timedAdvance: typeof advance = async (study, report) => {
@@ -140,7 +140,7 @@ async function pauseOnce(): Promise<void> {
   await steerStudy(client, STUDY, { kind: 'resume' });
 }
 
-await startStudy(client, { study: STUDY, group: GROUP, spec: specOf({ model: 'm' }), commandLine: [] });
+await startStudy(client, { study: STUDY, group: GROUP, spec: toSpec({ model: 'm' }), commandLine: [] });
 const end = await client.workflow.getHandle(STUDY).result();
 clearInterval(report);
 console.log(

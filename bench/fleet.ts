@@ -1,6 +1,6 @@
 import { mean, quantileSorted } from 'simple-statistics';
 import { randomFor, standardNormal } from '../src/base/random.ts';
-import { budgetedProblemsOf } from '../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../src/benchmark/problem.ts';
 import { scenarios } from '../src/benchmark/problems.ts';
 import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
@@ -15,7 +15,7 @@ const [sampler = 'queueing', trials = '16', models = '2', counts = '1,2,4,8'] = 
 const BETWEEN_SERVERS_SD = 0.1;
 const FINAL_ROUNDS = 2;
 
-const problems = scenarios(Number(models)).flatMap((each) => budgetedProblemsOf(each));
+const problems = scenarios(Number(models)).flatMap((each) => listBudgetedProblems(each));
 console.log('servers  trials/min  speed  ideal  search  study  share  worst tenth  busy');
 let alone: number | null = null;
 for (const servers of counts.split(',').map(Number)) {

@@ -1,14 +1,14 @@
 import { median } from 'simple-statistics';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { buildCandidate } from '../src/space/candidate.ts';
-import { modelConfigOf, originalOf } from '../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../src/space/model-configs.ts';
 import type { SummaryPoint } from '../src/study/summary/schema/point.ts';
 import type { ModelConfig } from '../src/triton/config/model-config.ts';
 import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { Holdout } from './holdout-subjects.ts';
 import { type Swept, worthOf } from './holdout-sweep.ts';
 import type { NeutralClient } from './neutral-client.ts';
-import { bestByRound, medianOf } from './readings.ts';
+import { bestByRound, computeMedian } from './readings.ts';
 import { judge, levelsAround, type Side } from './truth-judge.ts';
 
 const SETTLE_MS = 4000;
@@ -67,7 +67,7 @@ export async function judgePicks(
       pick: picks[index] as Pick,
       worth: beside(bestByRound(side.neutral, budgetMs)),
       recommended: beside(readings.map(({ throughput }) => throughput)),
-      keepsBudget: medianOf(readings).p99Ms <= budgetMs,
+      keepsBudget: computeMedian(readings).p99Ms <= budgetMs,
     };
   });
 }
@@ -86,10 +86,10 @@ async function rivalsOf(
     })
     .sort((a, b) => b.worth.throughput - a.worth.throughput);
   return ranked.slice(0, RIVALS).flatMap(({ each, worth }) => {
-    const built = buildCandidate(space, originalOf(base), each.assignment);
+    const built = buildCandidate(space, toOriginal(base), each.assignment);
     if (!built.legal) return [];
     return [
-      sideOf(modelConfigOf(built.candidate), worth.level, worth.throughput, levelsAround(worth.level, AROUND_GRID)),
+      sideOf(toModelConfig(built.candidate), worth.level, worth.throughput, levelsAround(worth.level, AROUND_GRID)),
     ];
   });
 }

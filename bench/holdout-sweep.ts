@@ -1,12 +1,12 @@
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { buildCandidate } from '../src/space/candidate.ts';
 import { assignments } from '../src/space/enumerate.ts';
-import { modelConfigOf, originalOf } from '../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../src/space/model-configs.ts';
 import type { Assignment, Candidate } from '../src/space/types.ts';
 import { connectGrpc } from '../src/triton/control/connect.ts';
 import { type Holdout, isSwept, LEVELS } from './holdout-subjects.ts';
 import type { NeutralClient } from './neutral-client.ts';
-import { bestWithin, type ClientReading, medianOf } from './readings.ts';
+import { bestWithin, type ClientReading, computeMedian } from './readings.ts';
 
 /** Traffic right after a load does not count: about 500 requests. */
 const SETTLE = { seconds: 1.5, perSecond: 300 };
@@ -38,8 +38,8 @@ export async function sweep(
   const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
   try {
     const base = await control.modelConfig(model);
-    const grid = [...assignments(space, originalOf(base))].filter(isSwept).flatMap((assignment) => {
-      const built = buildCandidate(space, originalOf(base), assignment);
+    const grid = [...assignments(space, toOriginal(base))].filter(isSwept).flatMap((assignment) => {
+      const built = buildCandidate(space, toOriginal(base), assignment);
       return built.legal ? [{ candidate: built.candidate, swept: nothingYet(assignment) }] : [];
     });
     for (let round = 0; round < rounds; round += 1) {
@@ -55,7 +55,7 @@ export async function sweep(
   }
 
   async function visit(candidate: Candidate, swept: Swept): Promise<void> {
-    const config = modelConfigOf(candidate);
+    const config = toModelConfig(candidate);
     try {
       await control.load(model, config);
     } catch (error) {
@@ -85,7 +85,7 @@ const nothingYet = (assignment: Assignment): Swept => ({
 export function worthOf({ levels }: Swept, budgetMs: number): (ClientReading & { readonly level: number }) | undefined {
   const known = levels.filter(({ readings }) => readings.length > 0);
   return bestWithin(
-    known.map(({ level, readings }) => ({ level, ...medianOf(readings) })),
+    known.map(({ level, readings }) => ({ level, ...computeMedian(readings) })),
     budgetMs,
   );
 }

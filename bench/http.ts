@@ -103,7 +103,7 @@ type Readings = ReadonlyMap<string, Reading[]>;
  * One row of the table: every client's median, and us against the best of those that can be
  * compared with.
  */
-function rowOf(figure: Figure, concurrency: number, readings: Readings, names: readonly string[]): string {
+function toRow(figure: Figure, concurrency: number, readings: Readings, names: readonly string[]): string {
   const values = (name: string): number[] => (readings.get(name) ?? []).map(figure.of);
   const cell = (name: string): string => `${brief(median(values(name)))} ${figure.unit}`;
   const rivals = figure.against.filter((name) => names.includes(name));
@@ -142,7 +142,7 @@ try {
   console.log(line(header));
   console.log(line(header.map(() => '---')));
   for (const { concurrency, readings } of all) {
-    for (const figure of figures) console.log(rowOf(figure, concurrency, readings, names));
+    for (const figure of figures) console.log(toRow(figure, concurrency, readings, names));
   }
 } finally {
   server.disconnect();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configDocuments } from '../src/adapter/triton/documents.ts';
 import { writeRun } from '../src/report/write-run.ts';
-import { originalOf } from '../src/space/model-configs.ts';
+import { toOriginal } from '../src/space/model-configs.ts';
 import { spaceFromJson } from '../src/space/source/load.ts';
 import { foldStudy } from '../src/study/records/fold.ts';
 import { readJournal, resumeJournal } from '../src/study/records/journal.ts';
@@ -88,7 +88,7 @@ async function resumed(path: string, name: (typeof samplerNames)[number]): Promi
     const options = { seed: 1, goal: longGoal, levels };
     // What is kept of a space is kept with the space: each round has one of its own, as each
     // process has.
-    const view = viewSpace(spaceFromJson(longSpace.definition), originalOf(originalConfig));
+    const view = viewSpace(spaceFromJson(longSpace.definition), toOriginal(originalConfig));
     const sampler = makeSampler(name, view, options);
     // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed,
     // limits, proposed, started.

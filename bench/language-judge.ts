@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import type { Assignment } from '../src/space/types.ts';
 import { assess } from '../src/study/goal/goal.ts';
-import { chosenOf } from '../src/study/goal/ranking.ts';
+import { findChosen } from '../src/study/goal/ranking.ts';
 import { foldStudy } from '../src/study/records/fold.ts';
 import { readJournal } from '../src/study/records/journal.ts';
 
@@ -46,7 +46,7 @@ export async function judgeInTurn(
     const { trials, goal } = foldStudy(await readJournal(join(run, 'journal.jsonl')));
     for (const each of judged) {
       const trial = trials.find(({ candidate }) => keyOf(candidate.assignment) === keyOf(each.candidate));
-      const chosen = trial && chosenOf(trial);
+      const chosen = trial && findChosen(trial);
       const seen = trial && chosen ? assess(chosen, trial.candidate, goal) : undefined;
       each.logs.push(seen ? -seen.cost : Number.NaN);
       if (seen?.feasible) each.feasibleRounds++;

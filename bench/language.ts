@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Assignment } from '../src/space/types.ts';
 import { assess } from '../src/study/goal/goal.ts';
-import { chosenOf } from '../src/study/goal/ranking.ts';
+import { findChosen } from '../src/study/goal/ranking.ts';
 import { foldStudy } from '../src/study/records/fold.ts';
 import { readJournal } from '../src/study/records/journal.ts';
 import type { StudyState } from '../src/study/records/state.ts';
@@ -96,7 +96,7 @@ interface RankedTrial {
 /** Candidates of an exhaustive search, the best feasible one first. */
 function ranked(grid: StudyState): RankedTrial[] {
   const judged = grid.trials.flatMap((trial) => {
-    const chosen = chosenOf(trial);
+    const chosen = findChosen(trial);
     return chosen ? [{ trial, ...assess(chosen, trial.candidate, grid.goal) }] : [];
   });
   return judged.sort((a, b) => Number(b.feasible) - Number(a.feasible) || a.cost - b.cost);

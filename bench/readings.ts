@@ -10,7 +10,7 @@ export interface ClientReading {
 /** Readings of one config by load level, one of each round. */
 export type ReadingsByLevel = ReadonlyMap<number, readonly ClientReading[]>;
 
-export const medianOf = (readings: readonly ClientReading[]): ClientReading => ({
+export const computeMedian = (readings: readonly ClientReading[]): ClientReading => ({
   throughput: median(readings.map(({ throughput }) => throughput)),
   p99Ms: median(readings.map(({ p99Ms }) => p99Ms)),
 });

@@ -3,7 +3,7 @@ import { problemUnder, trueCapacity } from '../src/benchmark/workloads/problem-u
 import { playUnder } from '../src/benchmark/workloads/study-under.ts';
 import type { Candidate } from '../src/space/types.ts';
 import type { ArrivalPlan } from '../src/workload/arrival-plan.ts';
-import { planOf } from '../src/workload/plan/plan-of.ts';
+import { createPlan } from '../src/workload/plan/plan-of.ts';
 import { readWorkload } from '../src/workload/read-workload.ts';
 import type { StudyWorkload, StudyWorkloads } from '../src/workload/study-workloads.ts';
 
@@ -19,7 +19,7 @@ const workloadOf = async (name: string): Promise<StudyWorkload> => {
   const workload = await readWorkload(`examples/robust/${name}.yaml`);
   const plans = new Map<number, ArrivalPlan>();
   const planAt = (meanPerSecond: number): ArrivalPlan => {
-    const plan = plans.get(meanPerSecond) ?? planOf(workload, { seed: 1, meanPerSecond });
+    const plan = plans.get(meanPerSecond) ?? createPlan(workload, { seed: 1, meanPerSecond });
     plans.set(meanPerSecond, plan);
     return plan;
   };
@@ -39,7 +39,7 @@ const wordsOf = ({ assignment }: Candidate): string => {
   const { instances, maxBatchSize, queueDelayUs } = assignment;
   return `instances=${instances} max_batch_size=${maxBatchSize} queue_delay_us=${queueDelayUs ?? 'no batching'}`;
 };
-const rowOf = (name: string, candidate: Candidate, more = ''): string => {
+const toRow = (name: string, candidate: Candidate, more = ''): string => {
   const [atSteady, atBurst] = [forSteady, forBurst].map((each) => trueCapacity(each, candidate, ENCODER_BUDGET_MS)) as [
     number,
     number,
@@ -61,7 +61,7 @@ for (const [name, made] of [
   const best = all
     .map((candidate) => ({ candidate, capacity: trueCapacity(made, candidate, ENCODER_BUDGET_MS) }))
     .reduce((most, each) => (each.capacity > most.capacity ? each : most));
-  console.log(rowOf(name, best.candidate));
+  console.log(toRow(name, best.candidate));
 }
 
 console.log('\nstudies'.padEnd(85), '  steady  burst  measurements');
@@ -72,5 +72,5 @@ for (const [name, made] of [
 ] as const)
   for (let seed = 1; seed <= seeds; seed++) {
     const { best, counts } = await playUnder(made, ENCODER_BUDGET_MS, seed);
-    if (best) console.log(rowOf(`${name}, seed ${seed}`, best.candidate, `${counts.measurements}`));
+    if (best) console.log(toRow(`${name}, seed ${seed}`, best.candidate, `${counts.measurements}`));
   }

@@ -1,5 +1,5 @@
 import { median } from 'simple-statistics';
-import { bestByRound, bestWithin, type ClientReading, medianOf } from './readings.ts';
+import { bestByRound, bestWithin, type ClientReading, computeMedian } from './readings.ts';
 import type { Side } from './truth-judge.ts';
 import type { Study } from './truth-study.ts';
 import type { Subject } from './truth-subjects.ts';
@@ -74,8 +74,8 @@ export function found(
 
 function bestFound(side: Side, { summary }: Study, budgetMs: number): BestFound {
   const readings = side.neutral.get(side.recommended) ?? [];
-  const reading = medianOf(readings);
-  const levels = [...side.neutral].map(([level, each]) => ({ level, ...medianOf(each) }));
+  const reading = computeMedian(readings);
+  const levels = [...side.neutral].map(([level, each]) => ({ level, ...computeMedian(each) }));
   const worth = bestWithin(levels, budgetMs);
   const byRound = bestByRound(side.neutral, budgetMs);
   const shares = readings.flatMap(({ throughput }, round) => (byRound[round] ? throughput / byRound[round] : []));

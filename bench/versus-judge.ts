@@ -9,7 +9,7 @@ import { connectGrpc } from '../src/triton/control/connect.ts';
 import { outputOf } from './client-run.ts';
 import type { NeutralClient } from './neutral-client.ts';
 import type { perfAnalyzer } from './peers.ts';
-import { bestByRound, bestWithin, type ClientReading, inWords, medianOf } from './readings.ts';
+import { bestByRound, bestWithin, type ClientReading, computeMedian, inWords } from './readings.ts';
 
 /** A recommendation, and how long it took. */
 export interface Advice {
@@ -119,7 +119,7 @@ export function ratioLine(one: Judged, other: Judged, budgetMs: number): string 
 export function report({ advice, judgement }: Judged, budgetMs: number): string[] {
   const { by, seconds, config, members = [config], concurrency, claims } = advice;
   const { neutral, nvidia } = judgement;
-  const levels = [...neutral].map(([level, readings]) => ({ level, ...medianOf(readings) }));
+  const levels = [...neutral].map(([level, readings]) => ({ level, ...computeMedian(readings) }));
   const own = levels.find(({ level }) => level === concurrency);
   const best = bestWithin(levels, budgetMs);
   return [
@@ -127,7 +127,7 @@ export function report({ advice, judgement }: Judged, budgetMs: number): string[
     `  it says                        ${claims}`,
     `  neutral client                 ${own ? inWords(own) : ''}`,
     `  within the budget at best      ${best ? `${inWords(best)} at concurrency ${best.level}` : 'nothing'}`,
-    `  perf_analyzer                  ${inWords(medianOf(nvidia))}`,
+    `  perf_analyzer                  ${inWords(computeMedian(nvidia))}`,
   ];
 }
 

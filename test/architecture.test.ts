@@ -57,7 +57,7 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   react: ['tui'],
 };
 
-const rowOf = (room: string): number => rows.findIndex((row) => row.includes(room));
+const toRow = (room: string): number => rows.findIndex((row) => row.includes(room));
 
 function faultsOf(file: string): string[] {
   const place = relative(root, file);
@@ -73,7 +73,7 @@ function faultOf(place: string, { target, isTypeOnly }: Import): string | null {
   }
   const other = relative(root, resolve(root, dirname(place), target)).split('/')[0] as string;
   if (other === '..' || other === room) return null;
-  if (rowOf(other) < 0 || rowOf(other) >= rowOf(room)) return `${place}: '${room}' may not import '${other}'`;
+  if (toRow(other) < 0 || toRow(other) >= toRow(room)) return `${place}: '${room}' may not import '${other}'`;
   if (other === 'triton' && knowsNoTriton.has(room)) return `${place}: '${room}' knows no Triton`;
   const run = runsOnly[room];
   const isTaken = run === undefined || isTypeOnly || run.includes(other);

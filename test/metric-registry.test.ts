@@ -14,7 +14,7 @@ import type { Goal } from '../src/study/types.ts';
 import { initialInteraction } from '../src/tui/interaction.ts';
 import { trialPanel } from '../src/tui/panels/trial.ts';
 import { ViewFold } from '../src/tui/state.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from './study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from './study/builders.ts';
 
 /** A metric that nobody has: all that is written to have it everywhere. */
 const energy: Metric = {
@@ -45,7 +45,7 @@ const trial = (number: number, config: typeof originalConfig, throughput: number
     at,
     trial: number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(config, number === 0 ? {} : { instances: 2 }),
+    candidate: toCandidate(config, number === 0 ? {} : { instances: 2 }),
   },
   { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5, { device }) },
   { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
@@ -106,12 +106,12 @@ describe('one more entry of the registry', () => {
 
   it('decides what is feasible, and what is better by how much', () => {
     const [one, other] = [measured(4, 100, 5, { device }), measured(4, 250, 5, { device })];
-    const candidate = candidateOf(originalConfig);
+    const candidate = toCandidate(originalConfig);
     expect(missedConstraints(one, candidate, limited)).toEqual([constraint]);
     expect(assess(other, candidate, limited).feasible).toBe(true);
     const frugal: Goal = { ...silent, objectives: [{ metric: 'energy-per-request', weight: 1 }] };
     expect(assess(one, candidate, frugal).cost - assess(other, candidate, frugal).cost).toBeCloseTo(Math.log(2.5), 12);
-    expect(costHalfWidth(one, candidateOf(originalConfig), frugal)).toBeCloseTo(0.1, 2);
+    expect(costHalfWidth(one, toCandidate(originalConfig), frugal)).toBeCloseTo(0.1, 2);
     expect(foldStudy(recordsOf(limited)).best?.number).toBe(1);
   });
 
@@ -162,7 +162,7 @@ describe('one more entry of the registry', () => {
     const { records } = parseJournal(Buffer.from(text), 'journal.jsonl', metrics);
     const { goal, best } = foldStudy(records);
     expect(goal).toEqual(limited);
-    expect(missedConstraints(measured(4, 100, 5, { device }), candidateOf(originalConfig), goal)).toEqual([constraint]);
+    expect(missedConstraints(measured(4, 100, 5, { device }), toCandidate(originalConfig), goal)).toEqual([constraint]);
     expect(best?.number).toBe(1);
     expect(() => parseJournal(Buffer.from(text), 'journal.jsonl')).toThrowError(
       expect.objectContaining({ code: 'JOURNAL_INVALID', message: expect.stringContaining('energy-per-request') }),

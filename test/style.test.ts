@@ -35,6 +35,11 @@ it('names values by what they are', () => {
   expect(linesLike((line) => declared.test(line)).filter((place) => place.startsWith('src/'))).toEqual([]);
 });
 
+it('names functions by verbs', () => {
+  const declared = /\b(?:function\*? \w+Of\b|const \w+Of = (?:async )?(?:\(|<|\w+ =>))/;
+  expect(linesLike((line) => declared.test(line)).filter((place) => place.startsWith('src/'))).toEqual([]);
+});
+
 it('exports each name of a type from one file', () => {
   const files = new Map<string, string[]>();
   for (const path of sources.filter((each) => each.startsWith('src/')))

@@ -1,7 +1,7 @@
-import { observationsOf } from '../../src/perfmodel/observations.ts';
-import { predictorOf } from '../../src/perfmodel/predictor.ts';
+import { listObservations } from '../../src/perfmodel/observations.ts';
+import { createPredictor } from '../../src/perfmodel/predictor.ts';
 import { csvText } from '../../src/report/csv.ts';
-import { drawOf } from '../../src/study/analysis/what-if/draw.ts';
+import { createDraw } from '../../src/study/analysis/what-if/draw.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { describeAssignment, describeLevel } from '../../src/study/summary/describe.ts';
 
@@ -39,11 +39,11 @@ export const toldOf = (state: StudyState): Told => ({
 function heldOutOf({ trials }: StudyState, way: Way): HeldOut[] {
   return trials.flatMap((target) => {
     const others = trials.filter(({ number }) => (way === 'ahead' ? number < target.number : number !== target.number));
-    if (others.flatMap(observationsOf).length < FIRST[way]) return [];
+    if (others.flatMap(listObservations).length < FIRST[way]) return [];
     return target.measurements.flatMap((measurement): HeldOut[] => {
       const { level, throughput, budgetLatencyMs } = measurement;
-      if (observationsOf({ ...target, measurements: [measurement] }).length === 0) return [];
-      const told = predictorOf(others, drawOf(budgetLatencyMs.percentile), [target.candidate])?.predict(
+      if (listObservations({ ...target, measurements: [measurement] }).length === 0) return [];
+      const told = createPredictor(others, createDraw(budgetLatencyMs.percentile), [target.candidate])?.predict(
         target.candidate,
         level,
       );

@@ -31,7 +31,7 @@ const studies = await Promise.all(
 );
 
 console.log(`${headOf(machine)}\n`);
-const rows = studies.map(({ name, state, told }) => rowOf(name, state, told));
+const rows = studies.map(({ name, state, told }) => toRow(name, state, told));
 const columns = Object.keys(rows[0] ?? {});
 console.log(lineOf(columns));
 console.log(lineOf(columns.map(() => '---')));
@@ -51,7 +51,7 @@ function lineOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function rowOf(name: string, state: StudyState, told: Told): Record<string, string> {
+function toRow(name: string, state: StudyState, told: Told): Record<string, string> {
   const summary = summarize(state, '');
   const { best, baseline, gain, counts, wallSeconds, clientBound, budget } = summary;
   return {

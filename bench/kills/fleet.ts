@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '../../src/base/clock.ts';
-import { messageOf } from '../../src/base/errors.ts';
+import { formatMessage } from '../../src/base/errors.ts';
 import { pick, type Random, seededRandom, shuffle } from '../../src/base/random.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { RunningCli } from '../../test/support/cli.ts';
@@ -90,7 +90,7 @@ export class FleetKills {
       while (this.#killed.length < this.#most)
         await this.#atOnce(Array.from({ length: STUDIES }, () => `study-${++this.#studies}`));
     } catch (error) {
-      this.#fault('other', messageOf(error));
+      this.#fault('other', formatMessage(error));
     } finally {
       await this.#fleet.close();
     }

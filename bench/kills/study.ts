@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { realClock } from '../../src/base/clock.ts';
-import { messageOf } from '../../src/base/errors.ts';
+import { formatMessage } from '../../src/base/errors.ts';
 import { pick, type Random, seededRandom } from '../../src/base/random.ts';
-import { modelConfigsOf } from '../../src/space/model-configs.ts';
+import { toModelConfigs } from '../../src/space/model-configs.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -71,7 +71,7 @@ export class KilledStudy {
     try {
       await (kind === 'capacity' ? this.#killCapacity() : this.#killStudy());
     } catch (error) {
-      this.#fault('other', messageOf(error));
+      this.#fault('other', formatMessage(error));
     }
     if (this.#stage.hasEnded) return [];
     return this.#kills;
@@ -154,7 +154,7 @@ export class KilledStudy {
       for (const fault of repeatedTrials(records)) this.#fault('lost', fault);
       this.#before = records;
     } catch (error) {
-      this.#fault('lost', messageOf(error));
+      this.#fault('lost', formatMessage(error));
     }
   }
 
@@ -207,7 +207,7 @@ export class KilledStudy {
     const short = ['--restore-first', '--max-trials', '1', '--time-budget', '2s'];
     this.#checkEnd(await callCli([...this.#subject.command(output), ...short]), [0, 3]);
     const [started] = await recordsOf(output);
-    if (started?.type === 'study-started') this.#checkOriginal(modelConfigsOf(started.original));
+    if (started?.type === 'study-started') this.#checkOriginal(toModelConfigs(started.original));
     await this.#checkServed();
   }
 

@@ -78,7 +78,7 @@ export function exitCodeFor(code: ErrorCode): number {
 }
 
 /** Returns the exit code of a study from its outcome, or from the error that ended it. */
-export const exitCodeOf = (outcome: StudyOutcome | ErrorCode): number =>
+export const toExitCode = (outcome: StudyOutcome | ErrorCode): number =>
   outcome === 'done' || outcome === 'infeasible' || outcome === 'interrupted'
     ? exitCodes[outcome]
     : exitCodeFor(outcome);

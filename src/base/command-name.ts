@@ -15,7 +15,7 @@ interface Start {
  * `tritune`, `node dist/cli/main.js`. npm names its command in the environment; a script in a
  * folder of PATH, or in npm's folder of binaries below, has a name of its own.
  */
-export function commandNameOf({ script, node, cwd, env }: Start): string {
+export function toCommandName({ script, node, cwd, env }: Start): string {
   const [name, folder] = [basename(script), dirname(script)];
   if (name !== 'tritune') return /^main\.[jt]s$/.test(name) ? typedLine([node, shortest(script, cwd)]) : 'tritune';
   if (env.npm_command === 'exec') return 'npx tritune';
@@ -33,7 +33,7 @@ function shortest(script: string, cwd: string): string {
 
 /** Returns how this process was started, to be typed again. */
 export const commandName = (): string =>
-  commandNameOf({ script: process.argv[1] ?? '', node: process.argv0, cwd: process.cwd(), env: process.env });
+  toCommandName({ script: process.argv[1] ?? '', node: process.argv0, cwd: process.cwd(), env: process.env });
 
 /** Returns a command line of tritune to type: `npx tritune restore 'my run'`. */
-export const commandLineOf = (words: readonly string[]): string => `${commandName()} ${typedLine(words)}`;
+export const formatCommandLine = (words: readonly string[]): string => `${commandName()} ${typedLine(words)}`;

@@ -29,7 +29,7 @@ export function wholeNumbers(distribution: Distribution, random: Random, least: 
     const high = Math.max(low, Math.round(distribution.high));
     return () => random.int(low, high);
   }
-  const draw = bellOf(distribution, random);
+  const draw = createBell(distribution, random);
   const min = Math.max(least, distribution.min ?? least);
   const max = Math.max(min, distribution.max ?? Number.POSITIVE_INFINITY);
   return () => {
@@ -46,7 +46,10 @@ export function wholeNumbers(distribution: Distribution, random: Random, least: 
  * The parameters of a log-normal follow from its mean m and deviation s: σ² = ln(1 + s²/m²), μ = ln
  * m − σ²/2.
  */
-function bellOf({ kind, mean, std }: Extract<Distribution, { readonly mean: number }>, random: Random): () => number {
+function createBell(
+  { kind, mean, std }: Extract<Distribution, { readonly mean: number }>,
+  random: Random,
+): () => number {
   if (kind === 'normal') return () => mean + std * standardNormal(random);
   const variance = Math.log(1 + (std / mean) ** 2);
   const center = Math.log(mean) - variance / 2;

@@ -71,10 +71,10 @@ export function asTrituneError(error: unknown): TrituneError {
 /** Returns an INTERNAL error caused by `error`. */
 export function internalError(error: unknown): TrituneError {
   const hint = 'this is a defect of tritune: please report it';
-  return new TrituneError('INTERNAL', messageOf(error), hint, { cause: error });
+  return new TrituneError('INTERNAL', formatMessage(error), hint, { cause: error });
 }
 
 /** Returns the message of a thrown value. */
-export function messageOf(error: unknown): string {
+export function formatMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -26,7 +26,7 @@ const texts = new WeakMap<object, string>();
  * fields, and are never changed in place: the text of each is made once.
  */
 export function canonicalJsonOfShared(object: JsonObject): string {
-  const textOf = (value: Json): string => {
+  const formatText = (value: Json): string => {
     if (value === null || typeof value !== 'object') return canonicalJson(value);
     const text = texts.get(value) ?? canonicalJson(value);
     texts.set(value, text);
@@ -35,7 +35,7 @@ export function canonicalJsonOfShared(object: JsonObject): string {
   const fields = Object.keys(object)
     .filter((key) => object[key] !== undefined)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${textOf(object[key] as Json)}`);
+    .map((key) => `${JSON.stringify(key)}:${formatText(object[key] as Json)}`);
   return `{${fields.join(',')}}`;
 }
 

@@ -48,7 +48,7 @@ class FileFault extends Error {}
  */
 export async function readBytes(path: string, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const piece of piecesOf(path, limitBytes, true)) pieces.push(piece);
+  for await (const piece of readPieces(path, limitBytes, true)) pieces.push(piece);
   return joined(pieces);
 }
 
@@ -69,7 +69,11 @@ export const readTextSync = (path: string, limitBytes: number): string =>
  * Yields a regular file piece by piece; each piece is the caller's to keep. Throws as `readBytes`
  * does.
  */
-export async function* piecesOf(path: string, limitBytes: number, isWhole = false): AsyncGenerator<Buffer, void, void> {
+export async function* readPieces(
+  path: string,
+  limitBytes: number,
+  isWhole = false,
+): AsyncGenerator<Buffer, void, void> {
   const file = await open(path, FLAGS);
   try {
     const { size } = regular(await file.stat(), limitBytes);
@@ -86,7 +90,7 @@ export async function* piecesOf(path: string, limitBytes: number, isWhole = fals
   }
 }
 
-/** The same as `piecesOf`, at once. */
+/** The same as `readPieces`, at once. */
 export function* piecesSync(path: string, limitBytes: number, isWhole = false): Generator<Buffer, void, void> {
   const file = openSync(path, FLAGS);
   try {
@@ -166,12 +170,12 @@ const joined = (pieces: readonly Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 
 function regular(stats: Stats, limitBytes = Number.POSITIVE_INFINITY): Stats {
-  if (!stats.isFile()) throw new FileFault(`it is ${kindOf(stats)}, not a file`);
+  if (!stats.isFile()) throw new FileFault(`it is ${toKind(stats)}, not a file`);
   if (stats.size > limitBytes) throw tooLong(limitBytes);
   return stats;
 }
 
-function kindOf(stats: Stats): string {
+function toKind(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   if (stats.isFIFO()) return 'a pipe';
   return stats.isSocket() ? 'a socket' : 'a device';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { messageOf, TrituneError } from './errors.ts';
-import { fileLimits, piecesOf } from './read-file.ts';
+import { formatMessage, TrituneError } from './errors.ts';
+import { fileLimits, readPieces } from './read-file.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
@@ -36,28 +36,32 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
  * the non-empty lines of any other file. Also reads files compressed by gzip. Errors:
  * INPUT_INVALID.
  */
-export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
-  for await (const records of recordBatchesOf(path)) yield* records;
+export async function* readRecords(path: string): AsyncGenerator<FileRecord, void, void> {
+  for await (const records of readRecordBatches(path)) yield* records;
 }
 
 /** The same, in batches of the records in one piece of the file: for millions of short ones. */
-export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
+export async function* readRecordBatches(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
-    for await (const bytes of bytesOf(path)) {
+    for await (const bytes of readBytes(path)) {
       cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
       yield [...cutter.cut(bytes)];
     }
   } catch (error) {
     if (error instanceof TrituneError) throw error;
-    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read '${path}': ${formatMessage(error)}`,
+      'give the path of a file',
+    );
   }
   if (cutter) yield [...cutter.end()];
 }
 
 /** The bytes of a file, decompressed if its name ends in `.gz`. */
-function bytesOf(path: string): AsyncIterable<Buffer> {
-  const pieces = piecesOf(path, fileLimits.log);
+function readBytes(path: string): AsyncIterable<Buffer> {
+  const pieces = readPieces(path, fileLimits.log);
   if (!path.endsWith('.gz')) return pieces;
   const file = Readable.from(pieces);
   const inflated = createGunzip({ chunkSize: CHUNK_BYTES });

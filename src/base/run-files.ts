@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { copyFile, lstat, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { messageOf, TrituneError } from './errors.ts';
+import { formatMessage, TrituneError } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
-import { fileLimits, piecesOf } from './read-file.ts';
+import { fileLimits, readPieces } from './read-file.ts';
 
 /**
  * The files of a run. Everything that is written into a run's directory goes through this module,
@@ -80,7 +80,7 @@ export async function placeIn(directory: string, names: readonly string[]): Prom
   const path = pathIn(directory, names);
   for (let depth = 1; depth <= names.length; depth++) {
     const place = pathIn(directory, names.slice(0, depth));
-    const kind = await kindOf(place).catch((error: unknown) => {
+    const kind = await readKind(place).catch((error: unknown) => {
       throw unwritable(path, error);
     });
     if (kind === null) break;
@@ -90,7 +90,7 @@ export async function placeIn(directory: string, names: readonly string[]): Prom
 }
 
 /** Returns what is at a path, without following a link there; null if nothing is. */
-async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null> {
+async function readKind(path: string): Promise<'file' | 'folder' | 'other' | null> {
   const stats = await lstat(path).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return null;
     throw error;
@@ -163,7 +163,7 @@ export async function copyIn(
   names: readonly string[],
   { path: source, sha256 }: CopiedFile,
 ): Promise<boolean> {
-  const kind = await kindOf(source).catch(() => null);
+  const kind = await readKind(source).catch(() => null);
   if (kind === 'folder' && sha256 === undefined) {
     const entries = await readdir(source, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter((each) => each.isFile())) {
@@ -172,7 +172,7 @@ export async function copyIn(
     }
     return true;
   }
-  if (kind !== 'file' || (sha256 !== undefined && (await digestOf(source)) !== sha256)) return false;
+  if (kind !== 'file' || (sha256 !== undefined && (await readDigest(source)) !== sha256)) return false;
   await putWhole(await fileIn(directory, names), (part) => copyFile(source, part));
   return true;
 }
@@ -181,21 +181,21 @@ export async function copyIn(
 export async function hasFile(directory: string, names: readonly string[], sha256?: string): Promise<boolean> {
   const path = pathIn(directory, names);
   if (!(await isBelowFolders(directory, names))) return false;
-  const kind = await kindOf(path);
+  const kind = await readKind(path);
   if (sha256 === undefined) return kind === 'file' || kind === 'folder';
-  return kind === 'file' && (await digestOf(path)) === sha256;
+  return kind === 'file' && (await readDigest(path)) === sha256;
 }
 
 /** True if all above the file are folders, and no links to some. */
 async function isBelowFolders(directory: string, names: readonly string[]): Promise<boolean> {
   for (let depth = 1; depth < names.length; depth++)
-    if ((await kindOf(pathIn(directory, names.slice(0, depth)))) !== 'folder') return false;
+    if ((await readKind(pathIn(directory, names.slice(0, depth)))) !== 'folder') return false;
   return true;
 }
 
-async function digestOf(path: string): Promise<string> {
+async function readDigest(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of piecesOf(path, fileLimits.log)) hash.update(piece);
+  for await (const piece of readPieces(path, fileLimits.log)) hash.update(piece);
   return hash.digest('hex');
 }
 
@@ -218,7 +218,7 @@ export async function removeIn(directory: string, names: readonly string[]): Pro
  */
 export async function listIn(directory: string, names: readonly string[]): Promise<readonly string[]> {
   const path = pathIn(directory, names);
-  if ((await kindOf(path)) !== 'folder') return [];
+  if ((await readKind(path)) !== 'folder') return [];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   return entries.map((entry) => relative(path, join(entry.parentPath, entry.name)).split(sep).join('/'));
 }
@@ -229,7 +229,7 @@ export async function listIn(directory: string, names: readonly string[]): Promi
  */
 export async function checkFree(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    if ((await kindOf(join(directory, name))) === null) continue;
+    if ((await readKind(join(directory, name))) === null) continue;
     const message = `${join(directory, name)} exists, and this run would overwrite it`;
     throw new TrituneError('OUTPUT_EXISTS', message, 'choose another --output');
   }
@@ -239,7 +239,7 @@ export async function checkFree(directory: string, names: readonly string[]): Pr
 export const unwritable = (path: string, error: unknown): TrituneError =>
   new TrituneError(
     'OUTPUT_UNWRITABLE',
-    `cannot write ${path}: ${messageOf(error)}`,
+    `cannot write ${path}: ${formatMessage(error)}`,
     'free some space or choose another --output',
     { cause: error },
   );

@@ -30,12 +30,12 @@ export const json: z.ZodType<Json> = z.json();
  * Returns the schema of an object of a document that was read as JSON: its fields are not looked
  * at.
  */
-export const jsonObjectOf = <T extends JsonObject>(): z.ZodCustom<T, T> =>
+export const createJsonObject = <T extends JsonObject>(): z.ZodCustom<T, T> =>
   z
     .custom<T>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'not an object')
     .meta({ type: 'object', properties: {}, additionalProperties: {} });
 
-export const jsonObject = jsonObjectOf<JsonObject>();
+export const jsonObject = createJsonObject<JsonObject>();
 
 /**
  * Returns the JSON Schema (2020-12) of a document that this version writes. Readers keep the fields

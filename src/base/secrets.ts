@@ -27,7 +27,7 @@ function secretsIn(headers: readonly ValuedHeader[]): readonly string[] {
  * Returns a text as it may be repeated: plain, within JSON, within an address, and within base64,
  * wherever it begins there.
  */
-function formsOf(secret: string): readonly string[] {
+function listForms(secret: string): readonly string[] {
   const encoded = encodeURIComponent(secret.toWellFormed());
   const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
   const quoted = JSON.stringify(secret).slice(1, -1);
@@ -58,7 +58,7 @@ const sorted = (texts: readonly string[]): readonly string[] =>
  * eight characters stay.
  */
 export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
-  const forms = sorted(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
+  const forms = sorted(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(listForms));
   return (text) => forms.reduce((left, form) => left.replaceAll(form, HIDDEN), text);
 }
 
@@ -84,7 +84,7 @@ export interface Veil {
  * loaded again without it being written anywhere.
  */
 export function veilOver(headers: readonly ValuedHeader[]): Veil {
-  const forms = sorted(secretsIn(headers).flatMap(formsOf));
+  const forms = sorted(secretsIn(headers).flatMap(listForms));
   const names = forms.map((_, index) => `(secret ${index + 1})`);
   const replaced = (from: readonly string[], to: readonly string[]) => (text: string) =>
     from.reduce((left, each, index) => left.replaceAll(each, () => to[index] as string), text);

@@ -6,7 +6,7 @@ const PIECES = /\p{L}+|\p{N}{1,3}|[^\s\p{L}\p{N}]+|\n+/gu;
 /** Bytes of a piece that form one token. */
 const BYTES_PER_TOKEN = 8;
 
-const piecesOf = (text: string): readonly string[] => text.match(PIECES) ?? [];
+const splitText = (text: string): readonly string[] => text.match(PIECES) ?? [];
 const tokensIn = (piece: string): number => Math.ceil(Buffer.byteLength(piece) / BYTES_PER_TOKEN);
 
 /**
@@ -15,9 +15,9 @@ const tokensIn = (piece: string): number => Math.ceil(Buffer.byteLength(piece) /
  * o200k_base, while bytes / 4 is within 25 %; on other languages it is worse.
  */
 export function estimatedTokens(text: string): number {
-  return piecesOf(text).reduce((sum, piece) => sum + tokensIn(piece), 0);
+  return splitText(text).reduce((sum, piece) => sum + tokensIn(piece), 0);
 }
 
 /** Returns as many words as the text has estimated tokens; equal texts have equal words. */
 export const estimatedWords = (text: string): readonly string[] =>
-  piecesOf(text).flatMap((piece) => Array.from({ length: tokensIn(piece) }, (_, index) => `${piece}${index || ''}`));
+  splitText(text).flatMap((piece) => Array.from({ length: tokensIn(piece) }, (_, index) => `${piece}${index || ''}`));

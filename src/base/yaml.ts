@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isPair, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
-import { messageOf } from './errors.ts';
+import { formatMessage } from './errors.ts';
 import { nestsDeeperThan } from './json.ts';
 
 /** Line and column from 1. */
@@ -50,7 +50,7 @@ export interface YamlText {
    * Returns the start of the key or item at the path, or of the nearest one above it if the path
    * leads nowhere.
    */
-  positionOf(path: readonly PropertyKey[]): TextPosition | null;
+  toPosition(path: readonly PropertyKey[]): TextPosition | null;
 }
 
 /** YAML's own tags, which only repeat how a text would be read anyway. */
@@ -77,7 +77,7 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
     parseDocument(text, { ...common, version, lineCounter }),
   );
   const fault = document.errors[0] ?? document.warnings[0];
-  if (fault) throw new YamlFault(wordsOf(fault.message), positionAt(fault.pos[0]));
+  if (fault) throw new YamlFault(formatWords(fault.message), positionAt(fault.pos[0]));
   const refuse: Refuse = (node, reason) => {
     const start = isNode(node) ? node.range?.[0] : undefined;
     throw new YamlFault(reason, start === undefined ? null : positionAt(start));
@@ -86,22 +86,22 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
   const value: unknown = attempt(() => document.toJS({ maxAliasCount: maxAliases }));
   // Through aliases a value may be deeper than its text, and may contain itself.
   if (nestsDeeperThan(maxDepth, value)) throw new YamlFault(`nested deeper than ${maxDepth} levels`, null);
-  const positionOf = (path: readonly PropertyKey[]): TextPosition | null => {
-    const start = startOf(document, path);
+  const toPosition = (path: readonly PropertyKey[]): TextPosition | null => {
+    const start = findStart(document, path);
     return start === undefined ? null : positionAt(start);
   };
-  return { value, document, positionAt, positionOf };
+  return { value, document, positionAt, toPosition };
 }
 
-const keyOf = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
+const toKey = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
 
-function startOf({ contents }: Document, path: readonly PropertyKey[]): number | undefined {
+function findStart({ contents }: Document, path: readonly PropertyKey[]): number | undefined {
   let node: unknown = contents;
   let start = isNode(node) ? node.range?.[0] : undefined;
   for (const segment of path) {
     let value: unknown;
     if (isMap(node)) {
-      const pair = node.items.find((item) => isPair(item) && keyOf(item) === String(segment));
+      const pair = node.items.find((item) => isPair(item) && toKey(item) === String(segment));
       start = isNode(pair?.key) ? pair.key.range?.[0] : start;
       value = pair?.value;
     } else if (isSeq(node) && typeof segment === 'number') {
@@ -116,7 +116,7 @@ function startOf({ contents }: Document, path: readonly PropertyKey[]): number |
 
 const common = { prettyErrors: false, logLevel: 'error', stringKeys: true, uniqueKeys: false } as const;
 
-const wordsOf = (message: string): string =>
+const formatWords = (message: string): string =>
   (message.split('\n')[0] as string).replace(/ at line \d+, column \d+:?$/, '');
 
 type Refuse = (node: unknown, reason: string) => never;
@@ -157,6 +157,9 @@ function attempt<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new YamlFault(error instanceof RangeError ? 'nested too deeply to read' : wordsOf(messageOf(error)), null);
+    throw new YamlFault(
+      error instanceof RangeError ? 'nested too deeply to read' : formatWords(formatMessage(error)),
+      null,
+    );
   }
 }

@@ -13,7 +13,7 @@ import { playStudy } from './whole-study.ts';
  * mechanisms.
  */
 export interface AblationRow {
-  /** The mechanisms left out, as named by `labelOf`; null for none. */
+  /** The mechanisms left out, as named by `formatLabel`; null for none. */
   readonly without: string | null;
   readonly testProblem: string;
   readonly tightness: BudgetedProblem['tightness'];
@@ -51,7 +51,7 @@ export type LeftOut = readonly Mechanism[];
  * Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`,
  * or `initial-design+returning`; null for none.
  */
-export const labelOf = (leftOut: LeftOut): string | null => (leftOut.length === 0 ? null : leftOut.join('+'));
+export const formatLabel = (leftOut: LeftOut): string | null => (leftOut.length === 0 ? null : leftOut.join('+'));
 
 /** Runs the default sampler on a problem, without these mechanisms. */
 export async function playAblation(
@@ -68,7 +68,7 @@ export async function playAblation(
   const near = standings.findIndex(({ share }) => share >= NEAR);
   const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
   return {
-    without: labelOf(leftOut),
+    without: formatLabel(leftOut),
     testProblem: problem.testProblem.name,
     tightness: problem.tightness,
     seed,
@@ -115,10 +115,10 @@ export interface AblationSummary {
 
 /** Returns one summary for each set of mechanisms left out, in the order of the rows. */
 export function ablationSummaries(rows: readonly AblationRow[]): readonly AblationSummary[] {
-  const whole = new Map(rows.filter(({ without }) => without === null).map((row) => [keyOf(row), row]));
+  const whole = new Map(rows.filter(({ without }) => without === null).map((row) => [toKey(row), row]));
   return [...Map.groupBy(rows, ({ without }) => without)].map(([without, rows]) => {
     const pairs = rows.flatMap((row) => {
-      const all = whole.get(keyOf(row));
+      const all = whole.get(toKey(row));
       return all ? [{ testProblem: row.testProblem, all, row }] : [];
     });
     const studies = rows.flatMap(({ study }) => study ?? []);
@@ -129,11 +129,11 @@ export function ablationSummaries(rows: readonly AblationRow[]): readonly Ablati
     return {
       without,
       problems: rows.length,
-      after: AFTER.map((_, index) => sharesOf(rows.map(({ after }) => after[index] as number))),
+      after: AFTER.map((_, index) => summarizeShares(rows.map(({ after }) => after[index] as number))),
       untilNear: mean(rows.map((row) => row.untilNear)),
       reloads: mean(rows.map(({ reloads }) => reloads)),
       askMs: mean(rows.map(({ askMs }) => askMs)),
-      study: studies.length > 0 ? sharesOf(studies) : null,
+      study: studies.length > 0 ? summarizeShares(studies) : null,
       worth:
         without === null
           ? null
@@ -145,9 +145,9 @@ export function ablationSummaries(rows: readonly AblationRow[]): readonly Ablati
   });
 }
 
-const keyOf = ({ testProblem, tightness, seed }: AblationRow): string => `${testProblem} ${tightness} ${seed}`;
+const toKey = ({ testProblem, tightness, seed }: AblationRow): string => `${testProblem} ${tightness} ${seed}`;
 
-function sharesOf(shares: readonly number[]): { median: number; worstTenth: number; mean: number } {
+function summarizeShares(shares: readonly number[]): { median: number; worstTenth: number; mean: number } {
   const sorted = [...shares].sort((a, b) => a - b);
   return { median: quantileSorted(sorted, 0.5), worstTenth: quantileSorted(sorted, 0.1), mean: mean(sorted) };
 }

@@ -1,8 +1,8 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
-import { specOf } from '../spec/spec-of-options.ts';
-import { bestTrial, standingOf } from '../study/goal/ranking.ts';
+import { toSpec } from '../spec/spec-of-options.ts';
+import { bestTrial, computeStanding } from '../study/goal/ranking.ts';
 import { usualTrials } from '../study/search/samplers/registry.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelRange, Sampler, Trial } from '../study/types.ts';
@@ -73,7 +73,7 @@ export async function contest(
   const { seed } = options;
   const { testProblem } = problem;
   const { space, levels, topology } = testProblem;
-  const goal = goalOf(problem);
+  const goal = toGoal(problem);
   const world = new OfflineWorld(testProblem, options);
   const made: Measured[] = [];
   let trial = 0;
@@ -105,7 +105,7 @@ export async function contest(
   // here.
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
   const state = await tune(
-    { ...planOf(problem, goal, seed), usual },
+    { ...createPlan(problem, goal, seed), usual },
     { adapter, sampler, journal: { append: async () => undefined }, clock: world.clock },
     (event) => {
       if (event.type === 'trial-started') trial = event.trial;
@@ -121,7 +121,7 @@ export async function contest(
 }
 
 /** Returns the goal of a problem: its own, or throughput within its budget on p99. */
-export const goalOf = ({ budgetMs, testProblem }: BudgetedProblem): Goal =>
+export const toGoal = ({ budgetMs, testProblem }: BudgetedProblem): Goal =>
   testProblem.goal ?? {
     budget: { percentile: 99, latencyMs: budgetMs },
     constraints: [],
@@ -129,7 +129,7 @@ export const goalOf = ({ budgetMs, testProblem }: BudgetedProblem): Goal =>
   };
 
 /** Returns the plan of a search without limits and without a final. */
-export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
+export function createPlan({ testProblem }: BudgetedProblem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
   const { baseline, levels } = testProblem;
   return {
     study: {
@@ -144,7 +144,7 @@ export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: numbe
       sampler: '',
       seed,
       space: {},
-      spec: specOf({ model: testProblem.name }),
+      spec: toSpec({ model: testProblem.name }),
       commandLine: [],
       trituneVersion: '',
     },
@@ -190,7 +190,7 @@ function shareAfter(made: readonly Measured[], problem: BudgetedProblem, goal: G
       role: number === BASELINE ? 'baseline' : 'search',
       candidate,
       measurements,
-      ...standingOf(measurements, candidate, goal),
+      ...computeStanding(measurements, candidate, goal),
       failure: null,
     };
   });

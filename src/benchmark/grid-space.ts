@@ -1,5 +1,5 @@
 import type { Random } from '../base/random.ts';
-import { candidateOf } from '../space/model-configs.ts';
+import { toCandidate } from '../space/model-configs.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
@@ -67,5 +67,5 @@ function candidateAt(point: GridPoint, assignment: Assignment, settings: readonl
       point.maxBatchSize > 1 && { dynamic_batching: { max_queue_delay_microseconds: point.queueDelayUs } }),
     ...settings[point.settingsIndex],
   };
-  return candidateOf(config, assignment);
+  return toCandidate(config, assignment);
 }

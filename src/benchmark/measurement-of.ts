@@ -16,7 +16,7 @@ export interface MeasurementNoise {
 }
 
 /** Returns the measurement of a truth with this disturbance. */
-export function measurementOf(truth: Truth, level: LoadLevel, disturbance: MeasurementNoise): Measurement {
+export function toMeasurement(truth: Truth, level: LoadLevel, disturbance: MeasurementNoise): Measurement {
   const throughput = truth.throughput * disturbance.rate;
   const { p99 } = truth.latencyMs;
   const tail = disturbance.latency;
@@ -25,7 +25,7 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Measu
   return {
     level,
     throughput: spread(throughput, disturbance.rateWidth),
-    latencyMs: summaryOf(truth.latencyMs, disturbance),
+    latencyMs: summarize(truth.latencyMs, disturbance),
     budgetLatencyMs: { ...spread(p99 * tail, disturbance.latencyWidth), percentile: 99 },
     stable: true,
     windows: 3,
@@ -50,7 +50,7 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Measu
     },
     device: {},
     client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
-    ...(truth.tokens && { tokens: tokensOf(truth.tokens, disturbance) }),
+    ...(truth.tokens && { tokens: toTokens(truth.tokens, disturbance) }),
     ...(truth.tokens?.goodput !== undefined && {
       goodput: spread(truth.tokens.goodput * disturbance.rate, disturbance.rateWidth),
     }),
@@ -60,7 +60,7 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Measu
 const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
 
 /** A slowdown shifts the whole distribution; the tail has additional noise of its own. */
-function summaryOf(
+function summarize(
   { avg, p50, p90, p95, p99 }: Truth['latencyMs'],
   { rate, latency }: MeasurementNoise,
 ): LatencySummary {
@@ -76,11 +76,11 @@ function summaryOf(
   };
 }
 
-function tokensOf(truth: TokenTruth, disturbance: MeasurementNoise): TokenFigures {
+function toTokens(truth: TokenTruth, disturbance: MeasurementNoise): TokenFigures {
   const { rate, rateWidth, latencyWidth } = disturbance;
   const perSecond = (value: number) => spread(value * rate, rateWidth);
   const [ttftMs, itlMs, tpotMs] = [truth.ttftMs, truth.itlMs, truth.tpotMs].map((times) =>
-    summaryOf(times, disturbance),
+    summarize(times, disturbance),
   ) as [LatencySummary, LatencySummary, LatencySummary];
   return {
     ttftMs,

@@ -92,7 +92,7 @@ export function serveOtherwise(discipline: Discipline, config: ServedWith, clien
     for (const execution of running) if (execution.leftMs <= 1e-9) end(execution);
     while (running.size < config.instances && isReady()) start();
   }
-  return truthOf(count, nowMs - countedFromMs);
+  return toTruth(count, nowMs - countedFromMs);
 
   function isFull(): boolean {
     return waiting.length >= Math.max(1, config.maxBatchSize);
@@ -152,7 +152,7 @@ export function serveOtherwise(discipline: Discipline, config: ServedWith, clien
 
 const gap = (perSecond: number, random: Random): number => (-Math.log(1 - random.float()) * MS_PER_S) / perSecond;
 
-function truthOf({ latenciesMs, queueMs, computeMs, bySize }: Count, tookMs: number): Truth {
+function toTruth({ latenciesMs, queueMs, computeMs, bySize }: Count, tookMs: number): Truth {
   const sorted = Float64Array.from(latenciesMs).sort();
   const at = (share: number): number => quantileSorted(sorted as unknown as number[], share);
   const requests = latenciesMs.length;

@@ -49,7 +49,7 @@ export function otherServer(index: number): TestProblem {
     noise: { throughput: 0.015, latency: 0.04 },
     gridLevels: GRID_LEVELS,
     truth: memoizedTruth((candidate, level) => {
-      const { instances, maxBatchSize, queueDelayUs } = pointOf(candidate);
+      const { instances, maxBatchSize, queueDelayUs } = toPoint(candidate);
       const delayMs = queueDelayUs === null || maxBatchSize === 1 ? null : queueDelayUs / 1e3;
       return serveOtherwise(discipline, { instances, maxBatchSize, delayMs }, level, randomFor(`${index} ${level}`));
     }),
@@ -58,7 +58,7 @@ export function otherServer(index: number): TestProblem {
   };
 }
 
-const pointOf = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
+const toPoint = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
 
 function words({ others, cores, memory }: Discipline): string {
   const rivals = others.perSecond === 0 ? 'alone' : others.isUrgent ? 'others go first' : 'others beside';

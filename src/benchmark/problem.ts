@@ -2,13 +2,13 @@ import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
-import { assess, constraintsOf } from '../study/goal/goal.ts';
-import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { assess, listConstraints } from '../study/goal/goal.ts';
+import { toMetrics } from '../study/goal/metrics/registry.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
 import type { ArrivalPlan } from '../workload/arrival-plan.ts';
 import type { StudyWorkloads } from '../workload/study-workloads.ts';
-import { measurementOf } from './measurement-of.ts';
+import { toMeasurement } from './measurement-of.ts';
 import { atSpeed, type Truth } from './truth.ts';
 
 /** A test problem: a recorded or synthetic model that is tuned without a server. */
@@ -97,7 +97,7 @@ export const EDGE = 0.97;
  * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed
  * of a machine with changing speed, at which the budget must still be achievable.
  */
-export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
+export function listBudgetedProblems(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
   if (testProblem.budgets)
     return testProblem.budgets.map(({ tightness, budgetMs, optimum }) => ({
       testProblem,
@@ -105,18 +105,18 @@ export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): Budge
       budgetMs,
       optimum,
     }));
-  if (testProblem.goal) return [goalProblemOf(testProblem, testProblem.goal)];
+  if (testProblem.goal) return [toGoalProblem(testProblem, testProblem.goal)];
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));
   return TIGHTNESSES.map((tightness) => {
-    const budgetMs = budgetOf(tightness, lowest, fastest.latencyMs.p99);
+    const budgetMs = computeBudget(tightness, lowest, fastest.latencyMs.p99);
     return problemAtSpeed({ testProblem, tightness, budgetMs, optimum: 0 }, 1);
   });
 }
 
 /** Returns a budget in milliseconds between the lowest p99 and that of the highest throughput. */
-export const budgetOf = (tightness: Tightness, lowestMs: number, fastestMs: number): number =>
+export const computeBudget = (tightness: Tightness, lowestMs: number, fastestMs: number): number =>
   Number((lowestMs * Math.max(MIN_ROOM, (fastestMs / lowestMs) ** SHARES[tightness])).toPrecision(3));
 
 /** Returns the same problem on a machine of another speed, with the optimum there. */
@@ -153,19 +153,19 @@ const HOPELESS = 1.25;
  * Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, with less
  * credit if it truly exceeds the budget.
  */
-export const worthOf = ({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number =>
-  Math.min(1, (creditOf(latencyMs.p99 / budgetMs) * throughput) / optimum);
+export const computeWorth = ({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number =>
+  Math.min(1, (computeCredit(latencyMs.p99 / budgetMs) * throughput) / optimum);
 
 /**
- * Returns the worth of a candidate at a level: `worthOf` its truth, or the worth of the goal's
+ * Returns the worth of a candidate at a level: `computeWorth` its truth, or the worth of the goal's
  * objective, with less credit in the same way.
  */
 export function worthAt(problem: BudgetedProblem, candidate: Candidate, level: number): number {
   const truth = problem.testProblem.truth(candidate, level);
   const { goal } = problem.testProblem;
-  if (!goal) return worthOf(truth, problem);
+  if (!goal) return computeWorth(truth, problem);
   const { objective, excess } = standingOfTruth(truth, candidate, goal);
-  return Math.min(1, (creditOf(excess) * objective) / problem.optimum);
+  return Math.min(1, (computeCredit(excess) * objective) / problem.optimum);
 }
 
 /** True if a candidate truly meets the problem's goal at a level. */
@@ -177,7 +177,7 @@ export function isMetAt({ testProblem, budgetMs }: BudgetedProblem, candidate: C
   );
 }
 
-const creditOf = (excess: number): number => Math.min(1, Math.max(0, (HOPELESS - excess) / (HOPELESS - FORGIVEN)));
+const computeCredit = (excess: number): number => Math.min(1, Math.max(0, (HOPELESS - excess) / (HOPELESS - FORGIVEN)));
 
 const EXACTLY = { rate: 1, latency: 1, rateWidth: 0, latencyWidth: 0 };
 
@@ -186,17 +186,17 @@ const EXACTLY = { rate: 1, latency: 1, rateWidth: 0, latencyWidth: 0 };
  * limit.
  */
 function standingOfTruth(truth: Truth, candidate: Candidate, goal: Goal): { objective: number; excess: number } {
-  const measurement = measurementOf(truth, { mode: 'concurrency', value: 1 }, EXACTLY);
-  const excesses = constraintsOf(goal).map(({ metric, relation, value }) => {
+  const measurement = toMeasurement(truth, { mode: 'concurrency', value: 1 }, EXACTLY);
+  const excesses = listConstraints(goal).map(({ metric, relation, value }) => {
     const read =
-      metric === 'latency' ? truth.latencyMs.p99 : (metricsOf(goal).read(metric, measurement, candidate) ?? 0);
+      metric === 'latency' ? truth.latencyMs.p99 : (toMetrics(goal).read(metric, measurement, candidate) ?? 0);
     return relation === '<=' ? read / value : value / read;
   });
   return { objective: Math.exp(-assess(measurement, candidate, goal).cost), excess: Math.max(0, ...excesses) };
 }
 
 /** Returns the problem of a goal with its optimum. */
-function goalProblemOf(testProblem: TestProblem, goal: Goal): BudgetedProblem {
+function toGoalProblem(testProblem: TestProblem, goal: Goal): BudgetedProblem {
   const within = everyPoint(testProblem)
     .map(({ candidate, truth }) => standingOfTruth(truth, candidate, goal))
     .filter(({ excess }) => excess <= EDGE);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { packagePath } from '../base/package.ts';
 import { otherServer } from './other-servers.ts';
 import type { TestProblem } from './problem.ts';
-import { recordedProblemOf } from './recorded-problem.ts';
+import { toRecordedProblem } from './recorded-problem.ts';
 import { checkRecording, readGridFile } from './recording.ts';
 import { scenario } from './scenarios.ts';
 
@@ -19,10 +19,10 @@ export const otherServers = (count: number): TestProblem[] =>
 /** Returns every grid that was recorded on a real server. */
 export function recordedGrids(): TestProblem[] {
   const files = readdirSync(gridFolder).filter((file) => file.endsWith('.json'));
-  return files.sort().map((file) => gridOf(join(gridFolder, file)));
+  return files.sort().map((file) => toGrid(join(gridFolder, file)));
 }
 
 /** Reads the recorded grid in that file. Errors: INPUT_INVALID. */
-export function gridOf(file: string): TestProblem {
-  return recordedProblemOf(checkRecording(readGridFile(file), file));
+export function toGrid(file: string): TestProblem {
+  return toRecordedProblem(checkRecording(readGridFile(file), file));
 }

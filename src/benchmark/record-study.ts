@@ -1,7 +1,7 @@
-import { median as medianOf } from 'simple-statistics';
+import { median as computeMedian } from 'simple-statistics';
 import type { Json, JsonObject } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { modelConfigOf } from '../space/model-configs.ts';
+import { toModelConfig } from '../space/model-configs.ts';
 import type { Candidate } from '../space/types.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { isNotServed, readingsAt } from '../study/search/samplers/exhaustive.ts';
@@ -21,7 +21,7 @@ export interface RecordedWith {
 }
 
 /** Returns the recording of an exhaustive study so far; null before its first point. */
-export function recordingOf(
+export function toRecording(
   { started, server, trials }: StudyState,
   { levels, candidates: all, ...rest }: RecordedWith,
 ): Recording | null {
@@ -39,7 +39,7 @@ export function recordingOf(
     server: { name, version, protocol, emulated },
     ...rest,
     levels: { mode: 'concurrency', values: [...levels] },
-    originalConfig: modelConfigOf(started.original) as Recording['originalConfig'],
+    originalConfig: toModelConfig(started.original) as Recording['originalConfig'],
     space: started.space,
     candidates,
   };
@@ -52,27 +52,27 @@ function recordedCandidate(
   original: Candidate,
 ): RecordedCandidate | null {
   if (trials.length === 0) return null;
-  const loadsOf = (change: 'full' | 'in-place'): number[] =>
+  const listLoads = (change: 'full' | 'in-place'): number[] =>
     trials.flatMap(({ applied }) => (applied?.change === change ? [rounded(applied.loadMs)] : []));
-  const differences = compareConfigs(modelConfigOf(original), modelConfigOf(candidate)).map(
+  const differences = compareConfigs(toModelConfig(original), toModelConfig(candidate)).map(
     ({ path, after }): [string, Json] => [path, after ?? null],
   );
   return {
     fingerprint: candidate.fingerprint,
     assignment: candidate.assignment,
     differs: Object.fromEntries(differences),
-    loadsMs: { full: loadsOf('full'), inPlace: loadsOf('in-place') },
+    loadsMs: { full: listLoads('full'), inPlace: listLoads('in-place') },
     failure: trials.find(isNotServed)?.failure ?? null,
-    points: levels.flatMap((level) => pointOf(level, readingsAt(trials, level)) ?? []),
+    points: levels.flatMap((level) => findPoint(level, readingsAt(trials, level)) ?? []),
   };
 }
 
-function pointOf(level: number, readings: readonly Measurement[]): RecordedPoint | null {
+function findPoint(level: number, readings: readonly Measurement[]): RecordedPoint | null {
   if (readings.length === 0) return null;
-  const median = (of: (reading: Measurement) => number): number => rounded(medianOf(readings.map(of)));
+  const median = (of: (reading: Measurement) => number): number => rounded(computeMedian(readings.map(of)));
   const spread = (of: (reading: Measurement) => number): number => {
     const values = readings.map(of);
-    return rounded((Math.max(...values) - Math.min(...values)) / medianOf(values));
+    return rounded((Math.max(...values) - Math.min(...values)) / computeMedian(values));
   };
   const rate = ({ throughput }: Measurement): number => throughput.value;
   const latency = (key: 'avg' | 'p50' | 'p90' | 'p95' | 'p99' | 'max') => median(({ latencyMs }) => latencyMs[key]);
@@ -98,11 +98,11 @@ function pointOf(level: number, readings: readonly Measurement[]): RecordedPoint
     stable: readings.every(({ stable }) => stable),
     clientBound: readings.some(({ client }) => client.bound),
     errorRate: median(({ errorRate }) => errorRate),
-    server: serverOf(readings),
+    server: findServer(readings),
   };
 }
 
-function serverOf(readings: readonly Measurement[]): RecordedPoint['server'] {
+function findServer(readings: readonly Measurement[]): RecordedPoint['server'] {
   const breakdowns = readings.flatMap(({ server }) => server ?? []);
   if (breakdowns.length === 0) return null;
   const mean = (of: (each: (typeof breakdowns)[number]) => number): number =>

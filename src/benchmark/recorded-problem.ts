@@ -1,6 +1,6 @@
 import { medianSorted } from 'simple-statistics';
 import type { JsonObject } from '../base/json.ts';
-import { candidateOf } from '../space/model-configs.ts';
+import { toCandidate } from '../space/model-configs.ts';
 import { spaceFromJson } from '../space/source/load.ts';
 import type { Candidate } from '../space/types.ts';
 import { viewSpace } from '../study/search/samplers/space-view.ts';
@@ -21,9 +21,9 @@ const RANGE_IN_DEVIATIONS = [1.128, 1.693, 2.059, 2.326];
  * its load times. The medians of the readings count as the truth; the noise is estimated from the
  * range of a point's readings, 0 where each has only one.
  */
-export function recordedProblemOf(recording: Recording): TestProblem {
+export function toRecordedProblem(recording: Recording): TestProblem {
   const { name, levels, candidates } = recording;
-  const original = candidateOf(recording.originalConfig as ModelConfig);
+  const original = toCandidate(recording.originalConfig as ModelConfig);
   const view = viewSpace(spaceFromJson(recording.space as JsonObject), original);
   const foundCandidates = new Map<string, RecordedCandidate>();
   let baseline: Candidate | null = null;
@@ -34,8 +34,8 @@ export function recordedProblemOf(recording: Recording): TestProblem {
     foundCandidates.set(outcome.candidate.fingerprint, each);
     if (Object.keys(assignment).length === 0) baseline = outcome.candidate;
   }
-  const rowsOf = new Map(
-    [...foundCandidates].map(([fingerprint, { points }]) => [fingerprint, points.map(recordedOf)]),
+  const rowsByFingerprint = new Map(
+    [...foundCandidates].map(([fingerprint, { points }]) => [fingerprint, points.map(toRecorded)]),
   );
   const points = candidates.flatMap((each) => each.points);
   const fullLoads = candidates.flatMap(({ loadsMs }) => loadsMs.full);
@@ -47,11 +47,11 @@ export function recordedProblemOf(recording: Recording): TestProblem {
     baseline: baseline as Candidate,
     levels: { mode: 'concurrency', low: Math.min(...levels.values), high: Math.max(...levels.values) },
     noise: {
-      throughput: noiseOf(points, ({ throughput }) => throughput.spread),
-      latency: noiseOf(points, ({ p99Spread }) => p99Spread),
+      throughput: computeNoise(points, ({ throughput }) => throughput.spread),
+      latency: computeNoise(points, ({ p99Spread }) => p99Spread),
     },
     gridLevels: levels.values,
-    truth: ({ fingerprint }, level) => truthAt(rowsOf.get(fingerprint) ?? [], level),
+    truth: ({ fingerprint }, level) => truthAt(rowsByFingerprint.get(fingerprint) ?? [], level),
     refusal: ({ fingerprint }) => {
       const known = foundCandidates.get(fingerprint);
       if (!known) return 'it was not recorded';
@@ -66,7 +66,7 @@ export function recordedProblemOf(recording: Recording): TestProblem {
  * Returns the relative standard deviation of a reading: the median over points, each from the range
  * of its readings.
  */
-function noiseOf(points: readonly RecordedPoint[], spread: (point: RecordedPoint) => number): number {
+function computeNoise(points: readonly RecordedPoint[], spread: (point: RecordedPoint) => number): number {
   const deviations = points.flatMap((each) => {
     const range = RANGE_IN_DEVIATIONS[Math.min(each.readings - 2, RANGE_IN_DEVIATIONS.length - 1)];
     return range === undefined ? [] : [spread(each) / range];
@@ -74,7 +74,7 @@ function noiseOf(points: readonly RecordedPoint[], spread: (point: RecordedPoint
   return middle(deviations) ?? 0;
 }
 
-function recordedOf({ level, throughput, latencyMs, server }: RecordedPoint): Recorded {
+function toRecorded({ level, throughput, latencyMs, server }: RecordedPoint): Recorded {
   const truth: Truth = {
     throughput: throughput.value,
     latencyMs,

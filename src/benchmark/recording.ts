@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { fileLimits, readTextSync } from '../base/read-file.ts';
 
 const figure = z.number();
@@ -101,14 +101,14 @@ export function readGridFile(file: string): unknown {
   try {
     return JSON.parse(readTextSync(file, fileLimits.results));
   } catch (error) {
-    throw invalid(file, messageOf(error));
+    throw invalid(file, formatMessage(error));
   }
 }
 
 /**
  * Returns the JSON text with one point per line, so that recordings can be compared line by line.
  */
-export function textOf({ candidates, ...head }: Recording): string {
+export function formatText({ candidates, ...head }: Recording): string {
   const opening = JSON.stringify(head, null, 2).slice(0, -2);
   return `${opening},\n  "candidates": [\n${candidates.map(candidateText).join(',\n')}\n  ]\n}\n`;
 }

@@ -61,8 +61,8 @@ const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 export function scenario(index: number): TestProblem {
   const random = seededRandom(7919 * (index + 1));
   for (let skip = 0; skip < 8; skip++) random.float();
-  const quirks = quirksOf(index, random);
-  const character = characterOf(quirks, random);
+  const quirks = drawQuirks(index, random);
+  const character = drawCharacter(quirks, random);
   const space = candidateOver({
     instances: [1, 2, 3, 4],
     maxBatchSize: [1, 2, 4, 8, 16, 32, 64],
@@ -82,12 +82,12 @@ export function scenario(index: number): TestProblem {
     levels: { mode: 'concurrency', low: 1, high: 256 },
     noise: character.noise,
     gridLevels: GRID_LEVELS,
-    truth: memoizedTruth((candidate, level) => truthOf(character, candidate, level)),
-    refusal: (candidate) => refusalOf(character, pointOf(candidate)),
+    truth: memoizedTruth((candidate, level) => toTruth(character, candidate, level)),
+    refusal: (candidate) => findRefusal(character, toPoint(candidate)),
     ...(Number.isFinite(character.memory.total) && {
-      gpuMemory: (candidate: Candidate) => gpuMemoryOf(character, pointOf(candidate)),
+      gpuMemory: (candidate: Candidate) => toGpuMemory(character, toPoint(candidate)),
     }),
-    loadMs: (candidate) => (character.settings[pointOf(candidate).settingsIndex] as Settings).loadMs,
+    loadMs: (candidate) => (character.settings[toPoint(candidate).settingsIndex] as Settings).loadMs,
   };
 }
 
@@ -104,7 +104,7 @@ const allQuirks: readonly Quirk[] = [
 ];
 
 /** Draws quirks: one in turn, so that each occurs, and others at random. */
-function quirksOf(index: number, random: Random): Quirk[] {
+function drawQuirks(index: number, random: Random): Quirk[] {
   const first = allQuirks[index % allQuirks.length] as Quirk;
   const others = Array.from({ length: random.int(1, 2) }, () => pick(allQuirks, random));
   return [...new Set<Quirk>([first, ...others, 'bumps'])].filter(
@@ -112,7 +112,7 @@ function quirksOf(index: number, random: Random): Quirk[] {
   );
 }
 
-function characterOf(quirks: readonly Quirk[], random: Random): Character {
+function drawCharacter(quirks: readonly Quirk[], random: Random): Character {
   const has = (quirk: Quirk): boolean => quirks.includes(quirk);
   const fixedMs = between(0.6, 12, random);
   const instance = between(0.5, 1.5, random);
@@ -142,7 +142,7 @@ function characterOf(quirks: readonly Quirk[], random: Random): Character {
       ? { share: between(0.002, 0.02, random), factor: between(2, 5, random) }
       : { share: 0, factor: 1 },
     memory: { instance, sample, total: has('memory') ? between(3, 7, random) : Number.POSITIVE_INFINITY },
-    settings: settingsOf(quirks, random),
+    settings: listSettings(quirks, random),
     bump: { size: between(0.03, 0.08, random), phases: Array.from({ length: 4 }, () => 2 * Math.PI * random.float()) },
     noise: { throughput: between(0.01, 0.02, random), latency: between(0.03, 0.05, random) },
   };
@@ -152,7 +152,7 @@ function characterOf(quirks: readonly Quirk[], random: Random): Character {
  * Draws two categorical settings, precision and graphs, each with its own effect. With
  * `slow-settings`, the precision is slow to load.
  */
-function settingsOf(quirks: readonly Quirk[], random: Random): Settings[] {
+function listSettings(quirks: readonly Quirk[], random: Random): Settings[] {
   const loadMs = between(800, 4000, random);
   const original: Settings = { config: {}, factor: 1, sampleFactor: 1, loadMs };
   if (!quirks.includes('settings') && !quirks.includes('slow-settings')) return [original];
@@ -176,24 +176,24 @@ function settingsOf(quirks: readonly Quirk[], random: Random): Settings[] {
   ];
 }
 
-const pointOf = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
+const toPoint = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
 
-const needOf = ({ memory }: Character, { instances, maxBatchSize }: GridPoint): number =>
+const computeNeed = ({ memory }: Character, { instances, maxBatchSize }: GridPoint): number =>
   instances * (memory.instance + memory.sample * maxBatchSize);
 
-const refusalOf = (character: Character, point: GridPoint): string | null =>
-  needOf(character, point) > character.memory.total ? 'CUDA out of memory' : null;
+const findRefusal = (character: Character, point: GridPoint): string | null =>
+  computeNeed(character, point) > character.memory.total ? 'CUDA out of memory' : null;
 
 /** Returns the GPU memory in use; a tenth belongs to other processes. */
-function gpuMemoryOf(character: Character, point: GridPoint): GpuMemory {
+function toGpuMemory(character: Character, point: GridPoint): GpuMemory {
   const { total } = character.memory;
   const mib = (share: number): number => GPU_MIB * (0.1 + 0.9 * share);
-  return { usedMib: mib(needOf(character, point) / total), totalMib: mib(1) };
+  return { usedMib: mib(computeNeed(character, point) / total), totalMib: mib(1) };
 }
 
-function truthOf(character: Character, candidate: Candidate, level: number): Truth {
-  const { instances, maxBatchSize, queueDelayUs, settingsIndex } = pointOf(candidate);
-  const law = lawOf(character, character.settings[settingsIndex] as Settings, instances);
+function toTruth(character: Character, candidate: Candidate, level: number): Truth {
+  const { instances, maxBatchSize, queueDelayUs, settingsIndex } = toPoint(candidate);
+  const law = toLaw(character, character.settings[settingsIndex] as Settings, instances);
   const simulation = simulate(
     candidate.shape.policy,
     law,
@@ -233,7 +233,7 @@ function truthOf(character: Character, candidate: Candidate, level: number): Tru
  * Returns the service law. All instances share the cores, busy or idle, because idle ones poll and
  * prepare. A law in busy instances cannot express that.
  */
-function lawOf(character: Character, settings: Settings, instances: number): ServiceLaw {
+function toLaw(character: Character, settings: Settings, instances: number): ServiceLaw {
   const { fixedMs, perSampleMs, cliff, cores } = character;
   const idleInterference = Math.max(1, instances / cores) ** 1.2 * settings.factor;
   const sizes = [1, 2, 4, 8, 16, 32, 64, ...(cliff ? [cliff.size + 1] : [])].sort((a, b) => a - b);

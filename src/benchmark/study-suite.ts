@@ -1,7 +1,7 @@
 import { mean, quantileSorted } from 'simple-statistics';
 import type { MakeSampler } from './contest.ts';
 import { machineSpeed, type SpeedKind, slowestSpeed } from './machine-speed.ts';
-import { budgetedProblemsOf, type TestProblem } from './problem.ts';
+import { listBudgetedProblems, type TestProblem } from './problem.ts';
 import { playStudy, type StudyOptions, type WholeStudyOutcome } from './whole-study.ts';
 
 /** Samplers, problems and machines of a suite of whole studies. */
@@ -32,7 +32,7 @@ export async function playStudies(
   tell: (result: StudyResult) => void,
 ): Promise<readonly StudyResult[]> {
   const problems = plan.testProblems.flatMap((testProblem) =>
-    budgetedProblemsOf(testProblem, slowestSpeed[plan.speedKind]),
+    listBudgetedProblems(testProblem, slowestSpeed[plan.speedKind]),
   );
   const results: StudyResult[] = [];
   for (let seed = plan.seed; seed < plan.seed + plan.seeds; seed++) {
@@ -63,7 +63,7 @@ export interface StudySummary {
 }
 
 /** Summarises the studies of one sampler; needs at least one. */
-export function studySummaryOf(results: readonly StudyResult[]): StudySummary {
+export function summarizeStudies(results: readonly StudyResult[]): StudySummary {
   const outcomes = results.map(({ outcome }) => outcome);
   const shares = outcomes.map(({ share }) => share).sort((a, b) => a - b);
   return {

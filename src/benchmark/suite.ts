@@ -1,6 +1,6 @@
 import { quantileSorted } from 'simple-statistics';
 import { type ContestOutcome, contest, type MakeSampler, type SearchStanding } from './contest.ts';
-import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
+import { type BudgetedProblem, listBudgetedProblems, type TestProblem } from './problem.ts';
 import type { WorldOptions } from './world.ts';
 
 /** Samplers and test problems of a benchmark suite. */
@@ -34,7 +34,7 @@ export interface SuiteSummary {
 export async function runSuite(plan: SuitePlan, tell: (result: Result) => void): Promise<readonly Result[]> {
   const results: Result[] = [];
   for (const testProblem of plan.testProblems) {
-    for (const problem of budgetedProblemsOf(testProblem)) {
+    for (const problem of listBudgetedProblems(testProblem)) {
       for (const result of await playProblem(plan, problem)) {
         results.push(result);
         tell(result);
@@ -68,7 +68,7 @@ export function sharesByStarts(
 /**
  * Summarises the results of one sampler after this many measurements. Needs at least one result.
  */
-export function summaryOf(results: readonly Result[], measurements: number): SuiteSummary {
+export function summarize(results: readonly Result[], measurements: number): SuiteSummary {
   const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as SearchStanding);
   const shares = standings.map(({ share }) => share).sort((a, b) => a - b);
   const mean = (of: (standing: SearchStanding) => number): number =>
@@ -101,7 +101,7 @@ export interface ChanceBand {
 }
 
 /** Returns the calibration of the sampler's chances; bands without proposals are left out. */
-export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
+export function summarizeChances(results: readonly Result[]): readonly ChanceBand[] {
   const promises = results.flatMap(({ outcome }) => outcome.promises);
   return CHANCE_BANDS.slice(0, -1).flatMap((low, index) => {
     const high = CHANCE_BANDS[index + 1] as number;
@@ -117,7 +117,9 @@ export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
  * Returns how often the sampler stopped by itself, and the medians of measurements and share then;
  * null if it never did.
  */
-export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {
+export function summarizeStops(
+  results: readonly Result[],
+): { stopped: number; measurements: number; share: number } | null {
   const ends = results.flatMap(({ outcome }) => {
     const last = outcome.standings.at(-1);
     return outcome.stoppedAfter === null || !last ? [] : [{ after: outcome.stoppedAfter, share: last.share }];

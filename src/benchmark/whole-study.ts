@@ -3,8 +3,8 @@ import { FINAL_ROUNDS, representative } from '../study/final/final.ts';
 import { usualTrials } from '../study/search/samplers/registry.ts';
 import type { EstimateSpeeds } from '../study/speed/speeds.ts';
 import { tune } from '../tuner/tune.ts';
-import { goalOf, type MakeSampler, planOf } from './contest.ts';
-import { type BudgetedProblem, problemAtSpeed, worthOf } from './problem.ts';
+import { createPlan, type MakeSampler, toGoal } from './contest.ts';
+import { type BudgetedProblem, computeWorth, problemAtSpeed } from './problem.ts';
 import { OfflineWorld, type WorldOptions } from './world.ts';
 
 /** The result of a whole study, including the final. */
@@ -35,11 +35,11 @@ export async function playStudy(
 ): Promise<WholeStudyOutcome> {
   const { seed, estimateSpeeds } = options;
   const { space, levels, topology } = problem.testProblem;
-  const goal = goalOf(problem);
+  const goal = toGoal(problem);
   const world = new OfflineWorld(problem.testProblem, options);
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
   const state = await tune(
-    { ...planOf(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
+    { ...createPlan(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
     {
       adapter: world.adapter,
       sampler: make(space, { seed, goal, levels, topology, testProblem: problem.testProblem }),
@@ -57,7 +57,7 @@ export async function playStudy(
   const worth = (level: number): number =>
     Math.max(
       0,
-      ...judgedAt.map((judged) => (best ? worthOf(judged.testProblem.truth(best.candidate, level), judged) : 0)),
+      ...judgedAt.map((judged) => (best ? computeWorth(judged.testProblem.truth(best.candidate, level), judged) : 0)),
     );
   const share = stands?.feasible ? worth(stands.measurement.level.value) : 0;
   return {

@@ -5,7 +5,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { measureWorkloads } from '../profiler/workloads/measure-workloads.ts';
-import { differencesOf } from '../space/differences.ts';
+import { listDifferences } from '../space/differences.ts';
 import { changesInPlace } from '../space/shape.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records/records.ts';
@@ -13,7 +13,7 @@ import type { Applied, MeasureOptions, ServerAdapter } from '../tuner/adapter.ts
 import { CandidateRefusedError } from '../tuner/refused.ts';
 import type { StudyWorkload } from '../workload/study-workloads.ts';
 import type { MachineSpeed } from './machine-speed.ts';
-import { measurementOf, WINDOWS_MS } from './measurement-of.ts';
+import { toMeasurement, WINDOWS_MS } from './measurement-of.ts';
 import { pipelineMeasurement } from './pipelines/pipeline-measurement.ts';
 import type { TestProblem } from './problem.ts';
 import { atSpeed } from './truth.ts';
@@ -93,7 +93,7 @@ export class OfflineWorld {
       original: baseline,
       build: (assignment) =>
         Object.keys(assignment).length === 0 ? { legal: true, candidate: baseline } : space.build(assignment),
-      diff: differencesOf,
+      diff: listDifferences,
       documents: () => [],
       apply: (candidate, signal) => this.#apply(candidate, signal),
       changed: async () => null,
@@ -198,20 +198,20 @@ export class OfflineWorld {
     const { topology } = this.#testProblem;
     const measurement = topology
       ? pipelineMeasurement(truth, level, topology, disturbance, random)
-      : measurementOf(truth, level, disturbance);
+      : toMeasurement(truth, level, disturbance);
     const { statistics, gpuMemory = false } = this.#options;
     const memory = gpuMemory ? this.#testProblem.gpuMemory?.(candidate) : undefined;
     const hostWorkUs = (HOST_WORK_US / speed) * Math.exp(HOST_NOISE * standardNormal(random));
     return {
       ...measurement,
-      device: deviceOf(memory),
+      device: toDevice(memory),
       ...(!statistics && { server: null }),
       ...(this.#options.isLocal && { hostWorkUs }),
     };
   }
 }
 
-function deviceOf(memory: GpuMemory | undefined): Measurement['device'] {
+function toDevice(memory: GpuMemory | undefined): Measurement['device'] {
   if (!memory) return {};
   const { usedMib, totalMib } = memory;
   const total = totalMib === null ? {} : { memoryTotalBytes: totalMib * BYTES_PER_MIB };

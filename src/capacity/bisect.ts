@@ -98,7 +98,7 @@ export async function bisectRate(
 ): Promise<BisectOutcome> {
   let { readings, posterior } = known;
   for (;;) {
-    const ending = endingOf(posterior, readings, prior, rule);
+    const ending = findEnding(posterior, readings, prior, rule);
     if (ending !== null) return { ending, posterior };
     const perSecond = rounded(nextRate(posterior, readings, prior, rule));
     ({ readings, posterior } = await measure(perSecond, nextLength(readings, prior), posterior));
@@ -111,7 +111,7 @@ export const knownFrom = (readings: readonly RateReading[], prior: CapacityPrior
   posterior: capacityPosterior(readings, prior),
 });
 
-function endingOf(
+function findEnding(
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
   { low, allowed }: CapacityPrior,
@@ -121,7 +121,7 @@ function endingOf(
   const missedAtLowest = readings.filter(
     (reading) => reading.askedPerSecond <= 1.01 * lowest && isMissed(reading, allowed),
   ).length;
-  const isHopeless = sidesOf(readings, allowed) === 'missed' && missedAtLowest >= MISSES;
+  const isHopeless = splitSides(readings, allowed) === 'missed' && missedAtLowest >= MISSES;
   if (isHopeless || (missedAtLowest > 0 && 1 - posterior.chance(lowest) > SURE)) return 'infeasible';
   if (isFound({ readings, posterior }, { allowed }, precision)) return 'precise';
   return readings.length >= mostReadings || isOver() ? 'limit' : null;
@@ -135,13 +135,13 @@ export const isFound = (
 ): boolean =>
   relativeHalfWidth(posterior.interval) <= precision &&
   readings.length >= MIN_READINGS &&
-  sidesOf(readings, allowed) === 'both';
+  splitSides(readings, allowed) === 'both';
 
 type Sides = 'none' | 'kept' | 'missed' | 'both';
 
 const isMissed = ({ bad, isUnsustained }: RateReading, allowed: number): boolean => isUnsustained || bad.mean > allowed;
 
-function sidesOf(readings: readonly RateReading[], allowed: number): Sides {
+function splitSides(readings: readonly RateReading[], allowed: number): Sides {
   const kept = readings.filter((reading) => !isMissed(reading, allowed)).length;
   if (readings.length === 0) return 'none';
   return kept === 0 ? 'missed' : kept === readings.length ? 'kept' : 'both';
@@ -156,7 +156,7 @@ const nextLength = (readings: readonly RateReading[], prior: CapacityPrior): Rea
  * implies it.
  */
 const isNear = (readings: readonly RateReading[], { allowed, guessScale = 1 }: CapacityPrior): boolean =>
-  sidesOf(readings, allowed) === 'both' || (readings.length < MAX_NEAR && guessScale < CLOSE_GUESS);
+  splitSides(readings, allowed) === 'both' || (readings.length < MAX_NEAR && guessScale < CLOSE_GUESS);
 
 /**
  * Returns the next rate to measure: near the posterior's median, or farther out if all readings are
@@ -170,7 +170,7 @@ function nextRate(
 ): number {
   const { low, allowed, idle } = prior;
   const lowest = LOWEST * low;
-  const sides = sidesOf(readings, allowed);
+  const sides = splitSides(readings, allowed);
   // If an idle server is far over the budget, only the lowest rate is worth trying, until it has
   // missed often enough.
   if (idle !== null && idle > FAR_OVER && readings.length < MISSES && sides !== 'kept') return lowest;

@@ -5,7 +5,7 @@ import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
 import { type PlayedRecovery, recoverableShare, recoveredAfter, recoveryPosterior } from './posterior/recovery.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
-import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
+import { allowedShare, type CapacityLimit, isKept, type RateReading, toReading } from './reading.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
 /** A burst takes long to play, so the search plays few and accepts a wider interval. */
@@ -121,7 +121,7 @@ function burstReading(
   { limit, batch }: CapacityQuestion,
   state: CapacityState,
 ): RateReading {
-  const all = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
+  const all = toReading(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
   // The search is for the base rate, not for the mean rate including the burst.
   const reading = { ...all, perSecond: all.askedPerSecond };
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;

@@ -7,7 +7,7 @@ import { recoveredAfter } from './posterior/recovery.ts';
 import type { CapacityQuestion } from './question.ts';
 import { isEstimate, isKept, type RateReading } from './reading.ts';
 import { refusalsIn } from './refusals.ts';
-import { type CapacityState, readingsOf } from './state.ts';
+import { type CapacityState, listReadings } from './state.ts';
 import { cutText, shareText } from './words.ts';
 
 /** The part of the document that precedes the figures. */
@@ -45,16 +45,16 @@ export function capacityDocument(
   end: CapacityRunEnd,
 ): CapacityDocument {
   const { limit, batch, precision, mostSeconds } = question;
-  const readings = readingsOf(state, question);
+  const readings = listReadings(state, question);
   const kept = readings.filter((reading) => isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const isContradictory =
     state.prior?.isWorkload !== true &&
     Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
-  const outcome = outcomeOf(state, end, isContradictory);
+  const outcome = toOutcome(state, end, isContradictory);
   const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && isEstimate(readings, limit);
   const capacity = isKnown ? (state.posterior?.interval ?? null) : null;
-  const speed = speedOf(readings, question);
+  const speed = computeSpeed(readings, question);
   const replicas =
     question.replicas && capacity && state.posterior ? replicasNeeded(state.posterior, question.replicas) : null;
   return {
@@ -70,24 +70,24 @@ export function capacityDocument(
     precision,
     capacity,
     atLeast: kept.length > 0 || state.metDespiteClient !== null ? Math.max(...kept, state.metDespiteClient ?? 0) : null,
-    at: state.answer && pointOf(state.answer, batch),
-    saturation: saturationOf(state, batch),
+    at: state.answer && toPoint(state.answer, batch),
+    saturation: summarizeSaturation(state, batch),
     cliff: state.cliff.map(({ factor, measurement, windows }) => ({
       factor,
-      ...pointOf(measurement, batch),
-      growthMsPerSecond: growthOf(windows),
+      ...toPoint(measurement, batch),
+      growthMsPerSecond: computeGrowth(windows),
     })),
-    burst: burstOf(question, state),
+    burst: summarizeBurst(question, state),
     replicas,
     speed,
     notes: [
-      ...notesOf(state, speed),
+      ...listNotes(state, speed),
       ...(state.cutShort.size > 0 ? [cutText([...state.cutShort], mostSeconds)] : []),
       ...(isContradictory ? [DISTURBED] : []),
       ...[capacity ? whyNoCost(end.hardware) : null].flatMap((note) => note ?? []),
     ],
     probes: readings.map((reading, index) => ({
-      ...pointOf(state.probes[index] as Measurement, batch),
+      ...toPoint(state.probes[index] as Measurement, batch),
       isKept: isKept(reading, limit),
       speed: reading.logSpeed === null ? null : Math.exp(reading.logSpeed),
     })),
@@ -105,7 +105,7 @@ export function capacityDocument(
   };
 }
 
-function outcomeOf(
+function toOutcome(
   { ending }: CapacityState,
   { wasInterrupted }: CapacityRunEnd,
   isContradictory: boolean,
@@ -116,7 +116,7 @@ function outcomeOf(
   return ending === 'precise' && !isContradictory ? 'found' : 'imprecise';
 }
 
-function pointOf(measurement: Measurement, batch: number): PlainPoint {
+function toPoint(measurement: Measurement, batch: number): PlainPoint {
   const { level, budgetLatencyMs, openLoop, latencyMs, badShare, errorRate, failures, throughput, durationMs } =
     measurement;
   const { percentile: _, ...percentileMs } = budgetLatencyMs;
@@ -138,7 +138,7 @@ function pointOf(measurement: Measurement, batch: number): PlainPoint {
  * Returns the most that the server served under any load, and whether a closed loop showed that it
  * can serve no more.
  */
-function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
+function summarizeSaturation({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
   if (probes.length === 0) return null;
   const open = [...probes, ...cliff.map(({ measurement }) => measurement)].map(
     ({ throughput }) => throughput.value / batch,
@@ -150,7 +150,7 @@ function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number):
  * The slope of mean latency over time by least squares, in milliseconds per second; null for fewer
  * than two windows.
  */
-function growthOf(windows: readonly CourseWindow[]): number | null {
+function computeGrowth(windows: readonly CourseWindow[]): number | null {
   const seen = windows.filter(({ perSecond }) => perSecond > 0);
   if (seen.length < 2) return null;
   const mean = (of: (window: CourseWindow) => number): number =>
@@ -161,14 +161,14 @@ function growthOf(windows: readonly CourseWindow[]): number | null {
   return spread > 0 ? across / spread : 0;
 }
 
-function burstOf({ burst, limit, batch }: CapacityQuestion, state: CapacityState): CapacityDocument['burst'] {
+function summarizeBurst({ burst, limit, batch }: CapacityQuestion, state: CapacityState): CapacityDocument['burst'] {
   if (!burst) return null;
   const budgetMs = limit.kind === 'latency' ? limit.budgetMs : Number.POSITIVE_INFINITY;
   return {
     ...burst,
     basePerSecond: state.burst?.interval ?? null,
     plays: state.bursts.map(({ perSecond, measurement, windows, reading }) => ({
-      ...pointOf(measurement, batch),
+      ...toPoint(measurement, batch),
       perSecond,
       isKept: isKept(reading, limit),
       worstMs: Math.max(0, ...windows.map(({ percentileMs }) => percentileMs)),
@@ -177,14 +177,14 @@ function burstOf({ burst, limit, batch }: CapacityQuestion, state: CapacityState
   };
 }
 
-function speedOf(readings: readonly RateReading[], { followsHost }: CapacityQuestion): CapacityDocument['speed'] {
+function computeSpeed(readings: readonly RateReading[], { followsHost }: CapacityQuestion): CapacityDocument['speed'] {
   const speeds = readings.flatMap(({ logSpeed }) => (logSpeed === null ? [] : [Math.exp(logSpeed)]));
   if (speeds.length === 0) return null;
   const [lowest, highest] = [Math.min(...speeds), Math.max(...speeds)];
   return { lowest, highest, hasChanged: highest > TOLD * lowest, isCorrected: followsHost };
 }
 
-function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument['speed']): string[] {
+function listNotes({ clientLimit, probes }: CapacityState, speed: CapacityDocument['speed']): string[] {
   const refused = refusalsIn(probes);
   const foreign = probes.filter(({ foreignRequests }) => foreignRequests !== undefined).length;
   return [

@@ -36,7 +36,7 @@ export function hardwareFigures(
   state: CapacityState,
   { gpus, terms }: Hardware,
 ): HardwareFigures {
-  const tokens = tokensOf(perSecond, state, batch);
+  const tokens = findTokens(perSecond, state, batch);
   const isOnGpus = gpus !== null && gpus > 0;
   const perGpu = isOnGpus
     ? {
@@ -45,21 +45,21 @@ export function hardwareFigures(
         ...(tokens && { outputTokensPerSecond: timesInterval(tokens.outputPerSecond, 1 / gpus) }),
       }
     : null;
-  return { tokens, gpus: perGpu, cost: costOf(timesInterval(perSecond, batch), tokens, replicas, { gpus, terms }) };
+  return { tokens, gpus: perGpu, cost: findCost(timesInterval(perSecond, batch), tokens, replicas, { gpus, terms }) };
 }
 
 /**
  * Counts the tokens of a reply where the server was measured at the capacity, or else at the last
  * rate.
  */
-function tokensOf(perSecond: Interval, { answer, probes }: CapacityState, batch: number): HardwareFigures['tokens'] {
+function findTokens(perSecond: Interval, { answer, probes }: CapacityState, batch: number): HardwareFigures['tokens'] {
   const { tokens, throughput }: Partial<Measurement> = answer ?? probes.at(-1) ?? {};
   if (!tokens || !throughput || !(throughput.value > 0)) return null;
   const outputPerRequest = (tokens.outputTokensPerSecond.value * batch) / throughput.value;
   return { outputPerRequest, outputPerSecond: timesInterval(perSecond, outputPerRequest) };
 }
 
-function costOf(
+function findCost(
   inferences: Interval,
   tokens: HardwareFigures['tokens'],
   requestedReplicas: CapacityDocument['replicas'],

@@ -66,19 +66,19 @@ const BACKLOG = 0.01;
 export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - percentile / 100;
 
 /** The budget of a limit on latency; null for others. */
-export const budgetSecondsOf = (limit: CapacityLimit): number | null =>
+export const toBudgetSeconds = (limit: CapacityLimit): number | null =>
   limit.kind === 'latency' ? limit.budgetMs / MS_PER_S : null;
 
 /** Reads a measurement of an open loop that counted its bad requests. */
-export function readingOf(measurement: RateMeasurement, context: ReadingContext): RateReading {
+export function toReading(measurement: RateMeasurement, context: ReadingContext): RateReading {
   const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
-  const served = estimateOf(throughput, level.value * batch);
+  const served = toEstimate(throughput, level.value * batch);
   return {
     askedPerSecond: level.value,
     perSecond: arrivedPerSecond(measurement),
     requests,
-    bad: badShare && requests > 0 ? estimateOf(badShare, 1) : { mean: 1, sd: 1 },
+    bad: badShare && requests > 0 ? toEstimate(badShare, 1) : { mean: 1, sd: 1 },
     served,
     isUnsustained: errorRate > allowedShare(limit) || served.mean + 2 * served.sd < 1 - BACKLOG,
     arrivals: measurement.arrivals ?? null,
@@ -106,7 +106,7 @@ export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit
 export const isEstimate = (readings: readonly RateReading[], limit: CapacityLimit): boolean =>
   readings.length > 1 && readings.some((reading) => isKept(reading, limit));
 
-const estimateOf = ({ value, low, high }: Interval, unit: number): MeanEstimate => ({
+const toEstimate = ({ value, low, high }: Interval, unit: number): MeanEstimate => ({
   mean: value / unit,
   sd: (high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit),
 });

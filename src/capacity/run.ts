@@ -7,9 +7,9 @@ import type { RateMeasurement } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
-import { isEstimate, isKept, readingOf } from './reading.ts';
-import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
-import { type CapacityState, readingsOf } from './state.ts';
+import { isEstimate, isKept, toReading } from './reading.ts';
+import { priorAround, type Scouting, scout, toPrior } from './scout.ts';
+import { type CapacityState, listReadings } from './state.ts';
 import { FIRST_PACE, type LoadPace, type TimePlan, timePlan } from './time-plan.ts';
 
 /**
@@ -80,7 +80,7 @@ interface Run extends CapacityMeans {
  * True if there is an estimate that says more than the first guess: of several readings, some of
  * which kept the limit.
  */
-const isKnown = ({ question, state }: Run): boolean => isEstimate(readingsOf(state, question), question.limit);
+const isKnown = ({ question, state }: Run): boolean => isEstimate(listReadings(state, question), question.limit);
 
 const hasTimeForAnswer = ({ plan, pace }: Run): boolean => plan.hasTimeUntil(plan.answerEndNs(pace), pace);
 
@@ -99,7 +99,7 @@ async function findPrior({ question, state, plan, loads, onEvent }: Run): Promis
     return measurement;
   };
   state.scouted = await scout({ measure, isOver: plan.isScoutingOver }, limit, batch);
-  state.prior = priorOf(state.scouted, limit, followsHost);
+  state.prior = toPrior(state.scouted, limit, followsHost);
 }
 
 const isPreciseNow = ({ question, state: { posterior } }: Run): boolean =>
@@ -117,9 +117,9 @@ async function findCapacity(run: Run, precision: number): Promise<void> {
     onEvent({ type: 'trying', perSecond, interval: posterior.interval });
     const untilNs = endNs();
     const measurement = await unbent(run, perSecond, untilNs, () => loads.atRate(perSecond, length, untilNs));
-    return measurement ? addProbe(run, prior, measurement) : { readings: readingsOf(state, question), posterior };
+    return measurement ? addProbe(run, prior, measurement) : { readings: listReadings(state, question), posterior };
   };
-  const outcome = await bisectRate(prior, rule, measure, knownFrom(readingsOf(state, question), prior));
+  const outcome = await bisectRate(prior, rule, measure, knownFrom(listReadings(state, question), prior));
   state.posterior = outcome.posterior;
   state.ending = outcome.ending;
   if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('search');
@@ -127,7 +127,7 @@ async function findCapacity(run: Run, precision: number): Promise<void> {
 
 function addProbe({ question, state, onEvent }: Run, prior: CapacityPrior, measurement: RateMeasurement): KnownRates {
   state.probes.push(measurement);
-  const known = knownFrom(readingsOf(state, question), prior);
+  const known = knownFrom(listReadings(state, question), prior);
   state.posterior = known.posterior;
   const last = known.readings.at(-1);
   const interval = known.readings.length > 1 ? known.posterior.interval : null;
@@ -149,14 +149,14 @@ async function unbent(
   for (let tries = 1; ; tries++) {
     const startNs = clock.nowNs();
     const measurement = await measure();
-    run.pace = paceOf(measurement, clock.nowNs() - startNs);
+    run.pace = computePace(measurement, clock.nowNs() - startNs);
     const isLate = clock.nowNs() >= untilNs;
     if (isLate && (measurement.requests === 0 || (passSeconds !== null && !measurement.stable))) return null;
     const { bound, starved, reason = '' } = measurement.client;
     if (!bound) return measurement;
     // The load generator's own delay only adds latency, so a limit that was met despite it is met.
     // The share of late requests says no more than that.
-    const isMet = isKept(readingOf(measurement, { ...question, usualHostWorkUs: null }), question.limit);
+    const isMet = isKept(toReading(measurement, { ...question, usualHostWorkUs: null }), question.limit);
     if (isMet) state.metDespiteClient = Math.max(perSecond, state.metDespiteClient ?? 0);
     const again = starved === true && tries < TRIES && !isLate;
     onEvent({ type: 'client-limit', perSecond, reason, again });
@@ -166,7 +166,7 @@ async function unbent(
   }
 }
 
-function paceOf({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: number): LoadPace {
+function computePace({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: number): LoadPace {
   const windowsSeconds = (durationMs / MS_PER_S) * (1 + voidWindows / Math.max(windows, 1));
   return { windowsSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - windowsSeconds) };
 }

@@ -2,7 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
-import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
+import { allowedShare, type CapacityLimit, toBudgetSeconds } from './reading.ts';
 import { refusalsIn } from './refusals.ts';
 
 /** The results of closed loops of rising concurrency, before any rate is tried. */
@@ -79,7 +79,7 @@ export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit,
     if (!(measurement.throughput.value > 0)) break;
     seen.push(measurement);
     if (measurement.throughput.value < before * (1 + MIN_GAIN)) return scouted(seen, true, limit, batch);
-    if (excessOf(measurement, limit) > FAR_OVER || measurement.client.bound) break;
+    if (computeExcess(measurement, limit) > FAR_OVER || measurement.client.bound) break;
   }
   return scouted(seen, false, limit, batch);
 }
@@ -120,23 +120,28 @@ function noReply({ failures }: Measurement): TrituneError {
 /**
  * Returns the limited percentile divided by its budget; without a budget, always a value within it.
  */
-const excessOf = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): number =>
+const computeExcess = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): number =>
   limit.kind === 'latency' ? budgetLatencyMs.value / limit.budgetMs : 0;
 
 function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: CapacityLimit, batch: number): Scouted {
-  const rateOf = ({ throughput }: Measurement): number => throughput.value / batch;
+  const computeRate = ({ throughput }: Measurement): number => throughput.value / batch;
   // For a saturated server, use the last level: the highest of several is highest by luck.
-  const mostServed = isSaturated ? rateOf(seen.at(-1) as Measurement) : Math.max(...seen.map(rateOf));
+  const mostServed = isSaturated ? computeRate(seen.at(-1) as Measurement) : Math.max(...seen.map(computeRate));
   const [first] = seen;
-  const idle = first && limit.kind === 'latency' ? excessOf(first, limit) : null;
-  const last = seen.findLast((each) => excessOf(each, limit) <= 1);
+  const idle = first && limit.kind === 'latency' ? computeExcess(first, limit) : null;
+  const last = seen.findLast((each) => computeExcess(each, limit) <= 1);
   const next = last && seen[seen.indexOf(last) + 1];
-  if (!last) return { mostServed, isSaturated, idle, atBudget: Math.min(...seen.map(rateOf)) };
-  if (!next) return { mostServed, isSaturated, idle, atBudget: rateOf(last) };
+  if (!last) return { mostServed, isSaturated, idle, atBudget: Math.min(...seen.map(computeRate)) };
+  if (!next) return { mostServed, isSaturated, idle, atBudget: computeRate(last) };
   // Between two levels, throughput grows roughly with the logarithm of latency.
-  const [from, to] = [Math.log(excessOf(last, limit)), Math.log(excessOf(next, limit))];
+  const [from, to] = [Math.log(computeExcess(last, limit)), Math.log(computeExcess(next, limit))];
   const part = to > from ? Math.min(1, -from / (to - from)) : 0;
-  return { mostServed, isSaturated, idle, atBudget: rateOf(last) + part * Math.max(0, rateOf(next) - rateOf(last)) };
+  return {
+    mostServed,
+    isSaturated,
+    idle,
+    atBudget: computeRate(last) + part * Math.max(0, computeRate(next) - computeRate(last)),
+  };
 }
 
 /**
@@ -149,7 +154,7 @@ const RATE_SCALE = 1.5;
 /** Returns the prior if only a starting rate is known. */
 export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost: boolean): CapacityPrior => ({
   allowed: allowedShare(limit),
-  budgetSeconds: budgetSecondsOf(limit),
+  budgetSeconds: toBudgetSeconds(limit),
   low: perSecond / RATE_SPAN,
   high: perSecond * RATE_SPAN,
   likely: perSecond,
@@ -161,13 +166,13 @@ export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost
 });
 
 /** Returns the prior from the results of scouting. */
-export function priorOf(
+export function toPrior(
   { mostServed, isSaturated, atBudget, idle }: Scouted,
   limit: CapacityLimit,
   followsHost: boolean,
 ): CapacityPrior {
   const allowed = allowedShare(limit);
-  const budgetSeconds = budgetSecondsOf(limit);
+  const budgetSeconds = toBudgetSeconds(limit);
   const isQueue = isSaturated && budgetSeconds !== null && idle !== null && idle < WELL_WITHIN;
   const spare = isQueue ? (-SPARE_TIMES * Math.log(allowed)) / (2 * mostServed * budgetSeconds) : 1;
   const roughly = { likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE_THEN) };

@@ -3,7 +3,7 @@ import type { BisectEnding } from './bisect.ts';
 import type { PlayedLoad, RateMeasurement } from './loads.ts';
 import type { CapacityPosterior } from './posterior/posterior.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
-import { type CapacityLimit, type RateReading, readingOf } from './reading.ts';
+import { type CapacityLimit, type RateReading, toReading } from './reading.ts';
 import type { Scouted } from './scout.ts';
 
 /** A load that was played at a rate. */
@@ -82,10 +82,10 @@ export function usualHostWorkUs({ closed, probes }: Pick<CapacityState, 'closed'
 }
 
 /** Returns the readings of the probes, all based on the usual speed known now. */
-export function readingsOf(
+export function listReadings(
   state: CapacityState,
   { limit, batch }: { readonly limit: CapacityLimit; readonly batch: number },
 ): readonly RateReading[] {
   const context = { limit, batch, usualHostWorkUs: usualHostWorkUs(state) };
-  return state.probes.map((probe) => readingOf(probe, context));
+  return state.probes.map((probe) => toReading(probe, context));
 }

@@ -1,4 +1,4 @@
-import { failureOf } from './failure.ts';
+import { toFailure } from './failure.ts';
 import { createProgram } from './program.ts';
 import { requireNode } from './require-node.ts';
 import { outliveReaders, processTerminal, type Terminal } from './terminal.ts';
@@ -22,7 +22,7 @@ export async function obey(readArguments: () => Promise<readonly string[] | null
     args = await readArguments();
     if (args) await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
-    const failure = failureOf(error, (args ?? process.argv).includes('--verbose'));
+    const failure = toFailure(error, (args ?? process.argv).includes('--verbose'));
     if (failure.line !== null) terminal.tell(failure.line);
     process.exitCode = failure.exitCode;
   }

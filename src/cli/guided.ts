@@ -1,5 +1,5 @@
-import { addressesOf, connectControl } from '../app/server/addresses.ts';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { connectControl, resolveAddresses } from '../app/server/addresses.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { lookUp } from '../base/look-up.ts';
 import { loadProfile } from '../emulator/profile/profiles.ts';
 import { readOtherConfigs } from '../triton/control/other-configs.ts';
@@ -21,7 +21,7 @@ const USUAL_PORTS = [8001, 9001, 18001];
 export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
   process.env.NODE_ENV ??= 'production';
   const { askForRun } = await import('../tui/guide/guide-screen.ts');
-  return askForRun({ ...canvas, servers: findServers, models: modelsOf, plan: planOf });
+  return askForRun({ ...canvas, servers: findServers, models: readModels, plan: readPlan });
 }
 
 const EMULATOR_PROFILE = 'demo';
@@ -48,7 +48,7 @@ async function serverAt(url: string): Promise<ServerChoice | null> {
 }
 
 /** Errors: SERVER_UNREACHABLE; MODEL_UNKNOWN if the server has no model. */
-async function modelsOf({ options: [option, url] }: ServerChoice): Promise<readonly ModelChoice[]> {
+async function readModels({ options: [option, url] }: ServerChoice): Promise<readonly ModelChoice[]> {
   if (option === '--launch') return emulatedModels();
   return withClient(url, async (client) => {
     const entries = await client.index();
@@ -76,7 +76,7 @@ function emulatedModels(): readonly ModelChoice[] {
 }
 
 async function withClient<T>(url: string, work: (client: TritonClient) => Promise<T>): Promise<T> {
-  const { client } = await connectControl(addressesOf({ protocol: 'grpc', url }, { verify: true }));
+  const { client } = await connectControl(resolveAddresses({ protocol: 'grpc', url }, { verify: true }));
   try {
     return await work(client);
   } finally {
@@ -85,7 +85,7 @@ async function withClient<T>(url: string, work: (client: TritonClient) => Promis
 }
 
 /** Returns the output of the command with `--dry-run`, with the long space last. */
-async function planOf(argv: readonly string[]): Promise<readonly string[]> {
+async function readPlan(argv: readonly string[]): Promise<readonly string[]> {
   const said: string[] = [];
   const keep = (text: string): void => void said.push(text);
   const terminal: Terminal = { print: keep, tell: keep, status: () => undefined };
@@ -94,7 +94,7 @@ async function planOf(argv: readonly string[]): Promise<readonly string[]> {
     const args = [...argv, '--dry-run'];
     await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
-    throw new Error(messageOf(error), { cause: error });
+    throw new Error(formatMessage(error), { cause: error });
   } finally {
     process.exitCode = code;
   }

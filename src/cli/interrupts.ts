@@ -1,5 +1,5 @@
 import { exitCodes } from '../app/exit-codes.ts';
-import { internalError, messageOf, type TrituneError } from '../base/errors.ts';
+import { formatMessage, internalError, type TrituneError } from '../base/errors.ts';
 
 export interface Interrupts {
   readonly signal: AbortSignal;
@@ -36,7 +36,7 @@ export function listenForInterrupts(
     // Later errors follow from the first, or from the end of the run.
     if (fault !== null) return;
     fault = internalError(error);
-    tell(`tritune: INTERNAL: ${messageOf(error)}: ${firstWords}`);
+    tell(`tritune: INTERNAL: ${formatMessage(error)}: ${firstWords}`);
     controller.abort(fault);
   };
   const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];

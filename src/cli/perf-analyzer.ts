@@ -5,7 +5,7 @@ import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
-import { failureOf } from './failure.ts';
+import { toFailure } from './failure.ts';
 import { layOutHelp } from './help.ts';
 import { addOptions } from './options/option-table.ts';
 import { takeOtherNames } from './options/other-names.ts';
@@ -55,7 +55,7 @@ export async function runPerfAnalyzer(): Promise<void> {
     takeOtherNames(command, processTerminal);
     await command.parseAsync();
   } catch (error) {
-    const { line } = failureOf(error, process.argv.includes('--verbose'));
+    const { line } = toFailure(error, process.argv.includes('--verbose'));
     if (line !== null) processTerminal.tell(line);
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
     process.exitCode = isHelp ? perfAnalyzerExitCodes.done : perfAnalyzerExitCodes.failed;

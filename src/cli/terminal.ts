@@ -56,7 +56,7 @@ const hasColours = ({ NO_COLOR = '' }: NodeJS.ProcessEnv): boolean => NO_COLOR =
 
 const isInCi = ({ CI }: NodeJS.ProcessEnv): boolean => ![undefined, '', '0', 'false'].includes(CI);
 
-function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
+function createCanvas({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
   const isReadAloud = [env.INK_SCREEN_READER, env.SCREEN_READER].some((value) => value === '1' || value === 'true');
   return { stdin, stdout, hasColours: hasColours(env), isWatched: env.TERM !== 'dumb' && !isInCi(env) && !isReadAloud };
 }
@@ -95,5 +95,5 @@ export const processTerminal: Terminal = {
   },
   status: setStatus,
   ...(process.stderr.isTTY && process.stdin.isTTY && !isInCi(process.env) && { confirm }),
-  ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: canvasOf(process) }),
+  ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: createCanvas(process) }),
 };

@@ -17,7 +17,7 @@ const REFRESH_MS = 250;
  * Names and units are those of the real server; durations are in microseconds. CPU figures are
  * those of this machine.
  */
-export function metricsOf(
+export function createMetrics(
   profile: EmulatorProfile,
   models: readonly ModelEntry[],
   { device, processors }: { readonly device: DeviceMemory; readonly processors: readonly Processor[] },

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { type Random, seededRandom } from '../base/random.ts';
 import { bothFaults, type Faults } from './faults.ts';
-import { metricsOf } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { type EntryOptions, ModelEntry } from './models/model-entry.ts';
 import { type ControlMode, ModelRepository, servingVersion } from './models/model-repository.ts';
 import type { Servable } from './models/servable.ts';
@@ -11,7 +11,7 @@ import { profileFaults } from './profile/faults.ts';
 import { withComposingModels } from './profile/parts.ts';
 import { readStoredConfig } from './profile/posted-config.ts';
 import type { EmulatorProfile } from './profile/schema.ts';
-import { ensembleSimulator, languageSimulatorOf, modelSimulatorOf } from './profile/simulators.ts';
+import { createLanguageSimulator, createModelSimulator, ensembleSimulator } from './profile/simulators.ts';
 import { DeviceMemory } from './scheduling/device.ts';
 import { Processor } from './scheduling/processor.ts';
 import type { WakeUps } from './scheduling/wake-ups.ts';
@@ -72,7 +72,7 @@ export function openEmulatedServer(
   const host = new Processor(clock, wakeUps);
   const closing = new AbortController();
   const around = { clock, wakeUps, device, processors, host, closing: closing.signal, crash };
-  const models = entriesOf(profile, random, faults, gpus, around);
+  const models = readEntries(profile, random, faults, gpus, around);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
   loadAtStart(profile, models, options.loadAtStart);
   const sharedMemory = new SharedMemoryRegistry(gpus);
@@ -86,7 +86,7 @@ export function openEmulatedServer(
       traceSettings: new EmulatedTraceSettings(options.traceFile),
       logSettings: new LogSettings(),
     },
-    metrics: metricsOf(profile, models, around, clock),
+    metrics: createMetrics(profile, models, around, clock),
     close: () => {
       closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
       sharedMemory.close();
@@ -95,7 +95,7 @@ export function openEmulatedServer(
 }
 
 /** Returns the entries of models and ensembles in the order of the profile. */
-function entriesOf(
+function readEntries(
   profile: EmulatorProfile,
   random: Random,
   faults: Faults,
@@ -104,28 +104,28 @@ function entriesOf(
 ): ModelEntry[] {
   const startNs = around.clock.nowNs();
   const elapsedNs = (): number => around.clock.nowNs() - startNs;
-  const servingOf = (model: string, version: string): Servable => servingVersion(entries, model, version);
-  const entryOf = (
+  const findServing = (model: string, version: string): Servable => servingVersion(entries, model, version);
+  const toEntry = (
     config: EmulatorProfile['ensembles' | 'models'][number]['config'],
-    simulator: EntryOptions['modelSimulatorOf'],
+    simulator: EntryOptions['createModelSimulator'],
     isLanguageModel = false,
   ): ModelEntry => {
     const stored = readStoredConfig(config);
     return new ModelEntry(
-      { name: config.name, isLanguageModel, stored, gpus, modelSimulatorOf: simulator, faults, servingOf },
+      { name: config.name, isLanguageModel, stored, gpus, createModelSimulator: simulator, faults, findServing },
       around,
     );
   };
   const models = profile.models.map((model) => {
     const { language } = model;
     if (!language) {
-      return entryOf(model.config, (config, files) => modelSimulatorOf(model, config, random, elapsedNs, files));
+      return toEntry(model.config, (config, files) => createModelSimulator(model, config, random, elapsedNs, files));
     }
-    const simulatorOf: EntryOptions['modelSimulatorOf'] = (config, files) =>
-      languageSimulatorOf({ ...model, language }, profile.device.memory_mib, config, files, random);
-    return entryOf(model.config, simulatorOf, true);
+    const createSimulator: EntryOptions['createModelSimulator'] = (config, files) =>
+      createLanguageSimulator({ ...model, language }, profile.device.memory_mib, config, files, random);
+    return toEntry(model.config, createSimulator, true);
   });
-  const ensembles = profile.ensembles.map((one) => entryOf(one.config, () => ensembleSimulator(one)));
+  const ensembles = profile.ensembles.map((one) => toEntry(one.config, () => ensembleSimulator(one)));
   const entries: ReadonlyMap<string, ModelEntry> = new Map(
     [...models, ...ensembles].map((entry) => [entry.name, entry] as const),
   );
@@ -145,7 +145,7 @@ function loadAtStart(
     } catch (error) {
       throw new TrituneError(
         'PROFILE_INVALID',
-        `model '${model.name}' of emulator profile '${profile.name}' cannot start: ${messageOf(error)}`,
+        `model '${model.name}' of emulator profile '${profile.name}' cannot start: ${formatMessage(error)}`,
         'correct its config, its memory or its device',
         { cause: error },
       );

@@ -1,5 +1,5 @@
 import { realClock } from '../base/clock.ts';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import type { Faults } from './faults.ts';
 import { startGrpcFront } from './grpc/front.ts';
 import { startHttpFront, startListening } from './http/front.ts';
@@ -114,7 +114,7 @@ async function startAll(starts: readonly (() => Promise<ListeningFront>)[]): Pro
     await Promise.all(fronts.map((front) => front.close()));
     throw new TrituneError(
       'LAUNCH_FAILED',
-      `the emulator cannot listen: ${messageOf(error)}`,
+      `the emulator cannot listen: ${formatMessage(error)}`,
       'choose other ports or host; port 0 takes any free one',
       { cause: error },
     );

@@ -1,6 +1,6 @@
 import { formatFigure, formatMs, plainLine } from '../base/format.ts';
 import type { AgentFigures } from '../profiler/client-figures.ts';
-import { describeAgents, overviewsOf } from '../study/summary/agent-words.ts';
+import { describeAgents, listOverviews } from '../study/summary/agent-words.ts';
 
 /**
  * Returns a line for each agent that sent: its threads, its clock's accuracy, its sends, and
@@ -19,6 +19,6 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
 
 /** Returns all agents in one line, for a list of measurements; empty if no agent sent. */
 export const agentsLine = (agents: readonly AgentFigures[] = []): readonly string[] =>
-  agents.length === 0 ? [] : [`from ${describeAgents(overviewsOf(agents))}`];
+  agents.length === 0 ? [] : [`from ${describeAgents(listOverviews(agents))}`];
 
 const signed = (ms: number): string => `${ms < 0 ? '' : '+'}${formatMs(ms)}`;

@@ -17,7 +17,7 @@ import {
   replicasText,
   verdictText,
 } from '../capacity/words.ts';
-import { describeTooManyFailed, failedRequestsOf } from '../profiler/failed-requests.ts';
+import { countFailedRequests, describeTooManyFailed } from '../profiler/failed-requests.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { describeInstanceType } from '../study/summary/cost-point.ts';
@@ -70,7 +70,7 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
     limit.kind === 'latency'
       ? `p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`
       : `${percent(1 - (badShare?.value ?? 1))} good`;
-  const failed = describeTooManyFailed(failedRequestsOf(measurement), allowedShare(limit));
+  const failed = describeTooManyFailed(countFailedRequests(measurement), allowedShare(limit));
   const verdict = isKept || failed === null ? metText(isKept) : `${metText(isKept)}: ${failed}`;
   const narrowed = interval ? `  → capacity ${rangeText(interval)}` : '';
   return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { formatMs, inertLine, listed, type RateUnit, wrapped } from '../base/format.ts';
-import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
+import { listChangedSettings } from '../study/analysis/explain/changed-parameters.ts';
 import { labelledWords, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
 import type { StudyStarted } from '../study/records/records.ts';
@@ -17,9 +17,9 @@ import {
   describeThroughput,
   describeTokens,
 } from '../study/summary/describe.ts';
-import { headlineOf } from '../study/summary/headline.ts';
+import { createHeadline } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
-import { rateUnitOf } from '../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../study/summary/rate-unit.ts';
 import type { Reason } from '../study/summary/schema/explanation.ts';
 import type { CostPoint, StandingPoint, SummaryPoint } from '../study/summary/schema/point.ts';
 import type { Summary } from '../study/summary/summary-schema.ts';
@@ -59,7 +59,7 @@ function broken(line: string, columns: number): string[] {
 
 function verdict(summary: Summary, started: StudyStarted | undefined): string[] {
   const { best, baseline, budget } = summary;
-  const { text } = headlineOf(summary);
+  const { text } = createHeadline(summary);
   const result = row('result', text);
   if (!best) return [result];
   const emulated =
@@ -72,13 +72,13 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
     ...emulated,
     ...(isBaseline ? [] : settings(summary.feasible ? 'best' : 'nearest', best, started)),
     row(isBaseline ? 'original' : '', figures(best, budget)),
-    ...(best.cost ? costLines(best.cost, rateUnitOf(best)) : []),
+    ...(best.cost ? costLines(best.cost, chooseRateUnit(best)) : []),
     ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load))]
       : []),
-    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, rateUnitOf(best)))] : []),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, chooseRateUnit(best)))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline, budget))] : []),
-    ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost, rateUnitOf(baseline)))] : []),
+    ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost, chooseRateUnit(baseline)))] : []),
     ...clients(summary),
     ...rejected(summary),
     ...speed(summary),
@@ -90,7 +90,7 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
  * models.
  */
 function settings(name: string, point: SummaryPoint, started: StudyStarted | undefined): string[] {
-  const changed = started ? changedSettingsOf(started, point) : point.assignment;
+  const changed = started ? listChangedSettings(started, point) : point.assignment;
   const { first, rest } = assignmentLines(`trial ${point.trial}:`, changed);
   return [row(name, first), ...rest.map((line) => row('', line))];
 }
@@ -146,7 +146,7 @@ function plainFigures(point: SummaryPoint): string {
   if (tokens) return describeTokens(tokens, percentile, ` at ${describeLevel(load)}`);
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
   const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
-  return `${describeThroughput(throughput, rateUnitOf(point))} at ${describeLevel(load)}, ${latency}`;
+  return `${describeThroughput(throughput, chooseRateUnit(point))} at ${describeLevel(load)}, ${latency}`;
 }
 
 /**
@@ -155,11 +155,11 @@ function plainFigures(point: SummaryPoint): string {
  */
 function why({ explanation }: Summary): string[] {
   const reasons = explanation?.reasons ?? [];
-  const barOf = (about: Reason['about']): string => {
+  const formatBar = (about: Reason['about']): string => {
     const bar = reasons.find((reason) => reason.about === about)?.bar;
     return bar ? describeBar(bar) : '';
   };
-  const [before, now] = [barOf('before'), barOf('now')];
+  const [before, now] = [formatBar('before'), formatBar('now')];
   const time = before === '' ? `a request takes ${now}` : `a request took ${before}; now ${now}`;
   return [
     ...(now === '' ? [] : [row('time', time)]),

@@ -37,7 +37,7 @@ export function drawnWorkloadLines(drawn: DrawnWorkload): readonly string[] {
     '',
     ...figureLines(figures),
     '',
-    ...chartLines(totalOf(rates)),
+    ...chartLines(sumRates(rates)),
     axisLine(durationS),
     '',
     ...classLines(classes, figures, rates),
@@ -55,8 +55,8 @@ function figureLines({
   const window = formatDuration(dispersionWindowS);
   const rows: readonly (readonly [string, number | null, string])[] = [
     ['mean', meanPerSecond, ' requests/s'],
-    ['peak over 1 s', peakOver1s, timesOf(peakOver1s, meanPerSecond)],
-    ['peak over 10 s', peakOver10s, timesOf(peakOver10s, meanPerSecond)],
+    ['peak over 1 s', peakOver1s, formatTimes(peakOver1s, meanPerSecond)],
+    ['peak over 10 s', peakOver10s, formatTimes(peakOver10s, meanPerSecond)],
     ['cv of the gaps', gapCv, '  (0 evenly spaced, 1 Poisson, more: bursts)'],
     [`dispersion in ${window}`, dispersion, '  (variance of the counts over their mean: 1 Poisson)'],
   ];
@@ -65,10 +65,10 @@ function figureLines({
   );
 }
 
-const timesOf = (peak: number | null, mean: number): string =>
+const formatTimes = (peak: number | null, mean: number): string =>
   peak === null ? '' : ` requests/s, ${formatFigure(peak / mean)} times the mean`;
 
-const totalOf = (rates: readonly Float64Array[]): Float64Array =>
+const sumRates = (rates: readonly Float64Array[]): Float64Array =>
   Float64Array.from({ length: CHART_COLUMNS }, (_, column) =>
     rates.reduce((sum, classRates) => sum + (classRates[column] as number), 0),
   );
@@ -78,7 +78,7 @@ function chartLines(total: Float64Array): string[] {
   return Array.from({ length: CHART_ROWS }, (_, row) => {
     const below = CHART_ROWS - 1 - row;
     const label = row === 0 ? formatFigure(most) : row === CHART_ROWS / 2 ? formatFigure(most / 2) : '';
-    return `${label.padStart(AXIS_WIDTH - 2)} ${label === '' ? '│' : '┤'}${barsOf(total, most, below)}`.trimEnd();
+    return `${label.padStart(AXIS_WIDTH - 2)} ${label === '' ? '│' : '┤'}${drawBars(total, most, below)}`.trimEnd();
   });
 }
 
@@ -86,7 +86,7 @@ function chartLines(total: Float64Array): string[] {
  * Returns one row of a chart with this many rows, counted from below. A rate above 0 is always
  * visible in the lowest row.
  */
-function barsOf(rates: Float64Array, most: number, below: number, rows = CHART_ROWS): string {
+function drawBars(rates: Float64Array, most: number, below: number, rows = CHART_ROWS): string {
   return Array.from(rates, (rate) => {
     const eighths = (rate / most) * rows * 8 - below * 8;
     const shown = rate > 0 && below === 0 ? Math.max(1, Math.round(eighths)) : Math.round(eighths);
@@ -103,9 +103,9 @@ function axisLine(durationS: number): string {
 
 function classLines(classes: readonly WorkloadClass[], figures: PlanFigures, rates: readonly Float64Array[]): string[] {
   const order = figures.classes.map((_, index) => index);
-  if (order.length > MAX_CLASSES) order.sort((a, b) => requestsOf(figures, b) - requestsOf(figures, a));
+  if (order.length > MAX_CLASSES) order.sort((a, b) => countRequests(figures, b) - countRequests(figures, a));
   const shown = order.slice(0, MAX_CLASSES);
-  const width = Math.max(5, ...shown.map((index) => nameOf(figures, index).length));
+  const width = Math.max(5, ...shown.map((index) => formatName(figures, index).length));
   const titles = ['requests', 'share', 'mean/s', '10 s peak'].map((title) => title.padStart(10)).join('');
   const rows = shown.flatMap((index) => {
     const { requests, share, meanPerSecond, peakOver10s } = figures.classes[index] as PlanFigures['classes'][number];
@@ -113,10 +113,10 @@ function classLines(classes: readonly WorkloadClass[], figures: PlanFigures, rat
     const cells = [formatFigure(requests), `${formatFigure(share * 100)} %`, formatFigure(meanPerSecond)];
     const peak = peakOver10s === null ? '–' : formatFigure(peakOver10s);
     const row = [...cells, peak].map((cell) => cell.padStart(10)).join('');
-    const chart = `${' '.repeat(AXIS_WIDTH)}${barsOf(rate, Math.max(...rate, Number.MIN_VALUE), 0, 1)}`.trimEnd();
+    const chart = `${' '.repeat(AXIS_WIDTH)}${drawBars(rate, Math.max(...rate, Number.MIN_VALUE), 0, 1)}`.trimEnd();
     const { limits, model } = classes[index] as WorkloadClass;
     return [
-      `  ${nameOf(figures, index).padEnd(width)}${row}  ${[modelText(model), limitText(limits)].filter(Boolean).join(', ')}`.trimEnd(),
+      `  ${formatName(figures, index).padEnd(width)}${row}  ${[modelText(model), limitText(limits)].filter(Boolean).join(', ')}`.trimEnd(),
       chart,
     ];
   });
@@ -124,8 +124,8 @@ function classLines(classes: readonly WorkloadClass[], figures: PlanFigures, rat
   return [`  ${'class'.padEnd(width)}${titles}`, ...rows, ...(rest > 0 ? [`  and ${rest} rarer classes`] : [])];
 }
 
-const requestsOf = ({ classes }: PlanFigures, index: number): number => classes[index]?.requests ?? 0;
-const nameOf = ({ classes }: PlanFigures, index: number): string => plainLine(classes[index]?.name ?? '', 40);
+const countRequests = ({ classes }: PlanFigures, index: number): number => classes[index]?.requests ?? 0;
+const formatName = ({ classes }: PlanFigures, index: number): string => plainLine(classes[index]?.name ?? '', 40);
 const modelText = (model: string | undefined): string => (model === undefined ? '' : `model ${plainLine(model, 40)}`);
 
 function limitText({ e2eNs, ttftNs, itlNs, tpotNs }: ClassLimits): string {

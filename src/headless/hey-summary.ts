@@ -26,7 +26,7 @@ interface HttpRate {
 const LONGEST_BAR = 40;
 
 /** Returns the summary of a level; null if no reply was counted. */
-export function summaryOf({ level, durationMs, failures, openLoop, replies }: Measurement): HttpSummary | null {
+export function findSummary({ level, durationMs, failures, openLoop, replies }: Measurement): HttpSummary | null {
   if (!replies) return null;
   const { count, ...figures } = replies;
   const totalSeconds = durationMs / MS_PER_S;

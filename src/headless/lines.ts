@@ -2,8 +2,8 @@ import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.t
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
-import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
-import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { listChangedSettings } from '../study/analysis/explain/changed-parameters.ts';
+import { toMetrics } from '../study/goal/metrics/registry.ts';
 import type {
   StartedWorkloads,
   StudyRecord,
@@ -143,7 +143,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
  * models.
  */
 function trialLines({ trial, candidate }: TrialStarted, started: StudyStarted | undefined): readonly string[] {
-  const changed = started ? changedSettingsOf(started, candidate) : candidate.assignment;
+  const changed = started ? listChangedSettings(started, candidate) : candidate.assignment;
   const { first, rest } = assignmentLines(`trial ${trial}:`, changed);
   return [first, ...rest.map((line) => `    ${line}`)];
 }
@@ -168,7 +168,7 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
 }
 
 function describeGoal(goal: Goal): string {
-  const constraints = goal.constraints.map((constraint) => describeConstraint(constraint, metricsOf(goal)));
+  const constraints = goal.constraints.map((constraint) => describeConstraint(constraint, toMetrics(goal)));
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
   const good = goal.goodput ? ` (requests within ${describeRequestLimits(goal.goodput)})` : '';
   return [`best ${describeObjectives(goal.objectives)}${good}`, ...budget, ...constraints].join(', ');

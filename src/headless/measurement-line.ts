@@ -1,14 +1,14 @@
 import { formatFigure, formatMs, formatRate } from '../base/format.ts';
-import { describeFailed, describeTooManyFailed, failedRequestsOf } from '../profiler/failed-requests.ts';
+import { countFailedRequests, describeFailed, describeTooManyFailed } from '../profiler/failed-requests.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { allowedErrorRate, missedConstraints } from '../study/goal/goal.ts';
 import { metricText } from '../study/goal/metrics/format.ts';
 import { nameOfModel } from '../study/goal/metrics/of-model.ts';
-import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { toMetrics } from '../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../study/goal/metrics/shown.ts';
 import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
-import { rateUnitOf } from '../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../study/summary/rate-unit.ts';
 import type { Goal } from '../study/types.ts';
 
 /**
@@ -22,7 +22,7 @@ export function describeMeasurement(
   candidate: Candidate | undefined,
 ): string {
   const { throughput, budgetLatencyMs: latency } = measurement;
-  const failed = failedRequestsOf(measurement);
+  const failed = countFailedRequests(measurement);
   if (measurement.errorRate >= 1) return `${describeLevel(measurement.level)}: ${describeFailed(failed)}`;
   const tooMany = goal ? describeTooManyFailed(failed, allowedErrorRate(goal.constraints)) : null;
   const halfWidth = (throughput.high - throughput.low) / 2;
@@ -40,7 +40,7 @@ export function describeMeasurement(
     measurement.tooManyErrors ? ', discarded: too many requests failed' : '',
     measurement.errorRate > 0 ? `, ${tooMany ?? describeFailed(failed)}` : '',
   ];
-  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value, chooseRateUnit(measurement))}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
 }
 
 /**
@@ -67,7 +67,7 @@ function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidat
   );
   return goalMetrics({ ...goal, constraints: [] }, [...ALWAYS_SAID, ...ofFronts])
     .map(
-      (metric) => `, ${metric.label} ${metricText(metric, metricsOf(goal).read(metric.name, measurement, candidate))}`,
+      (metric) => `, ${metric.label} ${metricText(metric, toMetrics(goal).read(metric.name, measurement, candidate))}`,
     )
     .join('');
 }
@@ -80,9 +80,9 @@ function describeMissed(measurement: Measurement, goal: Goal, candidate: Candida
   const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
   return missed
     .map((constraint) => {
-      const metric = metricsOf(goal).named(constraint.metric);
-      const value = metricsOf(goal).read(metric.name, measurement, candidate);
-      return `, misses ${describeConstraint(constraint, metricsOf(goal))}${value === undefined ? '' : ` with ${metricText(metric, value)}`}`;
+      const metric = toMetrics(goal).named(constraint.metric);
+      const value = toMetrics(goal).read(metric.name, measurement, candidate);
+      return `, misses ${describeConstraint(constraint, toMetrics(goal))}${value === undefined ? '' : ` with ${metricText(metric, value)}`}`;
     })
     .join('');
 }

@@ -5,7 +5,7 @@ import { decidingWorkload } from '../study/goal/deciding-workload.ts';
 import type { StartedWorkloads } from '../study/records/records.ts';
 import { describeRule } from '../study/summary/describe-rule.ts';
 import type { Goal } from '../study/types.ts';
-import { robustRuleOf } from '../workload/robust-rule.ts';
+import { parseRobustRule } from '../workload/robust-rule.ts';
 import { describeMeasurement } from './measurement-line.ts';
 
 /**
@@ -20,7 +20,7 @@ export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly
     return [plainLine(`workload ${only.name}, in passes of ${formatDuration(only.passSeconds)}${held}`)];
   const total = of.reduce((sum, { weight }) => sum + weight, 0);
   return [
-    `${of.length} workloads, combined by ${describeRule(robustRuleOf(rule))}${held}`,
+    `${of.length} workloads, combined by ${describeRule(parseRobustRule(rule))}${held}`,
     ...of.map(({ name, weight, perLevel, passSeconds }) => {
       const rate = perLevel === 1 ? '' : `, ${formatFigure(perLevel)} times the level's rate`;
       const share = rule === 'worst' ? '' : `, weight ${formatFigure((100 * weight) / total)} %`;

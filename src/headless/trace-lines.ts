@@ -32,7 +32,7 @@ export function traceLines(summary: TraceSummary, eachRequest: boolean): readonl
     '',
     ...summary.executions.map(
       ({ model, version, executions, requests, largest }) =>
-        `${nameOf([model], version)}: ${requests} traced requests in ${executions} executions, ${formatFigure(requests / executions)} in each, at most ${largest}`,
+        `${formatName([model], version)}: ${requests} traced requests in ${executions} executions, ${formatFigure(requests / executions)} in each, at most ${largest}`,
     ),
     ...(eachRequest ? ['', ...requestLines(summary)] : []),
     ...notes(summary),
@@ -40,7 +40,7 @@ export function traceLines(summary: TraceSummary, eachRequest: boolean): readonl
 }
 
 function groupLines(group: TraceGroup): string[] {
-  const head = `${group.kind} ${nameOf(group.models, group.version)}: ${group.requests} requests`;
+  const head = `${group.kind} ${formatName(group.models, group.version)}: ${group.requests} requests`;
   const titles = 'µs'.padEnd(LABEL_WIDTH) + columns.map((name) => name.padStart(FIGURE_WIDTH)).join('');
   const lines = rows.flatMap((name) => {
     const figures = group.spans[name];
@@ -52,7 +52,7 @@ function groupLines(group: TraceGroup): string[] {
 const cell = (figures: SpanFigures, column: (typeof columns)[number]): string =>
   formatFigure(figures[`${column}Us`]).padStart(FIGURE_WIDTH);
 
-const nameOf = (models: readonly string[], version: number): string =>
+const formatName = (models: readonly string[], version: number): string =>
   `${models.map((model) => plainLine(model, 80)).join(' > ')} (version ${version})`;
 
 function requestLines({ requests }: TraceSummary): string[] {
@@ -63,7 +63,7 @@ function requestLines({ requests }: TraceSummary): string[] {
       return us === undefined ? [] : [`${of}${labels[name].trim()} ${formatFigure(us)}`];
     });
     const named = requestId === '' ? '' : ` '${plainLine(requestId, 80)}'`;
-    const ownName = nameOf(models.slice(-1), version);
+    const ownName = formatName(models.slice(-1), version);
     const indent = '  '.repeat(models.length - 1);
     return [
       `${indent}${id}${named} ${kind} ${ownName} at ${formatFigure(startUs)} µs: ${spans.join(', ')}`,

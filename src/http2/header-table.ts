@@ -32,7 +32,7 @@ export const FIRST_DYNAMIC_INDEX = staticFields.length + 1;
 export const fieldSize = (name: string, value: string): number => name.length + value.length + ENTRY_OVERHEAD;
 
 /** Returns the index of a static field; 0 if there is none. */
-export const staticIndexOf = (name: string, value: string): number =>
+export const findStaticIndex = (name: string, value: string): number =>
   staticFields.findIndex((field) => field.name === name && field.value === value) + 1;
 
 /**

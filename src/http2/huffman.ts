@@ -31,9 +31,9 @@ const MAX_PADDING_BITS = 7;
 const firstCode = new Int32Array(MAX_BITS + 1);
 const count = new Int32Array(MAX_BITS + 1);
 const offset = new Int32Array(MAX_BITS + 1);
-const symbols = codeBits.map((_, symbol) => symbol).sort((a, b) => bitsOf(a) - bitsOf(b) || a - b);
+const symbols = codeBits.map((_, symbol) => symbol).sort((a, b) => countBits(a) - countBits(b) || a - b);
 
-function bitsOf(symbol: number): number {
+function countBits(symbol: number): number {
   return codeBits[symbol] as number;
 }
 

@@ -3,8 +3,8 @@ import { createWriteStream, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../base/errors.ts';
-import { inheritedBy, secretsOf } from './environment.ts';
+import { formatMessage } from '../base/errors.ts';
+import { inheritedBy, listSecrets } from './environment.ts';
 import { redactedLines } from './redacted-lines.ts';
 
 /** A user's program that ends on its own. */
@@ -36,7 +36,7 @@ export async function runCommand(
 ): Promise<string | null> {
   mkdirSync(dirname(log), { recursive: true });
   const variables = { ...inheritedBy(), ...env };
-  const secrets = secretsOf(typeof words === 'string' ? words.split(/\s+/) : words, variables);
+  const secrets = listSecrets(typeof words === 'string' ? words.split(/\s+/) : words, variables);
   const file = createWriteStream(log, { fd: openSync(log, 'w') });
   // A full disk costs the log, not the build.
   file.on('error', () => undefined);
@@ -80,7 +80,7 @@ export async function runCommand(
       };
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
-      child.once('error', (error) => over(`cannot be started: ${messageOf(error)}`));
+      child.once('error', (error) => over(`cannot be started: ${formatMessage(error)}`));
       child.once('exit', (code, by) => over(code === 0 ? null : `ended with ${by ?? `code ${code}`}`));
     });
   } finally {

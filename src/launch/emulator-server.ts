@@ -1,4 +1,4 @@
-import { messageOf } from '../base/errors.ts';
+import { formatMessage } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -26,7 +26,7 @@ export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedS
       return await launchOnce(options);
     } catch (error) {
       // Another process took one of the ports before the emulator did.
-      if (tries === MAX_TRIES || !messageOf(error).includes('EADDRINUSE')) throw error;
+      if (tries === MAX_TRIES || !formatMessage(error).includes('EADDRINUSE')) throw error;
     }
   }
 }

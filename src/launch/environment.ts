@@ -39,7 +39,7 @@ export const passedOn = (words: readonly string[], env: NodeJS.ProcessEnv = proc
  * Returns the secrets that a process is started with, which its output must not show: of its
  * options and of its variables.
  */
-export const secretsOf = (words: readonly string[], env: Readonly<Record<string, string>>): readonly string[] => [
+export const listSecrets = (words: readonly string[], env: Readonly<Record<string, string>>): readonly string[] => [
   ...words.flatMap((word, index) => secretInArgument(word) ?? secretAfter(words[index - 1], word) ?? []),
   ...Object.values(passedOn(words, env)),
   ...Object.entries(env).flatMap(([name, value]) => (isSecretName(name) ? [value] : [])),

@@ -35,7 +35,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     `--model-repository=${options.modelRepository}`,
     `--model-control-mode=${controlMode}`,
     ...(controlMode === 'explicit' ? await argumentsForModels(options.modelRepository, options) : []),
-    ...(install ? directoriesOf(install) : []),
+    ...(install ? listDirectories(install) : []),
     '--http-address=127.0.0.1',
     '--grpc-address=127.0.0.1',
     '--metrics-address=127.0.0.1',
@@ -52,7 +52,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     {
       file: install?.binary ?? (options.binary as string),
       args,
-      env: install ? environmentOf(install) : {},
+      env: install ? createEnvironment(install) : {},
       description: 'tritonserver',
       ports,
       cpus: options.cpus,
@@ -62,12 +62,12 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
 }
 
 /** The response caches are next to the backends. */
-const directoriesOf = ({ backendDirectory }: TritonInstall): readonly string[] => [
+const listDirectories = ({ backendDirectory }: TritonInstall): readonly string[] => [
   `--backend-directory=${backendDirectory}`,
   `--cache-directory=${join(dirname(backendDirectory), 'caches')}`,
 ];
 
-function environmentOf(install: TritonInstall): Record<string, string> {
+function createEnvironment(install: TritonInstall): Record<string, string> {
   const joined = (first: string, rest: string | undefined): string => (rest ? `${first}:${rest}` : first);
   return {
     PATH: joined(install.binDirectory, process.env.PATH),

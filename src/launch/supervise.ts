@@ -21,7 +21,7 @@ const server = spawn(file as string, args, { stdio: ['ignore', 'inherit', 'inher
  */
 const REGION = /\/dev\/shm\/triton_python_backend_shm_region_[\w-]+/g;
 let regions: readonly string[] = [];
-function regionsOf(pid: number): readonly string[] {
+function readRegions(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/maps`, 'utf8').match(REGION) ?? [];
   } catch {
@@ -34,7 +34,7 @@ let ending = false;
 function end(): void {
   if (ending) return;
   ending = true;
-  regions = regionsOf(server.pid as number);
+  regions = readRegions(server.pid as number);
   server.kill('SIGTERM');
   setTimeout(() => server.kill('SIGKILL'), GRACE_MS).unref();
 }

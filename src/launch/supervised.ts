@@ -5,7 +5,7 @@ import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { entryPath } from '../base/package.ts';
 import { newFileIn } from '../base/run-files.ts';
-import { inheritedBy, secretsOf } from './environment.ts';
+import { inheritedBy, listSecrets } from './environment.ts';
 import { redactedLines } from './redacted-lines.ts';
 
 /** A process that ends when we do, in any way. */
@@ -50,7 +50,7 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
     all: true,
     forceKillAfterDelay: STOP_GRACE_MS,
   });
-  child.all.pipe(redactedLines(secretsOf(words, variables))).pipe(log);
+  child.all.pipe(redactedLines(listSecrets(words, variables))).pipe(log);
   let hasEnded = false;
   const ended = child.then(() => {
     hasEnded = true;

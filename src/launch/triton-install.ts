@@ -2,7 +2,7 @@ import { access, chmod, copyFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import { fileLimits, readText } from '../base/read-file.ts';
 
@@ -114,7 +114,7 @@ async function placeStub(ofVersion: string, stub: string): Promise<void> {
     await rename(part, stub);
   } catch (error) {
     throw failed(
-      `the Python backend's stub cannot be put in its place: ${messageOf(error)}`,
+      `the Python backend's stub cannot be put in its place: ${formatMessage(error)}`,
       'use --python with Python 3.8 to 3.13',
       error,
     );
@@ -155,7 +155,7 @@ async function run(file: string, args: readonly string[], signal?: AbortSignal):
     return outcome.stdout;
   } catch (error) {
     throw failed(
-      `'${file} ${args.slice(0, 3).join(' ')} …' failed: ${messageOf(error).split('\n').slice(-3).join(' | ')}`,
+      `'${file} ${args.slice(0, 3).join(' ')} …' failed: ${formatMessage(error).split('\n').slice(-3).join(' | ')}`,
       'check that Python 3.8 to 3.13 with pip and venv is installed, and that PyPI can be reached',
       error,
     );

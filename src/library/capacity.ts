@@ -2,7 +2,7 @@ import { prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
 import { measureCapacity, readLimit } from '../app/capacity/measure.ts';
 import { openCapacity } from '../app/capacity/open-capacity.ts';
 import { combinationOfService } from '../app/profile/services/combination-of-service.ts';
-import { serviceKindOf } from '../app/profile/services/kind-of.ts';
+import { toServiceKind } from '../app/profile/services/kind-of.ts';
 import { afterRestoring } from '../app/restore/restore-first.ts';
 import { withProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
@@ -75,7 +75,7 @@ export async function capacity(
   );
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   readLimit(checked);
-  const kind = serviceKindOf({ serviceKind, endpoint: checked.endpoint });
+  const kind = toServiceKind({ serviceKind, endpoint: checked.endpoint });
   checkCombination(combinationOfService('capacity', kind, checked));
   const spec =
     kind === 'triton'

@@ -1,6 +1,6 @@
 import type { AdapterDefinition } from '../adapter/definition.ts';
 import { TrituneError } from '../base/errors.ts';
-import { changedSpec, specOf, studyOptionNames } from '../spec/spec-of-options.ts';
+import { changedSpec, studyOptionNames, toSpec } from '../spec/spec-of-options.ts';
 import { checkStudySpec, type StudySpec, type StudySpecInput } from '../spec/study-spec.ts';
 import type { FlatStudyOptions } from '../spec/tune-options.ts';
 import type { Metric } from '../study/goal/metrics/metric.ts';
@@ -44,7 +44,7 @@ export interface Asked {
  * Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs
  * without types.
  */
-export function askedOf(
+export function checkOptions(
   { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...rest }: TuneOptions,
   of = 'tune()',
 ): Asked {
@@ -68,5 +68,5 @@ export function askedOf(
 export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: Asked): StudySpec {
   if (spec !== undefined) return changedSpec(checkStudySpec(spec, 'the spec'), options, named);
   if (!options.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
-  return specOf(options);
+  return toSpec(options);
 }

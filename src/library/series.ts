@@ -8,10 +8,10 @@ import { resumedSpec } from '../app/study/resumed-spec.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../spec/series-spec.ts';
-import { specOf } from '../spec/spec-of-options.ts';
+import { toSpec } from '../spec/spec-of-options.ts';
 import type { StudySpec } from '../spec/study-spec.ts';
 import type { SeriesSummary } from '../study/summary/summary-schema.ts';
-import { askedOf, type TuneOptions } from './options.ts';
+import { checkOptions, type TuneOptions } from './options.ts';
 import type { TuneEvent, TuneWatch } from './tune.ts';
 
 /** Options of `tune` that a series does not have. */
@@ -113,7 +113,7 @@ async function opened(
   if (models.length > 0) throw new TrituneError('USAGE', 'a resumed series has its models', 'leave out models');
   if (!(await isSeries(shared.resume)))
     throw new TrituneError('USAGE', `${shared.resume} holds no series`, 'continue a single study with tune()');
-  const { options, named } = askedOf(shared, 'tuneSeries()');
+  const { options, named } = checkOptions(shared, 'tuneSeries()');
   const change = (kept: StudySpec): StudySpec => resumedSpec(kept, options, named);
   const trust = resumeTrust(options, shared.trustRun, { tell, advice: 'pass trustRun: true' });
   return resumeSeries(shared.resume, change, trust, timeBudget, wallMs);
@@ -131,7 +131,7 @@ function seriesIn(
     throw new TrituneError('USAGE', 'the models are missing', 'give their names as models');
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) throw new TrituneError('USAGE', `models has '${twice}' twice`, 'name each model once');
-  const studies = all.map((each) => specOf(askedOf({ ...shared, ...each }, 'tuneSeries()').options));
+  const studies = all.map((each) => toSpec(checkOptions({ ...shared, ...each }, 'tuneSeries()').options));
   const [first, ...others] = studies;
   if (others.some(({ server }) => !isDeepStrictEqual(server, first?.server)))
     throw new TrituneError(

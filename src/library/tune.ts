@@ -11,7 +11,7 @@ import { TrituneError } from '../base/errors.ts';
 import type { WrittenRun } from '../report/write-run.ts';
 import type { Summary } from '../study/summary/summary-schema.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
-import { type Asked, askedOf, specIn, type TuneOptions } from './options.ts';
+import { type Asked, checkOptions, specIn, type TuneOptions } from './options.ts';
 
 /** The last event: the summary, and the paths of the written documents. */
 export type DocumentsWritten = { readonly type: 'documents-written' } & WrittenRun;
@@ -47,8 +47,8 @@ export interface TuneWatch {
  */
 export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
   const reached = await withStudyProtocol(options);
-  const { watch, written } = watchOf({ onEvent, onNote });
-  const study = await opened(reached, askedOf(reached), watch.tell);
+  const { watch, written } = createWatch({ onEvent, onNote });
+  const study = await opened(reached, checkOptions(reached), watch.tell);
   try {
     warnIfInsecure(study.spec.server, watch);
     await tuneStudy(study, signal ?? new AbortController().signal, watch);
@@ -72,7 +72,7 @@ function opened(options: TuneOptions, request: Asked, tell: (line: string) => vo
 }
 
 /** Adapts the caller's functions to a watch, and keeps the summary. */
-function watchOf({ onEvent, onNote }: Pick<TuneWatch, 'onEvent' | 'onNote'>): {
+function createWatch({ onEvent, onNote }: Pick<TuneWatch, 'onEvent' | 'onNote'>): {
   readonly watch: StudyWatch;
   written(): Summary;
 } {

@@ -72,7 +72,7 @@ function addDifferences(tally: Tally, expected: OutputTensor, actual: OutputTens
     if (Buffer.compare(actual.raw, expected.raw) !== 0) tally.outside++;
     return;
   }
-  const [of, to] = [viewOf(actual.raw), viewOf(expected.raw)];
+  const [of, to] = [toView(actual.raw), toView(expected.raw)];
   for (let at = 0; at < to.byteLength; at += type.bytes) {
     const [a, b] = [Number(type.read(of, at)), Number(type.read(to, at))];
     tally.elements++;
@@ -85,5 +85,5 @@ function addDifferences(tally: Tally, expected: OutputTensor, actual: OutputTens
   }
 }
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+const toView = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { NS_PER_MS } from '../base/units.ts';
 import { type Part, whole } from './pacing/part.ts';
 import type { ChatMessage, Prompt } from './prompts/prompt.ts';
-import { streamsOf } from './sequences.ts';
+import { groupStreams } from './sequences.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from './types.ts';
 
 /** One pass through a stream of turns. */
@@ -37,7 +37,7 @@ export class Conversations<P extends PreparedRequest> implements Transport<Prepa
   constructor(transport: Transport<P>, set: RequestSet, clock: Clock, part: Part = whole) {
     this.#transport = transport;
     this.#clock = clock;
-    this.#streams = streamsOf(set);
+    this.#streams = groupStreams(set);
     this.#part = part;
   }
 

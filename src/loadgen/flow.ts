@@ -1,7 +1,7 @@
 import type { SendTally } from './pacing/open-loop.ts';
 import type { Part } from './pacing/part.ts';
 import { type Batch, type BatchRule, Recorder } from './recorder.ts';
-import { type SendMeans, type SendOrder, senderOf } from './sender.ts';
+import { createSender, type SendMeans, type SendOrder } from './sender.ts';
 
 /** The time since which every connection was refused or cut, with nothing served in between. */
 export interface Unserved {
@@ -65,7 +65,7 @@ export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow
     limits: order.limits,
     classes: order.requests.classes,
   });
-  const sender = senderOf(order, means, recorder, part);
+  const sender = createSender(order, means, recorder, part);
   let startedNs: number | null = null;
   return {
     start: (startNs = means.clock.nowNs()) => {

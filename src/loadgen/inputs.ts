@@ -5,7 +5,7 @@ import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
 import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
-import { type GivenShapes, namesOf, type Sample } from './input-data/sample.ts';
+import { formatNames, type GivenShapes, type Sample } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
 import type { ValueOptions } from './tensors/tensor-values.ts';
 import type { RequestSet } from './types.ts';
@@ -55,12 +55,12 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
-  const mostBatch = mostBatchOf(options);
+  const mostBatch = findMaxBatch(options);
   const { samples: generated, assumed } = generatedStream(tensors, mostBatch, shapes, options);
   const { samples, values } = options.isShared ? adjacentSamples(generated, mostBatch) : apart(generated);
   // One request holds everything that was generated for it.
-  const streamsOf = (batch: number) => [{ samples, steps: batch }];
-  return prepared(tensors.model, { streamsOf, values, assumed }, config, options);
+  const groupStreams = (batch: number) => [{ samples, steps: batch }];
+  return prepared(tensors.model, { groupStreams, values, assumed }, config, options);
 }
 
 /**
@@ -76,27 +76,27 @@ export async function readInputs(
   checkBatch(metadata.name, config, options.batch);
   const read = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
   // The last request of a stream may begin with its last step.
-  const more = mostBatchOf(options) - 1;
+  const more = findMaxBatch(options) - 1;
   const streams = read.map((samples) => ({
     ...(options.isShared ? adjacentSamples(samples, samples.length + more) : apart(samples)),
     steps: samples.length,
   }));
   const values = streams.flatMap((stream) => stream.values);
-  return prepared(tensors.model, { streamsOf: () => streams, values, assumed: [] }, config, options);
+  return prepared(tensors.model, { groupStreams: () => streams, values, assumed: [] }, config, options);
 }
 
-const mostBatchOf = ({ batch, mostBatch = batch }: RequestOptions): number => mostBatch;
+const findMaxBatch = ({ batch, mostBatch = batch }: RequestOptions): number => mostBatch;
 
 /** Samples that nothing shares. */
 const apart = (samples: readonly Sample[]) => ({ samples, values: [] });
 
 interface Prepared extends Pick<PreparedInputs, 'values' | 'assumed'> {
-  readonly streamsOf: (batch: number) => readonly SampleStream[];
+  readonly groupStreams: (batch: number) => readonly SampleStream[];
 }
 
 function prepared(
   model: string,
-  { streamsOf, values, assumed }: Prepared,
+  { groupStreams, values, assumed }: Prepared,
   config: ModelConfig,
   options: RequestOptions,
 ): PreparedInputs {
@@ -108,11 +108,11 @@ function prepared(
     checkBatch(name, candidate, batch);
     const isBatching = (candidate.max_batch_size ?? 0) > 0;
     const key = `${isBatching} ${batch} ${name}`;
-    const set = sets.get(key) ?? batchRequests(name, streamsOf(batch), isBatching, { ...options, batch });
+    const set = sets.get(key) ?? batchRequests(name, groupStreams(batch), isBatching, { ...options, batch });
     sets.set(key, set);
     return set;
   };
-  return { ...forConfig(config), assumed, mostBatch: mostBatchOf(options), values, forConfig };
+  return { ...forConfig(config), assumed, mostBatch: findMaxBatch(options), values, forConfig };
 }
 
 function checkBatch(model: string, config: ModelConfig, batch: number): void {
@@ -129,7 +129,7 @@ function checkBatch(model: string, config: ModelConfig, batch: number): void {
 function checkedNames({ model, inputs }: ModelTensors, shapes: GivenShapes): GivenShapes {
   const unknown = Object.keys(shapes).find((name) => !inputs.some((input) => input.name === name));
   if (unknown === undefined) return shapes;
-  throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${namesOf(inputs)}`);
+  throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${formatNames(inputs)}`);
 }
 
 const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

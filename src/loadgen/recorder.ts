@@ -4,7 +4,7 @@ import { ClassCount, type ClassTally } from './class-tally.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import type { FailureTally } from './failure-tally.ts';
-import { type Part, shareOf } from './pacing/part.ts';
+import { computeShare, type Part } from './pacing/part.ts';
 import { isRefusal } from './plain-http/refusal.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
 import { endsWithin } from './request-limits.ts';
@@ -203,7 +203,7 @@ export class Recorder {
   #begin(startNs: number, { lengthNs, minRequests, inStepWithNs, part }: BatchRule): void {
     this.#startNs = startNs;
     const before = minRequests * this.#batches++;
-    this.#needed = part ? shareOf(before + minRequests, part) - shareOf(before, part) : minRequests;
+    this.#needed = part ? computeShare(before + minRequests, part) - computeShare(before, part) : minRequests;
     // The clocks of two threads differ by some microseconds, which must not keep a batch open that
     // its number of requests has ended.
     if (lengthNs === 0) this.#dueNs = Number.NEGATIVE_INFINITY;

@@ -49,7 +49,7 @@ function difference(expected: OutputTensor, actual: OutputTensor | undefined, to
   if (Buffer.compare(actual.raw, expected.raw) === 0) return null;
   const type = numericType(expected.datatype);
   return type
-    ? differenceOfValues(type, viewOf(expected.raw), viewOf(actual.raw), tolerance)
+    ? differenceOfValues(type, toView(expected.raw), toView(actual.raw), tolerance)
     : `differs from byte ${expected.raw.findIndex((byte, index) => byte !== actual.raw[index])} on`;
 }
 
@@ -84,7 +84,7 @@ function sameBytes(a: DataView, b: DataView, at: number, bytes: number): boolean
 /** A template would turn -0 into 0. */
 const shown = (value: number | bigint): string => (Object.is(value, -0) ? '-0' : `${value}`);
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+const toView = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);
 
 /**

@@ -42,10 +42,10 @@ function turnsInOrder<P extends PreparedRequest>(
 ): RequestTurns<P> {
   const prepared = requests.map((request) => transport.prepare(request));
   const classOf = Uint16Array.from(classes.flatMap((each, at) => Array.from({ length: each.requests }, () => at)));
-  const placeOf = (turn: number): number => (index + turn * of) % prepared.length;
+  const toPlace = (turn: number): number => (index + turn * of) % prepared.length;
   return {
-    nextRequest: (turn) => prepared[placeOf(turn)] as P,
-    classOf: (turn) => classOf[placeOf(turn)] as number,
+    nextRequest: (turn) => prepared[toPlace(turn)] as P,
+    classOf: (turn) => classOf[toPlace(turn)] as number,
   };
 }
 
@@ -64,17 +64,17 @@ function turnsOfPlan<P extends PreparedRequest>(
   // For each arrival, the number of earlier ones of its class in a pass. So the turn of a class
   // does not depend on what other threads send.
   const ranks = Uint32Array.from(classOf, (each) => (ofClass[each] as number)++);
-  const arrivalOf = (turn: number): number => (index + turn * of) % perPass;
+  const findArrival = (turn: number): number => (index + turn * of) % perPass;
   return {
     nextRequest: (turn) => {
-      const arrival = arrivalOf(turn);
+      const arrival = findArrival(turn);
       const pass = Math.floor((index + turn * of) / perPass);
       const classIndex = classOf[arrival] as number;
       const turnOfClass = pass * (ofClass[classIndex] as number) + (ranks[arrival] as number);
       const { requests: count } = classes[classIndex] as RequestClass;
       return prepared[(firsts[classIndex] as number) + (turnOfClass % count)] as P;
     },
-    classOf: (turn) => classOf[arrivalOf(turn)] as number,
+    classOf: (turn) => classOf[findArrival(turn)] as number,
   };
 }
 

@@ -5,8 +5,8 @@ import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import { Conversations } from './conversations.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally, type Throttle } from './pacing/open-loop.ts';
-import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
-import { type Part, shareOf, whole } from './pacing/part.ts';
+import { createPacer, dealt, limited, type Schedule } from './pacing/pacers.ts';
+import { computeShare, type Part, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
 import { requestTurns } from './request-turns.ts';
 import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
@@ -63,15 +63,15 @@ export interface LevelSender {
  * conversations wrap the requests of either. With a part it sends only that part's share: all parts
  * together send exactly the order.
  */
-export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): LevelSender {
+export function createSender(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): LevelSender {
   checkClasses(order);
   if (order.requests.holdsConversations) {
     const conversations = new Conversations(means.transport, order.requests, means.clock, part);
-    return loopOf(order, { ...means, transport: conversations }, recorder, part);
+    return createLoop(order, { ...means, transport: conversations }, recorder, part);
   }
-  if (!order.sequences) return loopOf(order, means, recorder, part);
+  if (!order.sequences) return createLoop(order, means, recorder, part);
   const sequences = new Sequences(means.transport, order.requests, partOfRule(order.sequences, part));
-  const loop = loopOf(order, { ...means, transport: sequences }, recorder, part);
+  const loop = createLoop(order, { ...means, transport: sequences }, recorder, part);
   return {
     start: (startNs) => loop.start(startNs),
     get sent() {
@@ -104,7 +104,7 @@ function checkClasses({ sequences, requests: { model, classes = [], holdsConvers
   );
 }
 
-function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): LevelSender {
+function createLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): LevelSender {
   return order.level.mode === 'concurrency'
     ? closedLoop(order, means, recorder, part)
     : openLoop(order, means, recorder, part);
@@ -112,9 +112,9 @@ function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Pa
 
 function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder: Recorder, part: Part): LevelSender {
   const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
-  const most = Number.isFinite(mostRequests) ? shareOf(mostRequests, part) : mostRequests;
+  const most = Number.isFinite(mostRequests) ? computeShare(mostRequests, part) : mostRequests;
   const loop = new ClosedLoop(transport, requestTurns(transport, requests, part), recorder, clock, most);
-  const concurrency = shareOf(level.value, part);
+  const concurrency = computeShare(level.value, part);
   return {
     start: (startNs = clock.nowNs()) => loop.startAt(startNs, concurrency),
     get sent() {
@@ -132,13 +132,13 @@ function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: 
   const { transport, clock, alarm = sleepingAlarm(clock) } = means;
   const { maxInFlight, lateNs } = { ...defaultOpenLoopRule, ...order.openLoop };
   const schedule = order.schedule ?? { kind: 'constant' as const, perSecond: level.value };
-  const pacer = limited(pacerOf(schedule), { requests: mostRequests });
+  const pacer = limited(createPacer(schedule), { requests: mostRequests });
   const plan = schedule.kind === 'arrivals' ? schedule.plan : undefined;
   return new OpenLoop(
     { transport, recorder, ...requestTurns(transport, requests, part, plan) },
     { clock, alarm },
     dealt(pacer, part),
-    { maxInFlight: shareOf(maxInFlight, part), lateNs },
+    { maxInFlight: computeShare(maxInFlight, part), lateNs },
     means.throttle,
   );
 }

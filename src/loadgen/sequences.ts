@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
-import { type Part, pieceOf } from './pacing/part.ts';
+import { computePiece, type Part } from './pacing/part.ts';
 import { Rest } from './rest.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
 
@@ -25,7 +25,7 @@ export interface SequenceRule {
  */
 export const partOfRule = (rule: SequenceRule, part: Part): SequenceRule => ({
   ...rule,
-  ids: pieceOf(rule.ids, part),
+  ids: computePiece(rule.ids, part),
   seed: rule.seed + part.index,
   firstStream: part.index,
 });
@@ -69,7 +69,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
 
   constructor(transport: Transport<P>, set: RequestSet, rule: SequenceRule) {
     this.#transport = transport;
-    this.#streams = streamsOf(set);
+    this.#streams = groupStreams(set);
     this.#rule = rule;
     this.#random = seededRandom(rule.seed);
     this.#lastId = rule.ids.high;
@@ -165,7 +165,7 @@ function inSequence(request: InferRequest, id: number, isFirst: boolean, isLast:
 }
 
 /** Returns the requests of each stream of the set. */
-export function streamsOf({
+export function groupStreams({
   requests,
   streamLengths = [requests.length],
 }: RequestSet): readonly (readonly InferRequest[])[] {

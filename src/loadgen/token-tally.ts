@@ -142,13 +142,13 @@ const withTimes = <From, To>(
   countedBy: tally.countedBy,
 });
 
-/** Packs the non-empty buckets; those of `buffersOf` may be transferred. */
+/** Packs the non-empty buckets; those of `listBuffers` may be transferred. */
 export const packTokens = (tally: TokenTally): PackedTokenTally => withTimes(tally, (time) => time.pack());
 
 export const unpackTokens = (packed: PackedTokenTally): TokenTally =>
   withTimes(packed, (time) => LatencyHistogram.unpack(time));
 
-export const buffersOf = (packed: PackedTokenTally): readonly ArrayBuffer[] =>
+export const listBuffers = (packed: PackedTokenTally): readonly ArrayBuffer[] =>
   times.map((time) => packed[time].cells.buffer);
 
 /** Returns the replies of all batches together; undefined if no batch has any. */

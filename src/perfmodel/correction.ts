@@ -1,4 +1,4 @@
-import { latenciesOf } from '../profiler/latency-summary.ts';
+import { summarizeLatencies } from '../profiler/latency-summary.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { believingPosterior, type Hypothesis, type NoisyReading, type Normal } from '../stats/gaussian-process.ts';
 import { type Interval, timesInterval } from '../stats/interval.ts';
@@ -7,7 +7,7 @@ import { relativeHalfWidth } from '../stats/precision.ts';
 import { isTokenRate, readTokenFigure, type TokensRead } from './continuous/token-figures.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
-import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
+import { createKernel, type Place, SETTING_DISTANCES, toPlace } from './places.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
 import type { MeasuredChoice, Simulator } from './simulator.ts';
 import { readGoodput } from './workloads/goodput.ts';
@@ -69,7 +69,7 @@ export function correctedFigure(
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
   const place = (choice: Choice, level: number): Place => ({
-    ...placeOf(choice, level, longestDelayUs, {
+    ...toPlace(choice, level, longestDelayUs, {
       shares: simulator.stageShares,
       loads: simulator.stageLoads?.(choice, level) ?? null,
     }),
@@ -84,7 +84,7 @@ export function correctedFigure(
       const read = readFigure(figure, ownRead);
       if (!read || !(read.value > 0) || !Number.isFinite(read.value)) return [];
       const at = place(choice, measurement.level.value);
-      return [{ place: at, value: Math.log(read.value / predicted), noiseVariance: noiseOf(figure, read) ** 2 }];
+      return [{ place: at, value: Math.log(read.value / predicted), noiseVariance: computeNoise(figure, read) ** 2 }];
     }),
   );
   const hypotheses = correctionsWith(isRate(figure) ? 'rate' : 'latency', without);
@@ -138,7 +138,7 @@ function readFigure(figure: PlainFigureName, measurement: Read): Interval | unde
   if (figure === 'goodput') return readGoodput(measurement);
   const { value, low, high } = measurement.budgetLatencyMs;
   if (figure === 'latency') return { value, low, high };
-  return timesInterval({ value, low, high }, latenciesOf(measurement)[latencyFields[figure]] / value);
+  return timesInterval({ value, low, high }, summarizeLatencies(measurement)[latencyFields[figure]] / value);
 }
 
 const latencyFields = {
@@ -155,7 +155,7 @@ const latencyFields = {
  */
 export const MIN_NOISE = { throughput: 0.02, latency: 0.04 };
 
-function noiseOf(figure: PlainFigureName, interval: Interval): number {
+function computeNoise(figure: PlainFigureName, interval: Interval): number {
   const least = isRate(figure) ? MIN_NOISE.throughput : MIN_NOISE.latency;
   const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
@@ -166,7 +166,7 @@ function noiseOf(figure: PlainFigureName, interval: Interval): number {
  * part, with a log-normal prior around `usual`; `others`: further scales, the less usual ones later
  * in their lists.
  */
-export const hypothesesOf = (
+export const listHypotheses = (
   smooths: readonly number[],
   usual: number,
   others: { readonly common: number; readonly locals: readonly number[]; readonly perDoublings: readonly number[] },
@@ -175,7 +175,7 @@ export const hypothesesOf = (
     smooths.flatMap((smooth) =>
       others.locals.flatMap((local, steps) =>
         SETTING_DISTANCES.map((settingDistance) => ({
-          kernel: kernelOf({ smooth, common: others.common, local, settingDistance, perDoubling }),
+          kernel: createKernel({ smooth, common: others.common, local, settingDistance, perDoubling }),
           logPrior:
             -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL - trends * TREND_OVER_BATCHES,
         })),
@@ -208,7 +208,7 @@ function correctionsWith(of: 'rate' | 'latency', without: WithoutParts): [Hypoth
   const { smooths, usual, locals, perDoublings, common } = of === 'rate' ? RATES : LATENCIES;
   const hypotheses =
     known.get(key) ??
-    hypothesesOf(isAdaptive ? smooths : [usual], usual, {
+    listHypotheses(isAdaptive ? smooths : [usual], usual, {
       common,
       locals: isAdaptive ? locals : locals.slice(0, 1),
       perDoublings: hasTrend ? perDoublings : [0],

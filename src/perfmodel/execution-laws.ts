@@ -7,9 +7,9 @@ import type { ExecutionPoint } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
 import { type Observation, seenExecutions, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
-import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
+import { type CorrectedLine, fitCorrectedLine } from './residual-correction.ts';
 import { type CategoricalSettings, settingFactors } from './setting-effects.ts';
-import { uncertaintyOf } from './uncertainty.ts';
+import { computeUncertainty } from './uncertainty.ts';
 
 /** A choice with its observations. */
 export interface Observed {
@@ -41,11 +41,11 @@ const FACTOR_NOISE = 0.05;
 
 /**
  * Fits the laws of execution times to the server's statistics by batch size. A law is the common
- * law of all settings (`correctedLineOf`, weighted towards its own) times a factor for its
+ * law of all settings (`fitCorrectedLine`, weighted towards its own) times a factor for its
  * settings. `expectedTime`: prior execution time of a candidate relative to others. null without
  * statistics by batch size.
  */
-export function executionLawsOf(
+export function fitExecutionLaws(
   timed: readonly Timed[],
   without: WithoutParts = WHOLE,
   expectedTime: (candidate: Candidate) => number = () => 1,
@@ -62,13 +62,13 @@ export function executionLawsOf(
   const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
   const surprises = settingFactors(
     reference.settings,
-    without.has('carry-over') ? [] : readingsOf(factors, seen, reference, expected),
+    without.has('carry-over') ? [] : listReadings(factors, seen, reference, expected),
   );
   const unseen = (choice: Choice): Normal => {
     const { mean, sd } = surprises(choice.settings);
     return { mean: mean + expectedFactor(choice), sd };
   };
-  const factorOf = (choice: Choice): number => factors.get(choice.settingsKey) ?? unseen(choice).mean;
+  const computeFactor = (choice: Choice): number => factors.get(choice.settingsKey) ?? unseen(choice).mean;
   const level = levelled(points, factors);
 
   const correctedLines = new Map<string, CorrectedLine>();
@@ -77,14 +77,14 @@ export function executionLawsOf(
     const isSingle = largestBatch === 1;
     const key = `${settingsKey} ${instances} ${isSingle}`;
     const correctedLine =
-      correctedLines.get(key) ?? correctedLineOf(level, { settingsKey, instances, isSingle }, without);
+      correctedLines.get(key) ?? fitCorrectedLine(level, { settingsKey, instances, isSingle }, without);
     correctedLines.set(key, correctedLine);
     return correctedLine;
   };
   const known = new Map<string, ServiceLaw>();
   const rough = (choice: Choice): ServiceLaw => {
     const key = `${choice.settingsKey} ${instancesPerDevice(choice.policy)} ${choice.largestBatch}`;
-    const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
+    const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), computeFactor(choice));
     known.set(key, law);
     return law;
   };
@@ -101,7 +101,7 @@ export function executionLawsOf(
         Math.hypot(
           factors.has(settingsKey) ? 0 : unseen(choice).sd,
           correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
-          uncertaintyOf(work, level, rough(choice), without),
+          computeUncertainty(work, level, rough(choice), without),
         );
       uncertainties.set(key, uncertainty);
       return uncertainty;
@@ -113,7 +113,7 @@ export function executionLawsOf(
  * Returns the mean execution times of a choice by batch size, with the instances on one device and
  * the executions around them.
  */
-export function pointsOf({ choice, observations }: Observed): ExecutionPoint[] {
+export function listPoints({ choice, observations }: Observed): ExecutionPoint[] {
   const instances = instancesPerDevice(choice.policy);
   return observations.flatMap((observation) => {
     const surroundingBatch = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
@@ -122,7 +122,7 @@ export function pointsOf({ choice, observations }: Observed): ExecutionPoint[] {
 }
 
 /** Returns the factors of measured settings over their expected ones. */
-function readingsOf(
+function listReadings(
   factors: ReadonlyMap<string, number>,
   seen: ReadonlyMap<string, Choice>,
   reference: Choice,

@@ -1,7 +1,7 @@
 import { affineNs } from './affine-line.ts';
 import type { ExecutionPoint } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
-import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
+import { type CorrectedLine, fitCorrectedLine } from './residual-correction.ts';
 
 const ROUNDS = 4;
 /**
@@ -25,8 +25,8 @@ export function executionTimeFactors(
   without: WithoutParts = WHOLE,
 ): ReadonlyMap<string, number> {
   const bySettings = Map.groupBy(points, ({ settingsKey }) => settingsKey);
-  const expectedOf = (settingsKey: string): number => expected.get(settingsKey) ?? 0;
-  let factors = new Map([...bySettings.keys()].map((settingsKey) => [settingsKey, expectedOf(settingsKey)]));
+  const findExpected = (settingsKey: string): number => expected.get(settingsKey) ?? 0;
+  let factors = new Map([...bySettings.keys()].map((settingsKey) => [settingsKey, findExpected(settingsKey)]));
   if (factors.size === 1) return factors;
   for (let round = 0; round < (without.has('joint-factors') ? 1 : ROUNDS); round++) {
     const level = levelled(points, factors);
@@ -34,21 +34,21 @@ export function executionTimeFactors(
     const correctedLineAt = (instances: number): CorrectedLine => {
       const correctedLine =
         correctedLines.get(instances) ??
-        correctedLineOf(level, { settingsKey: reference, instances, isSingle: false }, without);
+        fitCorrectedLine(level, { settingsKey: reference, instances, isSingle: false }, without);
       correctedLines.set(instances, correctedLine);
       return correctedLine;
     };
     const left = new Map(
       [...Map.groupBy(level, ({ settingsKey }) => settingsKey)].map(([settingsKey, points]) => [
         settingsKey,
-        leftOf(points, correctedLineAt),
+        computeLeft(points, correctedLineAt),
       ]),
     );
     const ofReference = left.get(reference)?.mean ?? 0;
     factors = new Map(
       [...left].map(([settingsKey, { mean, weight }]) => {
         const factor = (factors.get(settingsKey) ?? 0) + mean - ofReference;
-        const shrunk = (factor * weight + expectedOf(settingsKey) * SHRINKAGE) / (weight + SHRINKAGE);
+        const shrunk = (factor * weight + findExpected(settingsKey) * SHRINKAGE) / (weight + SHRINKAGE);
         return [settingsKey, settingsKey === reference ? 0 : shrunk];
       }),
     );
@@ -64,7 +64,7 @@ export const levelled = (
   points.map((point) => ({ ...point, executionNs: point.executionNs / Math.exp(factors.get(point.settingsKey) ?? 0) }));
 
 /** Returns the weighted mean residual of points, as a logarithm. */
-function leftOf(
+function computeLeft(
   points: readonly ExecutionPoint[],
   correctedLineAt: (instances: number) => CorrectedLine,
 ): { readonly mean: number; readonly weight: number } {

@@ -97,21 +97,21 @@ function fitWith(
     .sort((a, b) => b.observation.requestsPerSecond - a.observation.requestsPerSecond)
     .slice(0, MAX_SIMULATED);
   const longestUs = 1e6 / (MAX_BUSY * fastest);
-  const frontEndOf = (us: number): FrontEnd => ({
+  const toFrontEnd = (us: number): FrontEnd => ({
     frontEndNs: us * 1e3,
     roundTripNs: Math.max(0, roundTripNs - us * 1e3),
     ...(atOnce !== undefined && { atOnce }),
   });
   const tried = (us: number, least: number): Tried => {
     const surprise = PRIOR_WEIGHT * Math.log2(1 + us / 20);
-    const lossOf = (misses: number): number => misses / chosen.length + surprise;
-    const frontEnd = frontEndOf(us);
+    const computeLoss = (misses: number): number => misses / chosen.length + surprise;
+    const frontEnd = toFrontEnd(us);
     const misses = summedMisses(
       chosen,
       (each) => miss(each, frontEnd),
-      (sum) => lossOf(sum) >= least,
+      (sum) => computeLoss(sum) >= least,
     );
-    return { us, loss: lossOf(misses) };
+    return { us, loss: computeLoss(misses) };
   };
   const best = (first: Tried, others: readonly number[]): Tried =>
     others.reduce((least, us) => {
@@ -122,7 +122,7 @@ function fitWith(
   const [first = longestUs, ...others] = [...TRIED_US.filter(possible), longestUs];
   const rough = best(tried(first, Number.POSITIVE_INFINITY), others);
   const { us, loss } = best(rough, FINER.map((factor) => rough.us * factor).filter(possible));
-  return { frontEnd: frontEndOf(us), loss };
+  return { frontEnd: toFrontEnd(us), loss };
 }
 
 function miss({ observation, law }: ChoiceObservation, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {

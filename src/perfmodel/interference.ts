@@ -82,10 +82,10 @@ const interferences: readonly Interference[] = PER_INSTANCE.flatMap((perInstance
 );
 
 const hypotheses: readonly InterferenceHypothesis[] = CORES.flatMap((cores) =>
-  interferences.map((interference) => ({ interference, cores, logPrior: logPriorOf(interference, cores) })),
+  interferences.map((interference) => ({ interference, cores, logPrior: computeLogPrior(interference, cores) })),
 );
 
-function logPriorOf({ perInstance, batchExponent }: Interference, cores: number): number {
+function computeLogPrior({ perInstance, batchExponent }: Interference, cores: number): number {
   const surprise = Math.log((perInstance + 0.02) / (USUAL_PER_INSTANCE + 0.02)) / SPREAD_OF_PER_INSTANCE;
   const ofCores = Number.isFinite(cores) ? Math.log(ODDS_OF_IDLE_INTERFERENCE / (CORES.length - 1)) : 0;
   return ofCores - surprise ** 2 / 2 - SURPRISE_OF_A_STEP * EXPONENTS.indexOf(batchExponent);
@@ -150,7 +150,7 @@ export function ownInterference(points: readonly ExecutionPoint[], added: readon
     const interference = { perInstance, batchExponent };
     const factors = points.map((point, index) => interferenceFactor(interference, point) + (added[index] as number));
     const misfit = fitLine(points, factors).loss / (2 * USUAL_MISS ** 2);
-    return { interference, evidence: logPriorOf(interference, Number.POSITIVE_INFINITY) - misfit };
+    return { interference, evidence: computeLogPrior(interference, Number.POSITIVE_INFINITY) - misfit };
   };
   const best = (all: readonly OwnInterference[]): OwnInterference =>
     all.reduce((most, each) => (each.evidence > most.evidence ? each : most));

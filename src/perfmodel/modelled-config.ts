@@ -2,7 +2,7 @@ import { canonicalJson } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Candidate, CandidateShape } from '../space/types.ts';
-import { placesOf, settingsKeyOf } from './settings-key.ts';
+import { listPlaces, toSettingsKey } from './settings-key.ts';
 
 /** A candidate as the performance model sees it. */
 export interface Choice {
@@ -17,7 +17,7 @@ export interface Choice {
    */
   readonly clientBatch: number | null;
   /**
-   * The categorical settings, which the simulator does not model: as one text (`settingsKeyOf`),
+   * The categorical settings, which the simulator does not model: as one text (`toSettingsKey`),
    * and by path in the config.
    */
   readonly settingsKey: string;
@@ -42,7 +42,7 @@ const known = new WeakMap<Candidate, Choice>();
 /**
  * Returns a candidate's choice; memoized, because a study's trials are read before every proposal.
  */
-export function choiceOf(candidate: Candidate): Choice {
+export function toChoice(candidate: Candidate): Choice {
   const choice = known.get(candidate) ?? readChoice(candidate);
   known.set(candidate, choice);
   return choice;
@@ -90,9 +90,9 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
     delayUs: Math.max(0, ...all.map(({ delayUs }) => delayUs)),
     clientBatch: null,
     settingsKey,
-    settings: settingsOf(settingsKey, candidate.shape),
+    settings: listSettings(settingsKey, candidate.shape),
     // Models on one GPU slow each other, so the GPUs of a model matter to other models.
-    key: all.map(({ key, candidate: { shape } }) => `${key} ${placesOf(shape.groups)}`).join(' '),
+    key: all.map(({ key, candidate: { shape } }) => `${key} ${listPlaces(shape.groups)}`).join(' '),
     members,
   };
 }
@@ -101,14 +101,14 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
  * Returns the choices of the models that are tuned together, in their order; the choice itself for
  * a single model.
  */
-export const partsOf = (choice: Choice): readonly Choice[] =>
+export const listParts = (choice: Choice): readonly Choice[] =>
   choice.members ? [...choice.members.values()] : [choice];
 
 const ofShapes = new WeakMap<CandidateShape, Choice>();
 
 /** Returns a member's choice; the same object for candidates that share the member's shape. */
 function memberChoice(candidate: Candidate, model: string, shape: CandidateShape): Choice {
-  const choice = ofShapes.get(shape) ?? ownChoice(memberOf(candidate, model, shape));
+  const choice = ofShapes.get(shape) ?? ownChoice(toMember(candidate, model, shape));
   ofShapes.set(shape, choice);
   return choice;
 }
@@ -117,7 +117,7 @@ function memberChoice(candidate: Candidate, model: string, shape: CandidateShape
  * Returns one model's part of a joint candidate, as its own candidate; its assignment keeps the
  * names of the joint space.
  */
-function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
+function toMember({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
   const entries = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
   return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(entries), value, shape };
 }
@@ -127,7 +127,7 @@ function ownChoice(candidate: Candidate): Choice {
   if (continuous) return engineChoice(candidate, continuous, canonicalJson(settings));
   const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
   const delayUs = largestBatch > 1 ? policy.maxQueueDelayNs / 1e3 : 0;
-  const settingsKey = settingsKeyOf(candidate.shape);
+  const settingsKey = toSettingsKey(candidate.shape);
   const preferred = largestBatch > 1 ? policy.preferredBatchSizes : [];
   const key = canonicalJson([
     settingsKey,
@@ -145,7 +145,7 @@ function ownChoice(candidate: Candidate): Choice {
     delayUs,
     clientBatch: null,
     settingsKey,
-    settings: settingsOf(settingsKey, candidate.shape),
+    settings: listSettings(settingsKey, candidate.shape),
     key,
   };
 }
@@ -159,7 +159,7 @@ function engineChoice(candidate: Candidate, continuous: ContinuousPolicy, settin
     delayUs: 0,
     clientBatch: null,
     settingsKey,
-    settings: settingsOf(settingsKey, shape),
+    settings: listSettings(settingsKey, shape),
     key: canonicalJson([settingsKey, shape.policy.instances, { ...continuous }]),
     continuous,
   };
@@ -174,7 +174,7 @@ let latest: { readonly settingsKey: string; readonly settings: Choice['settings'
   settings: new Map(),
 };
 
-function settingsOf(settingsKey: string, { settings }: CandidateShape): Choice['settings'] {
+function listSettings(settingsKey: string, { settings }: CandidateShape): Choice['settings'] {
   if (latest.settingsKey !== settingsKey) latest = { settingsKey, settings: new Map(Object.entries(settings)) };
   return latest.settings;
 }

@@ -1,9 +1,9 @@
 import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate, CandidateShape } from '../space/types.ts';
-import { clientBatchOf } from './client-batch.ts';
+import { findClientBatch } from './client-batch.ts';
 import type { Observation } from './observation.ts';
-import { settingsKeyOf } from './settings-key.ts';
+import { toSettingsKey } from './settings-key.ts';
 
 /** A candidate with its measurements. */
 export interface MeasuredCandidate {
@@ -23,16 +23,16 @@ export const isModelled = ({ scheduling }: CandidateShape): boolean => schedulin
  * Returns the observations of a trial for fitting service times, without disturbed measurements and
  * those at a request rate.
  */
-export function observationsOf({ candidate, measurements }: MeasuredCandidate): Observation[] {
+export function listObservations({ candidate, measurements }: MeasuredCandidate): Observation[] {
   const { policy } = candidate.shape;
-  const settingsKey = settingsKeyOf(candidate.shape);
+  const settingsKey = toSettingsKey(candidate.shape);
   return measurements.flatMap((measurement): Observation[] => {
     const { level, latencyMs, server, throughput } = measurement;
     if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
     const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     if (!(computeUs > 0)) return [];
     // A served batch fits into the model's largest, whatever rates a disturbed measurement shows.
-    const samplesPerRequest = Math.min(clientBatchOf(measurement), Math.max(1, policy.maxBatchSize));
+    const samplesPerRequest = Math.min(findClientBatch(measurement), Math.max(1, policy.maxBatchSize));
     return [
       {
         settingsKey,

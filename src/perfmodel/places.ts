@@ -28,7 +28,7 @@ export interface NetworkUse {
  * number that requests in flight can fill. Queue delays are scaled by the longest of the space. The
  * last coordinate is the distance of a preferred batch that is sent early from the largest one.
  */
-export function placeOf(
+export function toPlace(
   choice: Choice,
   level: number,
   longestDelayUs: number,
@@ -158,7 +158,7 @@ export interface Scales {
 const LOCAL = 6;
 
 /** Returns the kernel of the residual: Matérn 5/2 for the smooth and the local part. */
-export function kernelOf({
+export function createKernel({
   smooth,
   common,
   local,

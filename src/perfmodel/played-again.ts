@@ -16,12 +16,12 @@ interface Lengths {
  */
 export function summedMisses<T>(
   all: readonly T[],
-  missOf: (each: T) => number,
+  computeMiss: (each: T) => number,
   isTooMuch: (sum: number) => boolean,
 ): number {
   let sum = 0;
   for (const each of all) {
-    sum += missOf(each);
+    sum += computeMiss(each);
     if (isTooMuch(sum)) return Number.POSITIVE_INFINITY;
   }
   return sum;

@@ -2,12 +2,18 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
 import type { Candidate } from '../space/types.ts';
 import { correctedFigure, MIN_NOISE, type PredictFigure } from './correction.ts';
-import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
+import { atClientBatch, type Choice, toChoice } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
-import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
+import { isModelled, listObservations, type MeasuredCandidate } from './observations.ts';
 import { executionMisses } from './service-times.ts';
 import type { PlainFigureName } from './simulated.ts';
-import { type MeasuredChoice, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
+import {
+  createSimulator,
+  type MeasuredChoice,
+  type ModelSimulator,
+  measuredChoices,
+  type Simulator,
+} from './simulator.ts';
 
 /**
  * A predicted figure, and the standard deviation of a measurement's logarithm around it, according
@@ -64,26 +70,26 @@ export interface Draw {
  * `requestedCandidates`: the configs to predict later, in case one has a longer queue delay than
  * the measured ones. null when no measurement has statistics by batch size.
  */
-export function predictorOf(
+export function createPredictor(
   candidates: readonly MeasuredCandidate[],
   draw: Draw,
   requestedCandidates: readonly Candidate[] = [],
 ): ModelPredictor | null {
   const measured = candidates
-    .filter((each) => observationsOf(each).some(hasServicePoints))
+    .filter((each) => listObservations(each).some(hasServicePoints))
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
   if (measured.length === 0) return null;
-  const simulator = simulatorOf(measured, { mode: 'concurrency', ...draw });
-  const choices = requestedCandidates.filter(({ shape }) => isModelled(shape)).map(choiceOf);
+  const simulator = createSimulator(measured, { mode: 'concurrency', ...draw });
+  const choices = requestedCandidates.filter(({ shape }) => isModelled(shape)).map(toChoice);
   const delays = [...measured.map(({ choice }) => choice), ...choices].map(({ delayUs }) => delayUs);
   const figure = correctedFigures(simulator, measured, Math.max(...delays));
   const seen = seenIn(measured);
   return {
     from: seen.observations,
-    quality: qualityOf(simulator, measured),
+    quality: computeQuality(simulator, measured),
     predict(candidate, level) {
       if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
-      const choice = atClientBatch(choiceOf(candidate), level.batch);
+      const choice = atClientBatch(toChoice(candidate), level.batch);
       const figures = figuresAt(figure, draw.percentile, choice, level.value);
       return figures && { ...figures, extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)) };
     },
@@ -134,9 +140,9 @@ export function figuresAt(
   };
 }
 
-function qualityOf(simulator: ModelSimulator, measured: readonly MeasuredChoice[]): FitQuality {
+function computeQuality(simulator: ModelSimulator, measured: readonly MeasuredChoice[]): FitQuality {
   const misses = measured.flatMap(({ choice, measurements }) =>
-    executionMisses(simulator.lawOf(choice), observationsOf({ candidate: choice.candidate, measurements })),
+    executionMisses(simulator.toLaw(choice), listObservations({ candidate: choice.candidate, measurements })),
   );
   return fitQuality(misses);
 }
@@ -151,7 +157,7 @@ interface Seen {
 
 function seenIn(measured: readonly MeasuredChoice[]): Seen {
   const observations = measured
-    .flatMap(({ choice, measurements }) => observationsOf({ candidate: choice.candidate, measurements }))
+    .flatMap(({ choice, measurements }) => listObservations({ candidate: choice.candidate, measurements }))
     .filter(hasServicePoints);
   return {
     observations: observations.length,

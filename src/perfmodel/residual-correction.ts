@@ -67,7 +67,7 @@ interface Residual {
  * instances, so that interference is not attributed to batch size. Without batching, the fit relies
  * on executions with no batches around them.
  */
-export function correctedLineOf(
+export function fitCorrectedLine(
   points: readonly ExecutionPoint[],
   like: Like,
   without: WithoutParts = WHOLE,
@@ -76,7 +76,7 @@ export function correctedLineOf(
   const interference = interferenceFor(points, like, without);
   const corrections = without.has('shape')
     ? []
-    : correctionsOf(residualsOf(points, like, interference, instances, without));
+    : fitCorrections(listResiduals(points, like, interference, instances, without));
   return {
     line: interference.lineFor(instances),
     correctionAt: (batchSize) => corrections.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0),
@@ -113,7 +113,7 @@ function withoutSteps(points: readonly ExecutionPoint[], like: Like, without: Wi
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
   const rough = averagedInterference(weighed, without);
   if (without.has('shape')) return rough;
-  const shapes = correctionsOf(residualsOf(points, like, rough, 1, without)).slice(0, SHARED);
+  const shapes = fitCorrections(listResiduals(points, like, rough, 1, without)).slice(0, SHARED);
   return averagedInterference(
     weighed.map((point) => {
       const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
@@ -123,7 +123,7 @@ function withoutSteps(points: readonly ExecutionPoint[], like: Like, without: Wi
   );
 }
 
-function residualsOf(
+function listResiduals(
   points: readonly ExecutionPoint[],
   like: Like,
   interference: InterferenceModel,
@@ -143,7 +143,7 @@ function residualsOf(
 }
 
 /** Returns the corrections as functions of log2 of the batch size. */
-function correctionsOf(residuals: readonly Residual[]): ((batch: number) => number)[] {
+function fitCorrections(residuals: readonly Residual[]): ((batch: number) => number)[] {
   let left = residuals;
   return BANDWIDTHS.map((bandwidths) => {
     const before = left;

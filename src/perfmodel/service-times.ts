@@ -1,6 +1,6 @@
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
-import { executionLawsOf, type Observed, pointsOf } from './execution-laws.ts';
+import { fitExecutionLaws, listPoints, type Observed } from './execution-laws.ts';
 import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Choice } from './modelled-config.ts';
@@ -20,15 +20,15 @@ const USUAL_CV = 0.05;
 
 /**
  * Fits service laws to the server's statistics by batch size and the clients' figures: execution
- * times (`executionLawsOf`), the front end, and the spread. null without statistics by batch size.
+ * times (`fitExecutionLaws`), the front end, and the spread. null without statistics by batch size.
  */
-export function serviceTimesOf(
+export function fitServiceTimes(
   observed: readonly Observed[],
   without: WithoutParts = WHOLE,
   expectedTime: (candidate: Candidate) => number = () => 1,
 ): ServiceTimes | null {
-  const timed = observed.map((each) => ({ choice: each.choice, points: pointsOf(each) }));
-  const laws = executionLawsOf(timed, without, expectedTime);
+  const timed = observed.map((each) => ({ choice: each.choice, points: listPoints(each) }));
+  const laws = fitExecutionLaws(timed, without, expectedTime);
   if (!laws) return null;
   const telling = observed.flatMap(({ choice, observations }) =>
     observations.filter(hasServicePoints).map((observation) => ({ observation, law: laws.of(choice) })),

@@ -1,9 +1,9 @@
 import {
+  computePosterior,
   type Hypothesis,
   type NoisyReading,
   type Normal,
   type Posterior,
-  posteriorOf,
 } from '../stats/gaussian-process.ts';
 
 /** The categorical settings of a model, which the simulator does not model, by path. */
@@ -31,7 +31,7 @@ export function settingFactors(
 ): Posterior<CategoricalSettings> {
   const kernel = (a: CategoricalSettings, b: CategoricalSettings): number => covariance(reference, a, b);
   const hypothesis: Hypothesis<CategoricalSettings> = { kernel, logPrior: 0 };
-  const posterior = posteriorOf(known, [hypothesis]);
+  const posterior = computePosterior(known, [hypothesis]);
   return (settings): Normal =>
     differing(reference, settings).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(settings);
 }

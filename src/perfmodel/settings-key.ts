@@ -6,7 +6,7 @@ import type { CandidateShape, InstanceGroupShape } from '../space/types.ts';
  * text: candidates with the same key have the same categorical settings, and so the same service
  * law.
  */
-export function settingsKeyOf({ rest, groups }: CandidateShape): string {
+export function toSettingsKey({ rest, groups }: CandidateShape): string {
   return `${rest} ${[...new Set(groups.map(placeOnAnyGpu))].sort().join(' ')}`;
 }
 
@@ -15,6 +15,6 @@ const placeOnAnyGpu = ({ place, gpus }: InstanceGroupShape): string =>
   gpus === undefined ? place : place.replace(`"gpus":${canonicalJson([...gpus])}`, '"gpus":"any"');
 
 /** Returns the places of the instances, without their number. */
-export function placesOf(groups: CandidateShape['groups']): string {
+export function listPlaces(groups: CandidateShape['groups']): string {
   return [...new Set(groups.map(({ place }) => place))].sort().join(' ');
 }

@@ -129,7 +129,7 @@ export interface FigureOptions {
  * Returns the figures of a simulation in the units of metrics. `limits`: the limits of good
  * requests.
  */
-export function figuresOf(
+export function summarizeFigures(
   { latencyNs, latenciesNs, requestsPerSecond }: SimulatedClients,
   samplesPerRequest: number,
   { percentile, limits }: FigureOptions,
@@ -137,7 +137,7 @@ export function figuresOf(
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   return {
     throughput: requestsPerSecond * samplesPerRequest,
-    ...(limits && { goodput: goodRateOf(latenciesNs, requestsPerSecond, limits) }),
+    ...(limits && { goodput: computeGoodRate(latenciesNs, requestsPerSecond, limits) }),
     latency: nsToMs(latenciesNs[rank] as number),
     'latency-avg': nsToMs(latencyNs.mean),
     'latency-p50': nsToMs(latencyNs.p50),
@@ -148,7 +148,7 @@ export function figuresOf(
 }
 
 /** Requests of tensors have only one time, that to their end. */
-function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eNs }: RequestLimits): number {
+function computeGoodRate(latenciesNs: Float64Array, requestsPerSecond: number, { e2eNs }: RequestLimits): number {
   if (e2eNs === undefined) return requestsPerSecond;
   const good = latenciesNs.reduce((sum, ns) => sum + chanceWithin(ns / e2eNs), 0) / Math.max(1, latenciesNs.length);
   return Math.max(leastGoodput(requestsPerSecond), requestsPerSecond * good);
@@ -160,13 +160,13 @@ function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eN
 export function meanUncertainty(
   { executions }: Pick<ModelFigures, 'executions'>,
   law: ServiceLaw,
-  uncertaintyOf: (batch: number) => number,
+  computeUncertainty: (batch: number) => number,
 ): number {
   let [sum, total] = [0, 0];
   for (const [batch, count] of executions.entries()) {
     if (count === 0) continue;
     const timeNs = count * executionNs(law, batch, 1);
-    sum += timeNs * uncertaintyOf(batch);
+    sum += timeNs * computeUncertainty(batch);
     total += timeNs;
   }
   return total > 0 ? sum / total : 0;

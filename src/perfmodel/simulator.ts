@@ -11,17 +11,17 @@ import type { Traffic } from '../queueing/traffic.ts';
 import type { Candidate } from '../space/types.ts';
 import { hasLimits, type StudyWorkloads } from '../workload/study-workloads.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
-import { atClientBatch, type Choice, choiceOf, largestRequest } from './modelled-config.ts';
+import { atClientBatch, type Choice, largestRequest, toChoice } from './modelled-config.ts';
 import type { WithoutParts } from './parts.ts';
-import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
+import { fitServiceTimes, type ServiceTimes } from './service-times.ts';
 import {
-  figuresOf,
   meanUncertainty,
   memoizedRuns,
   type Simulated,
   type SimulatedFigures,
   type SimulatedRun,
   type StageLoad,
+  summarizeFigures,
 } from './simulated.ts';
 import { observe } from './workloads/observe.ts';
 import { loadsAt, trafficUnder } from './workloads/offered-load.ts';
@@ -36,7 +36,7 @@ export interface MeasuredChoice {
 /** Returns the measurements of a candidate by its choices, one for each of their client batches. */
 export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): MeasuredChoice[] =>
   [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, ofBatch]) => ({
-    choice: atClientBatch(choiceOf(candidate), batch),
+    choice: atClientBatch(toChoice(candidate), batch),
     measurements: ofBatch,
   }));
 
@@ -111,7 +111,7 @@ export interface StageBottleneck {
 /** The simulator of one model: Triton's dynamic batcher. */
 export interface ModelSimulator extends Simulator {
   /** Returns the service law of a choice. */
-  lawOf(choice: Choice): ServiceLaw;
+  toLaw(choice: Choice): ServiceLaw;
 }
 
 /** Options of the simulator. */
@@ -147,12 +147,12 @@ const MAX_WARM_UP = 400;
  * Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a
  * usual law to the first measurement.
  */
-export function simulatorOf(measured: readonly MeasuredChoice[], options: SimulatorOptions): ModelSimulator {
+export function createSimulator(measured: readonly MeasuredChoice[], options: SimulatorOptions): ModelSimulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
     observations: observe(choice, measurements, options.workloads),
   }));
-  const serviceTimes = serviceTimesOf(observed, options.without, options.expectedTime);
+  const serviceTimes = fitServiceTimes(observed, options.without, options.expectedTime);
   if (!serviceTimes) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
   return simulated(serviceTimes.of, serviceTimes.uncertainty, samples, serviceTimes.roundTripNs, options);
@@ -202,7 +202,7 @@ function factorFor(usual: ServiceLaw, { choice, measurements }: MeasuredChoice, 
 
 function simulated(
   lawFor: (choice: Choice) => ServiceLaw,
-  uncertaintyOf: ServiceTimes['uncertainty'],
+  computeUncertainty: ServiceTimes['uncertainty'],
   usualSamples: number,
   roundTripNs: number,
   { mode, percentile, seed, limits, requests: most = REQUESTS, workloads }: SimulatorOptions,
@@ -219,7 +219,9 @@ function simulated(
       predicted: figures(simulation),
       meanBatch: simulation.meanBatchSize,
       largestBatch: simulation.executions.findLastIndex((count) => count > 0),
-      uncertainty: meanUncertainty(simulation, law, (batch) => uncertaintyOf(choice, batch, simulation.busyInstances)),
+      uncertainty: meanUncertainty(simulation, law, (batch) =>
+        computeUncertainty(choice, batch, simulation.busyInstances),
+      ),
     };
   };
   const run = (choice: Choice, level: number): SimulatedRun | null => {
@@ -241,22 +243,22 @@ function simulated(
       warmUpRequests: isClosed ? Math.min(MAX_WARM_UP, 2 * level) : 100,
       requests: isClosed ? enoughRequests(most, level) : most,
     };
-    return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (simulation) =>
-      figuresOf(simulation, samplesPerRequest, { percentile, limits }),
+    return simulateUnder(choice, toTraffic(mode, level, { ...kind, requests: most }), extent, (simulation) =>
+      summarizeFigures(simulation, samplesPerRequest, { percentile, limits }),
     );
   };
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
     uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
-    lawOf: lawFor,
+    toLaw: lawFor,
     stageShares: null,
     ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       const samplesPerRequest = choice.clientBatch ?? usualSamples;
       const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
-      const faster = Math.exp(uncertaintyOf(choice, 1, choice.policy.instances));
+      const faster = Math.exp(computeUncertainty(choice, 1, choice.policy.instances));
       return ((level * samplesPerRequest * NS_PER_S) / aloneNs) * faster;
     },
     bound(choice, { limitNs, requests }) {
@@ -267,7 +269,7 @@ function simulated(
       const instances = requests ? Math.min(policy.instances, requests.inFlight) : policy.instances;
       let best = 0;
       for (let batch = Math.max(choice.largestBatch, whole); batch >= 1; batch = Math.floor(batch / 2)) {
-        const uncertainty = uncertaintyOf(choice, batch, policy.instances);
+        const uncertainty = computeUncertainty(choice, batch, policy.instances);
         const timeNs =
           executionNs(lawFor(choice), batch, busyBeside(policy, policy.instances)) * Math.exp(-uncertainty);
         const rate = (instances * batch) / timeNs;
@@ -280,7 +282,7 @@ function simulated(
 
 type FiguresIn = (simulation: Simulation) => SimulatedFigures;
 
-function trafficOf(
+function toTraffic(
   mode: LoadLevel['mode'],
   level: number,
   { samplesPerRequest, roundTripNs, requests }: { samplesPerRequest: number; roundTripNs: number; requests: number },

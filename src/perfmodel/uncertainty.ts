@@ -48,7 +48,7 @@ const MIN_WEIGHT = 0.2;
  * sizes and to unmeasured single executions among themselves. The uncertainty of interference is
  * separate (interference.ts). `points` have all settings.
  */
-export const uncertaintyOf = (
+export const computeUncertainty = (
   work: PredictedExecution,
   points: readonly ExecutionPoint[],
   law: ServiceLaw,
@@ -74,7 +74,7 @@ function surroundingUncertainty(
   if (largestBatch > 1 || batchSize > 1 || busyInstances <= INTERFERING) return 0;
   const keptPoints = points.filter(({ weight }) => weight >= MIN_WEIGHT);
   if (keptPoints.some((point) => point.busyInstances > INTERFERING && isAmongSingles(point))) return 0;
-  const batches = sizesOf(points).filter((size) => size > 1);
+  const batches = listSizes(points).filter((size) => size > 1);
   const togetherNs = executionNs(law, 1, busyInstances);
   const perSampleNs = batches.map((size) => executionNs(law, size, busyInstances) / size);
   if (batches.length === 0 || Math.min(...perSampleNs) <= LITTLE_SAVED * togetherNs) return 0;
@@ -97,7 +97,7 @@ function batchSizeUncertainty(
   law: ServiceLaw,
   without: WithoutParts,
 ): number {
-  const sizes = sizesOf(points);
+  const sizes = listSizes(points);
   const below = sizes.findLast((size) => size <= batchSize * ALIKE);
   const above = sizes.find((size) => size * ALIKE >= batchSize);
   if (below === undefined || below * ALIKE >= batchSize || (above ?? Number.POSITIVE_INFINITY) <= batchSize * ALIKE)
@@ -129,7 +129,7 @@ function chanceOfSteps(sizes: readonly number[], growth: (from: number, to: numb
 const known = new WeakMap<readonly ExecutionPoint[], readonly number[]>();
 
 /** Returns the measured batch sizes, rising. */
-function sizesOf(points: readonly ExecutionPoint[]): readonly number[] {
+function listSizes(points: readonly ExecutionPoint[]): readonly number[] {
   const seen = points.filter(({ weight }) => weight >= MIN_WEIGHT).map(({ batchSize }) => batchSize);
   const sizes = known.get(points) ?? [...new Set(seen)].sort((a, b) => a - b);
   known.set(points, sizes);

@@ -16,7 +16,7 @@ export interface FailedRequests {
 export const isMostlyFailed = ({ errorRate }: FailedRequests): boolean => errorRate !== null && errorRate > 0.5;
 
 /** Returns the failed requests of a measurement. */
-export const failedRequestsOf = ({ errorRate, failures }: Measurement): FailedRequests => ({
+export const countFailedRequests = ({ errorRate, failures }: Measurement): FailedRequests => ({
   errorRate,
   failure: failures[0]?.firstMessage,
 });

@@ -24,7 +24,7 @@ export interface AtRest {
  */
 export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'foreignRequests' | 'foreignByModel'> {
   const counts = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {
-    const excess = excessOf(entries);
+    const excess = findExcess(entries);
     return excess === null ? [] : [[model, excess] as const];
   });
   if (counts.length === 0) return {};
@@ -34,7 +34,7 @@ export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'fo
   return { foreignRequests, ...(!isOne && { foreignByModel: Object.fromEntries(counts) }) };
 }
 
-function excessOf(entries: readonly AtRest[]): number | null {
+function findExcess(entries: readonly AtRest[]): number | null {
   const { before, after, version } = entries[0] as AtRest;
   if ('unread' in before || 'unread' in after) return null;
   if (entries.some(({ ours }) => ours === null)) return null;

@@ -57,22 +57,22 @@ export function httpReplies(replies: ReplyTally, latencies: LatencyHistogram, ba
       fastest: latencies.minNs / NS_PER_S,
       slowest: latencies.maxNs / NS_PER_S,
     },
-    histogram: histogramOf(latencies),
+    histogram: binLatencies(latencies),
     percentiles: PERCENTILES.map((percentile) => ({
       percentile,
       seconds: latencies.quantileNs(percentile / 100) / NS_PER_S,
     })),
     phases: [
-      phaseOf('DNS+dialup', replies.connect),
-      phaseOf('DNS-lookup', replies.lookup),
-      phaseOf('resp wait', replies.wait),
-      phaseOf('resp read', replies.read),
+      summarizePhase('DNS+dialup', replies.connect),
+      summarizePhase('DNS-lookup', replies.lookup),
+      summarizePhase('resp wait', replies.wait),
+      summarizePhase('resp read', replies.read),
     ],
     statuses: [...replies.statuses].sort(([a], [b]) => a - b).map(([status, count]) => ({ status, count })),
   };
 }
 
-function histogramOf(latencies: LatencyHistogram): HttpReplies['histogram'] {
+function binLatencies(latencies: LatencyHistogram): HttpReplies['histogram'] {
   const { minNs, maxNs, count } = latencies;
   let before = 0;
   return Array.from({ length: STEPS + 1 }, (_, step) => {
@@ -84,7 +84,7 @@ function histogramOf(latencies: LatencyHistogram): HttpReplies['histogram'] {
   });
 }
 
-const phaseOf = (name: string, { count, sumNs, minNs, maxNs }: TimeSpread): HttpPhase => ({
+const summarizePhase = (name: string, { count, sumNs, minNs, maxNs }: TimeSpread): HttpPhase => ({
   name,
   count,
   averageSeconds: count === 0 ? 0 : sumNs / count / NS_PER_S,

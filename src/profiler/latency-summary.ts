@@ -30,5 +30,5 @@ export function latencyPercentiles(
  * Returns latencies as a user of the model sees them: in an open loop they count from the due time
  * of a request.
  */
-export const latenciesOf = (measurement: Pick<Measurement, 'openLoop' | 'latencyMs'>): LatencySummary =>
+export const summarizeLatencies = (measurement: Pick<Measurement, 'openLoop' | 'latencyMs'>): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import { type ClientPartsUs, clientPartsOf } from './client/client-parts.ts';
+import { type ClientPartsUs, computeClientParts } from './client/client-parts.ts';
 import type { Measurement } from './measurement.ts';
 
 /** The figures of one load level, as perf_analyzer reports them. Times are in microseconds. */
@@ -62,7 +62,8 @@ export interface CacheReport {
 const NONE: ClientPartsUs = { sendUs: 0, receiveUs: 0 };
 
 /** Returns the client's own parts as perf_analyzer's tables show them: 0 if unknown. */
-export const shownClientParts = ({ measurement }: LevelReport): ClientPartsUs => clientPartsOf(measurement) ?? NONE;
+export const shownClientParts = ({ measurement }: LevelReport): ClientPartsUs =>
+  computeClientParts(measurement) ?? NONE;
 
 /**
  * Returns the latency that neither the client's own parts nor the server's queue, compute and cache

@@ -6,7 +6,7 @@ import { allOrNone } from './fronts/all-or-none.ts';
 import { type FrontResult, measureFront } from './fronts/measure-front.ts';
 import { MixProgress } from './fronts/mix-progress.ts';
 import { type WatchOptions, withSurroundings } from './fronts/surroundings.ts';
-import { wholeOf } from './fronts/whole.ts';
+import { toWhole } from './fronts/whole.ts';
 import { defaultPrecision, type LevelOptions } from './level-options.ts';
 import type { FrontMeasurement, Measurement } from './measurement.ts';
 
@@ -39,7 +39,7 @@ export function measureMix(options: Common, fronts: readonly FrontOptions[]): Pr
       });
     });
     const client = await clientFigures(use(), results);
-    const whole = wholeOf(results, options);
+    const whole = toWhole(results, options);
     const foreign = foreignTraffic(results.flatMap(({ atRest }) => atRest));
     const isDecided = budgetMs !== undefined && !client.starved && results.some(({ figures }) => figures.budgetVerdict);
     return {

@@ -44,7 +44,7 @@ export function play(options: PlayOptions, fronts: readonly PlayedFront[]): Prom
   const isCut = fronts.length > 1 && fronts.some(({ classes }) => classes !== undefined);
   const schedule = isCut ? scheduleAt?.(level.value) : undefined;
   const played = fronts.flatMap(({ levelIn, classes, ...front }) => {
-    const part = schedule && classes ? partOf(schedule, classes, level) : { level: levelIn?.(level) ?? level };
+    const part = schedule && classes ? findPart(schedule, classes, level) : { level: levelIn?.(level) ?? level };
     return part ? [{ ...options, ...front, ...part }] : [];
   });
   const [first, ...others] = played;
@@ -58,7 +58,7 @@ export function play(options: PlayOptions, fronts: readonly PlayedFront[]): Prom
  * Returns the part of a level that some classes of a workload make up; null if the rate is too low
  * for any of their requests to be due.
  */
-function partOf(
+function findPart(
   schedule: Schedule,
   classes: readonly number[],
   level: LoadLevel,

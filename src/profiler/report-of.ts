@@ -18,7 +18,7 @@ export interface ReportAsked {
 }
 
 /** Returns the measurement in the form that perf_analyzer's tables and screens use. */
-export function reportOf(
+export function toReport(
   measurement: Measurement,
   { percentiles, percentile, latencyLimitMs, isDecoupled }: ReportAsked,
 ): LevelReport {
@@ -28,7 +28,7 @@ export function reportOf(
     level,
     inferPerSecond: measurement.throughput.value,
     requestCount: requests,
-    sends: openLoop ? { perSecond: measurement.sendRate, latePercent: latePercentOf(measurement) } : null,
+    sends: openLoop ? { perSecond: measurement.sendRate, latePercent: computeLatePercent(measurement) } : null,
     sequences: sequences === undefined ? null : { count: sequences, perSecond: perSecond(sequences, measurement) },
     responsesPerSecond: isDecoupled ? perSecond(measurement.responses ?? 0, measurement) : null,
     averageUs: latencyMs.avg * US_PER_MS,
@@ -46,7 +46,7 @@ export function reportOf(
 }
 
 /** The share of the sends that were late. Requests still in flight at the end were sent, too. */
-function latePercentOf({ openLoop, requests, sendRate, durationMs }: Measurement): number {
+function computeLatePercent({ openLoop, requests, sendRate, durationMs }: Measurement): number {
   const sent = Math.max(requests, Math.round((sendRate * durationMs) / MS_PER_S));
   return sent === 0 ? 0 : Math.min(100, ((openLoop?.lateSends ?? 0) / sent) * 100);
 }

@@ -1,5 +1,5 @@
 import { throwIfInterrupted } from '../base/abort.ts';
-import { messageOf } from '../base/errors.ts';
+import { formatMessage } from '../base/errors.ts';
 import type { RequestSet } from '../loadgen/types.ts';
 import type { ModelStatistics } from '../triton/types.ts';
 import type { LevelOptions } from './level-options.ts';
@@ -34,13 +34,13 @@ export async function readStatistics(
     return await options.stats.statistics(model, call);
   } catch (error) {
     throwIfInterrupted(options.signal);
-    return { unread: messageOf(error) };
+    return { unread: formatMessage(error) };
   }
 }
 
 /** As `readStatistics`, but never rejects; for readings that the caller may not await. */
 export const readAtBoundary = (options: LevelOptions, model?: string): Promise<StatisticsReading> =>
-  readStatistics(options, model).catch((error: unknown) => ({ unread: messageOf(error) }));
+  readStatistics(options, model).catch((error: unknown) => ({ unread: formatMessage(error) }));
 
 export function serverSide(
   before: StatisticsReading,

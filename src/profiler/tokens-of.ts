@@ -8,7 +8,7 @@ import type { LengthSummary } from './figure-schemas.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { TokenFigures } from './token-figures.ts';
-import { inMs, rateOf, writable } from './windows/figures.ts';
+import { computeRate, inMs, writable } from './windows/figures.ts';
 import type { WindowsOutcome } from './windows/outcome.ts';
 
 type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
@@ -18,7 +18,7 @@ type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
  * replies. `goodput` must be of the same requests. In an open loop tokens per second are the
  * requests per second times their mean tokens, so that random arrivals affect neither.
  */
-export function tokensOf(
+export function findTokens(
   { batches, failures, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'failures' | 'rate'>,
   options: TokensAsked,
   goodput: Interval | undefined,
@@ -28,7 +28,7 @@ export function tokensOf(
   const isPaced = whole.ttftFromDue.count > 0;
   const perSecond = (tokensIn: (tally: TokenTally) => number): Interval => {
     const totals = batches.map(({ tokens }) => (tokens ? tokensIn(tokens) : 0));
-    if (!isPaced) return rateOf(batches, (batch) => (batch.tokens ? tokensIn(batch.tokens) : 0), options);
+    if (!isPaced) return computeRate(batches, (batch) => (batch.tokens ? tokensIn(batch.tokens) : 0), options);
     const replies = batches.map(({ tokens }) => tokens?.output.count ?? 0);
     return productOfIntervals(requestRate, writable(meanInterval(totals, replies)));
   };
@@ -57,7 +57,7 @@ export function tokensOf(
     inputTokens: lengthSummary(whole.input),
     outputTokens: lengthSummary(whole.output),
     ...(whole.cachedAmong > 0 && { cachedShare: whole.cachedTokens / whole.cachedAmong }),
-    countedBy: counterOf(whole),
+    countedBy: createCounter(whole),
     cutOff: failures.find(({ kind }) => kind === 'cut-off')?.count ?? 0,
   };
 }
@@ -69,5 +69,5 @@ function lengthSummary({ count, sum, squares, min, max }: LengthSums): LengthSum
 }
 
 /** Returns the least exact counter that counted any reply. */
-const counterOf = ({ countedBy: { pieces, tokenizer } }: TokenTally): TokenCounter =>
+const createCounter = ({ countedBy: { pieces, tokenizer } }: TokenTally): TokenCounter =>
   pieces > 0 ? 'pieces' : tokenizer > 0 ? 'tokenizer' : 'usage';

@@ -58,7 +58,7 @@ interface SpanNs {
 }
 
 /** Returns the parts of one request. */
-export function spansOf({ momentsNs }: Trace): SpansUs {
+export function computeSpans({ momentsNs }: Trace): SpansUs {
   const foundSpans = new Map<MeasuredName, SpanNs>();
   for (const name of Object.keys(spans) as MeasuredName[]) {
     for (const [from, to] of spans[name]) {

@@ -2,7 +2,7 @@ import { mean, quantileSorted } from 'simple-statistics';
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_US } from '../base/units.ts';
 import type { ReadTraces, Trace } from '../triton/control/trace-file.ts';
-import { type SpanName, type SpansUs, spanNames, spansOf } from './trace-spans.ts';
+import { computeSpans, type SpanName, type SpansUs, spanNames } from './trace-spans.ts';
 
 export interface SpanFigures {
   /** Requests with this part. */
@@ -80,9 +80,9 @@ export interface TraceSummary {
  * Errors: INPUT_INVALID for a request that is its own ancestor.
  */
 export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
-  const requests = requestsOf(traces, withMoments);
-  const groups = groupsOf(requests);
-  return { schemaVersion: 1, groups, executions: executionsOf(traces), requests, ...rest };
+  const requests = listRequests(traces, withMoments);
+  const groups = listGroups(requests);
+  return { schemaVersion: 1, groups, executions: listExecutionEvidence(traces), requests, ...rest };
 }
 
 /** Deeper than any nested ensembles, and shallow enough for a list of names per request. */
@@ -95,7 +95,7 @@ interface Placed {
 }
 
 /** Returns each request followed by its parts, ordered by start. */
-function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly TracedRequest[] {
+function listRequests(traces: readonly Trace[], withMoments: boolean): readonly TracedRequest[] {
   const starts = new Map(traces.map((trace) => [trace, startNs(trace)]));
   const sorted = [...traces].sort((a, b) => (starts.get(a) as number) - (starts.get(b) as number) || a.id - b.id);
   const zeroNs = starts.get(sorted[0] as Trace) ?? 0;
@@ -106,15 +106,25 @@ function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly Tr
   // The last one is taken next.
   const waiting: Placed[] = sorted
     .filter((trace) => !isPart(trace))
-    .map((trace) => ({ trace, kind: kindOf(trace), models: [trace.model] }))
+    .map((trace) => ({ trace, kind: toKind(trace), models: [trace.model] }))
     .reverse();
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { trace, kind, models } = next;
     if (models.length > MAX_DEPTH) throw nested(`request ${trace.id} is nested more than ${MAX_DEPTH} deep`);
     const { id, parentId, version, requestId } = trace;
     const startUs = Math.max(0, ((starts.get(trace) as number) - zeroNs) / NS_PER_US);
-    const moments = withMoments && { moments: momentsOf(trace) };
-    requests.push({ id, parentId, kind, models, version, requestId, startUs, spansUs: spansOf(trace), ...moments });
+    const moments = withMoments && { moments: listMoments(trace) };
+    requests.push({
+      id,
+      parentId,
+      kind,
+      models,
+      version,
+      requestId,
+      startUs,
+      spansUs: computeSpans(trace),
+      ...moments,
+    });
     const inner = parts.get(id)?.map((part): Placed => ({ trace: part, kind, models: [...models, part.model] })) ?? [];
     for (const part of inner.reverse()) waiting.push(part);
   }
@@ -128,27 +138,27 @@ function startNs({ momentsNs }: Trace): number {
   return moments.length > 0 ? Math.min(...moments) : 0;
 }
 
-function kindOf({ momentsNs, parentId }: Trace): RequestOrigin {
+function toKind({ momentsNs, parentId }: Trace): RequestOrigin {
   if (parentId !== null) return 'part of another';
   const names = [...momentsNs.keys()];
   if (names.some((name) => name.startsWith('GRPC_'))) return 'grpc';
   return names.some((name) => name.startsWith('HTTP_')) ? 'http' : 'in-process';
 }
 
-function momentsOf({ momentsNs }: Trace): readonly TracedMoment[] {
+function listMoments({ momentsNs }: Trace): readonly TracedMoment[] {
   const sorted = [...momentsNs].sort(([, a], [, b]) => a - b);
   const zeroNs = sorted[0]?.[1] ?? 0;
   return sorted.map(([name, ns]) => ({ name, atUs: (ns - zeroNs) / NS_PER_US }));
 }
 
 /** Groups requests by kind; an ensemble's models follow the ensemble. */
-function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
+function listGroups(requests: readonly TracedRequest[]): readonly TraceGroup[] {
   const groups = Map.groupBy(requests, ({ kind, models, version }) => JSON.stringify([kind, ...models, version]));
   return [...groups.values()].map((members): TraceGroup => {
     const { kind, models, version } = members[0] as TracedRequest;
     const figures = spanNames.flatMap((name) => {
       const us = members.flatMap(({ spansUs }) => spansUs[name] ?? []).sort((a, b) => a - b);
-      return us.length > 0 ? [[name, figuresOf(us)]] : [];
+      return us.length > 0 ? [[name, summarizeFigures(us)]] : [];
     });
     return {
       kind,
@@ -161,7 +171,7 @@ function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
 }
 
 /** Summarises sorted values, in microseconds. */
-const figuresOf = (us: readonly number[]): SpanFigures => {
+const summarizeFigures = (us: readonly number[]): SpanFigures => {
   const quantile = (p: number): number => quantileSorted(us as number[], p);
   return {
     count: us.length,
@@ -174,7 +184,7 @@ const figuresOf = (us: readonly number[]): SpanFigures => {
   };
 };
 
-function executionsOf(traces: readonly Trace[]): readonly TracedExecutions[] {
+function listExecutionEvidence(traces: readonly Trace[]): readonly TracedExecutions[] {
   const computed = traces.filter(({ momentsNs }) => momentsNs.has('COMPUTE_START') && momentsNs.has('COMPUTE_END'));
   const byModel = Map.groupBy(computed, ({ model, version }) => JSON.stringify([model, version]));
   return [...byModel.values()].map((traces): TracedExecutions => {

@@ -72,13 +72,13 @@ export async function warmUp(traffic: MeasuredTraffic, options: LevelOptions, ru
   const perRound = Math.max(inFlight, MIN_REQUESTS_PER_ROUND);
   const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
-  const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
+  const isWarm = (): boolean => countRequests(rounds) >= needed && isEven(rounds);
   await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
   // The latency determines a window's length, so at least one completion is needed; the transport's
   // timeout bounds this wait.
   while (rounds.length === 0 && !traffic.isTimeUp) await traffic.waitUntil(isWarm, 0);
   const last = rounds.at(-1);
-  return last ? warmthOf(last) : NO_WARMTH;
+  return last ? computeWarmth(last) : NO_WARMTH;
 }
 
 /**
@@ -97,7 +97,7 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
   } finally {
     await traffic.drain();
   }
-  const warmth = all === null ? NO_WARMTH : warmthOf(all);
+  const warmth = all === null ? NO_WARMTH : computeWarmth(all);
   return { ...warmth, sent: traffic.sent };
 }
 
@@ -124,7 +124,7 @@ async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<n
   return traffic.sent;
 }
 
-const requestsOf = (rounds: readonly Batch[]): number =>
+const countRequests = (rounds: readonly Batch[]): number =>
   rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
 
 /**
@@ -137,7 +137,7 @@ function isEven(rounds: readonly Batch[]): boolean {
   return last.latencies.meanNs >= FALLING * halfWay.latencies.meanNs;
 }
 
-function warmthOf(round: Batch): Warmth {
+function computeWarmth(round: Batch): Warmth {
   const seconds = (round.endNs - round.startNs) / NS_PER_S;
   return {
     meanLatencyNs: round.latencies.meanNs,

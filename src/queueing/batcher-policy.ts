@@ -53,7 +53,7 @@ type BatchingConfig = {
  * Returns the batcher policy of a model with this config and number of instances. Unchecked:
  * `createBatcher` checks it.
  */
-export function policyOf(config: BatchingConfig, instances: number): BatcherPolicy {
+export function toPolicy(config: BatchingConfig, instances: number): BatcherPolicy {
   const batching = config.dynamic_batching;
   return {
     maxBatchSize: config.max_batch_size ?? 0,

@@ -4,7 +4,7 @@ import { executionNs, loneExecutionNs, type ServiceLaw, slowdownPerInstance } fr
 const known = new WeakMap<ServiceLaw, MeanTimes>();
 
 /** Returns the mean times of a law; the same object for the same law, which must not change. */
-export function meanTimesOf(law: ServiceLaw): MeanTimes {
+export function computeMeanTimes(law: ServiceLaw): MeanTimes {
   const times = known.get(law) ?? new MeanTimes(law);
   known.set(law, times);
   return times;
@@ -35,12 +35,12 @@ class MeanTimes {
    */
   executionNs(batchSize: number, busyInstances: number): number {
     const alone = this.#aloneNs[batchSize];
-    if (!alone) return this.#firstOf(batchSize, busyInstances);
+    if (!alone) return this.#computeFirst(batchSize, busyInstances);
     if (!this.#interferes || busyInstances <= 1) return alone;
     return alone * (1 + (this.#slowdowns[batchSize] as number) * (busyInstances - 1));
   }
 
-  #firstOf(batchSize: number, busyInstances: number): number {
+  #computeFirst(batchSize: number, busyInstances: number): number {
     if (Number.isInteger(batchSize)) {
       while (batchSize >= this.#aloneNs.length) {
         this.#aloneNs = grown(this.#aloneNs);

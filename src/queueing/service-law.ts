@@ -111,7 +111,7 @@ export function slowdownPerInstance({ interference, paddedSizes }: ServiceLaw, b
  * Returns a generator of log-normal factors with mean 1 and this coefficient of variation;
  * constantly 1, without drawing, if that is 0.
  */
-export function spreadOf(cv: number, random: Random): () => number {
+export function createSpread(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
   const variance = Math.log1p(cv * cv);
   const sd = Math.sqrt(variance);

@@ -1,5 +1,5 @@
 import { seededRandom } from '../base/random.ts';
-import { spreadOf } from './service-law.ts';
+import { createSpread } from './service-law.ts';
 
 /**
  * The number of factors of a sequence that are kept; a simulation that needs more draws the rest
@@ -12,13 +12,13 @@ const MAX_SEQUENCES = 32;
 const sequences = new Map<string, Sequence>();
 
 /**
- * Returns the generator `spreadOf(cv, seededRandom(seed))`. Most simulations have the same few
+ * Returns the generator `createSpread(cv, seededRandom(seed))`. Most simulations have the same few
  * seeds and spreads, and share the drawn factors: drawing a factor takes as long as the rest of an
  * execution.
  */
 export function sharedSpread(cv: number, seed: number): () => number {
   if (cv === 0) return () => 1;
-  const sequence = sequenceOf(cv, seed);
+  const sequence = createSequence(cv, seed);
   let taken = 0;
   let rest: (() => number) | null = null;
   return () => {
@@ -34,7 +34,7 @@ class Sequence {
   readonly #drawn: number[] = [];
 
   constructor(cv: number, seed: number) {
-    this.#draw = spreadOf(cv, seededRandom(seed));
+    this.#draw = createSpread(cv, seededRandom(seed));
   }
 
   /** Returns the factor at an index up to the number of drawn ones. */
@@ -44,7 +44,7 @@ class Sequence {
   }
 }
 
-function sequenceOf(cv: number, seed: number): Sequence {
+function createSequence(cv: number, seed: number): Sequence {
   const key = `${cv} ${seed}`;
   const sequence = sequences.get(key) ?? new Sequence(cv, seed);
   const [oldest = key] = sequences.keys();
@@ -55,7 +55,7 @@ function sequenceOf(cv: number, seed: number): Sequence {
 
 /** Returns the generator without its first factors. */
 function after(factors: number, cv: number, seed: number): () => number {
-  const draw = spreadOf(cv, seededRandom(seed));
+  const draw = createSpread(cv, seededRandom(seed));
   for (let skipped = 0; skipped < factors; skipped++) draw();
   return draw;
 }

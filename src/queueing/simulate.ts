@@ -2,7 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { seededRandom } from '../base/random.ts';
 import type { BatcherPolicy } from './batcher-policy.ts';
 import { EventHeap } from './event-heap.ts';
-import { checkServiceLaw, type ServiceLaw, spreadOf } from './service-law.ts';
+import { checkServiceLaw, createSpread, type ServiceLaw } from './service-law.ts';
 import { sharedSpread } from './shared-spread.ts';
 import { Station } from './station.ts';
 import { ClientTally, ModelTally, type Simulation } from './tally.ts';
@@ -67,7 +67,7 @@ class Run {
     const { sent, counted } = extent(traffic, options, largestBatch);
     if (isTooLarge(sent + policy.instances)) throw tooLarge(sent, policy.instances);
     const random = seededRandom(options.seed);
-    const spread = isRandom(traffic) ? spreadOf(law.cv, random) : sharedSpread(law.cv, options.seed);
+    const spread = isRandom(traffic) ? createSpread(law.cv, random) : sharedSpread(law.cv, options.seed);
     this.#station = new Station(policy, law, spread, Number.isFinite(sent) ? sent : 0);
     this.#frontEndNs = law.frontEndNs;
     this.#arrivals = new ArrivalStream(traffic, sent, random);

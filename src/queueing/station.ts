@@ -1,6 +1,6 @@
 import { type Batcher, createBatcher } from './batcher.ts';
 import { type BatcherPolicy, busyBeside } from './batcher-policy.ts';
-import { meanTimesOf } from './mean-times.ts';
+import { computeMeanTimes } from './mean-times.ts';
 import { grown } from './ring.ts';
 import type { ServiceLaw } from './service-law.ts';
 
@@ -29,7 +29,7 @@ export class Station {
   queuedNs: Float64Array;
   readonly #spread: () => number;
   readonly #devices: number;
-  readonly #times: ReturnType<typeof meanTimesOf>;
+  readonly #times: ReturnType<typeof computeMeanTimes>;
   #arrived = 0;
   #taken = 0;
   #plannedWakeNs = Number.NaN;
@@ -43,7 +43,7 @@ export class Station {
     this.instances = law.atOnce === undefined ? instances : Math.min(instances, law.atOnce * devices);
     this.#devices = devices;
     this.law = law;
-    this.#times = meanTimesOf(law);
+    this.#times = computeMeanTimes(law);
     this.batcher = createBatcher({ ...policy, instances: this.instances });
     this.#spread = spread;
     this.queuedNs = new Float64Array(expected);

@@ -37,7 +37,7 @@ export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 
     };
   }
   const firsts = firstTrials(trials);
-  const partsOf = ({ candidate }: Trial): readonly string[] =>
+  const listParts = ({ candidate }: Trial): readonly string[] =>
     topology.stages.map((stage) => numbered(stage, firsts.get(partKey(stage, candidate)) ?? 0));
   const shapes = ({ candidate: { shape } }: Trial): readonly CandidateShape[] =>
     topology.stages.flatMap((stage) => lookUp(shape.members, stage) ?? []);
@@ -45,7 +45,7 @@ export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 
   return {
     model: topology.fronts.map((front) => front.model).join(','),
     configPath: (trial) =>
-      isMix ? partsOf(trial).join(',') : `${numbered(model, trial.number)}: ${partsOf(trial).join(', ')}`,
+      isMix ? listParts(trial).join(',') : `${numbered(model, trial.number)}: ${listParts(trial).join(', ')}`,
     instanceGroups: (trial) => shapes(trial).map(instanceGroups).join(','),
     maxBatchSizes: (trial) =>
       shapes(trial)

@@ -12,12 +12,12 @@ const texts = new WeakMap<readonly OutputTensor[], string>();
 export function exportedTensors(tensors: readonly OutputTensor[]): string {
   const known = texts.get(tensors);
   if (known !== undefined) return known;
-  const text = `{${tensors.map((tensor) => `${JSON.stringify(tensor.name)}:${valuesOf(tensor)}`).join(',')}}`;
+  const text = `{${tensors.map((tensor) => `${JSON.stringify(tensor.name)}:${formatValues(tensor)}`).join(',')}}`;
   texts.set(tensors, text);
   return text;
 }
 
-function valuesOf(tensor: OutputTensor): string {
+function formatValues(tensor: OutputTensor): string {
   let list: string;
   try {
     list = jsonValues(tensor);

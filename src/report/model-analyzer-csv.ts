@@ -29,7 +29,7 @@ const BYTES_PER_MB = 1e6;
  * one, and the cell of a figure that was not measured is empty, such as those of the server alone.
  */
 export function analyzerTables(state: StudyState): readonly Table[] {
-  const rows = rowsOf(state);
+  const rows = listRows(state);
   const load = state.started.levels.mode === 'concurrency' ? 'Concurrency' : 'Request Rate';
   const batchIn = ({ measurement }: Row): number => measurement.level.batch ?? state.started.spec.traffic.batch;
   const names = analyzerNames(state);
@@ -72,10 +72,10 @@ function gpuFigures({ memoryBytes, utilizationPercent, powerW }: GpuMetrics): re
 }
 
 /** Returns every measurement of every trial, in order. */
-function rowsOf({ trials, goal }: StudyState): readonly Row[] {
+function listRows({ trials, goal }: StudyState): readonly Row[] {
   const ranked = trials.map((trial) =>
     trial.measurements
-      .map((measurement) => ({ trial, measurement, stands: standingOf(trial, measurement, goal) }))
+      .map((measurement) => ({ trial, measurement, stands: computeStanding(trial, measurement, goal) }))
       .sort((a, b) => compareAssessments(a.stands, b.stands)),
   );
   return ranked
@@ -90,7 +90,7 @@ const worst: Assessment = {
   violation: Number.POSITIVE_INFINITY,
 };
 
-const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
+const computeStanding = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
   missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
 
 /**

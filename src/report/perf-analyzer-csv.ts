@@ -31,7 +31,7 @@ const serverUs = (report: LevelReport, of: (server: ServerReport) => number): st
  * the end, which perf_analyzer does not have.
  */
 export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOptions): string {
-  const columns = columnsOf(reports, options);
+  const columns = listColumns(reports, options);
   const rows = reports.toSorted((one, other) => one.inferPerSecond - other.inferPerSecond);
   return csvText(
     [columns.map(({ name }) => name), ...rows.map((report) => columns.map(({ cell }) => cell(report)))],
@@ -39,7 +39,7 @@ export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOpt
   );
 }
 
-function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readonly Column[] {
+function listColumns(reports: readonly LevelReport[], options: CsvOptions): readonly Column[] {
   const first = reports[0];
   const hasResponses = reports.some((report) => report.responsesPerSecond !== null);
   const hasServer = reports.some((report) => report.server !== null);
@@ -195,11 +195,11 @@ function verboseColumns({ percentile, withGpuMetrics }: CsvOptions): readonly Co
 type Gpu = NonNullable<LevelReport['measurement']['device']['gpus']>[number];
 
 const perGpu =
-  (figureOf: (gpu: Gpu) => number | undefined) =>
+  (findFigure: (gpu: Gpu) => number | undefined) =>
   ({ measurement }: LevelReport): string =>
     (measurement.device.gpus ?? [])
       .flatMap((gpu) => {
-        const value = figureOf(gpu);
+        const value = findFigure(gpu);
         return value === undefined ? [] : [`${gpu.uuid}:${figure(value)};`];
       })
       .join('');

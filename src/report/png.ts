@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 
 /** Draws SVG texts as PNG images. */
 export type PngRenderer = (svg: string) => Uint8Array;
@@ -13,7 +13,7 @@ const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
  */
 export async function pngRenderer(): Promise<PngRenderer> {
   const { Resvg } = await import('@resvg/resvg-js').catch((error: unknown) => {
-    throw new TrituneError('UNSUPPORTED', `cannot write PNG files: ${messageOf(error)}`, 'use the SVG files', {
+    throw new TrituneError('UNSUPPORTED', `cannot write PNG files: ${formatMessage(error)}`, 'use the SVG files', {
       cause: error,
     });
   });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/package.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 
@@ -41,7 +41,7 @@ export class ProfileExport {
       const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
       throw exists
         ? new TrituneError('OUTPUT_EXISTS', `${path} already exists`, 'choose another file, or move that one away')
-        : new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another file');
+        : new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${formatMessage(error)}`, 'choose another file');
     }
     return new ProfileExport(file, epochNs);
   }
@@ -91,7 +91,7 @@ export class ProfileExport {
     if (this.#failure) {
       throw new TrituneError(
         'OUTPUT_UNWRITABLE',
-        `the profile export is incomplete: ${messageOf(this.#failure)}`,
+        `the profile export is incomplete: ${formatMessage(this.#failure)}`,
         'free some space, or choose a file elsewhere',
       );
     }

@@ -30,7 +30,7 @@ import { workloadsSection } from './page/workloads-section.ts';
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
   const charts = studyCharts(state);
-  const titleOf = (name: ChartName): string => chartTitle(name, state, summary.explanation);
+  const formatTitle = (name: ChartName): string => chartTitle(name, state, summary.explanation);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -46,8 +46,8 @@ ${firstScreen(state, summary)}
 ${comparison(state, summary)}
 ${workloadsSection(state)}
 ${stagesSection(state)}
-${chartsSection(state, charts, titleOf)}
-${tokensSection(state, charts, titleOf)}
+${chartsSection(state, charts, formatTitle)}
+${tokensSection(state, charts, formatTitle)}
 ${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
@@ -76,7 +76,7 @@ function chartsSection(
       : 'Each line is a trial.';
   return html`<h2>Throughput and latency</h2>
 ${figure(charts.get('front'), 'front', title('front'), html`Each mark is a trial at one load level. The line is the Pareto front: nothing beats these points in both metrics. Point at a mark, or reach it with the Tab key, to see its config and figures.`)}
-<div id="point" class="point" data-start="#${startOf(state)}" aria-live="polite" hidden></div>
+<div id="point" class="point" data-start="#${formatStart(state)}" aria-live="polite" hidden></div>
 ${repeatedReadings(state)}
 ${figure(charts.get('throughput-vs-latency'), 'throughput-vs-latency', title('throughput-vs-latency'), html`Throughput over latency as the load rises. ${shown}`)}
 ${figure(charts.get('latency-vs-load'), 'latency-vs-load', title('latency-vs-load'), html`Latency over load. ${shown}`)}
@@ -91,4 +91,5 @@ function breakdownWords({ started: { topology } }: StudyState): string {
 }
 
 /** The point shown first: the best's. */
-const startOf = (state: StudyState): string => pagePoints(state).find(({ standing }) => standing === 'best')?.id ?? '';
+const formatStart = (state: StudyState): string =>
+  pagePoints(state).find(({ standing }) => standing === 'best')?.id ?? '';

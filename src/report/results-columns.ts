@@ -1,10 +1,10 @@
-import { clientPartsOf } from '../profiler/client/client-parts.ts';
+import { computeClientParts } from '../profiler/client/client-parts.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
-import { columnsOf } from '../study/goal/metrics/columns.ts';
+import { listColumns } from '../study/goal/metrics/columns.ts';
 import type { MetricColumn } from '../study/goal/metrics/metric.ts';
-import { nameOfModel, partOf } from '../study/goal/metrics/of-model.ts';
+import { findPart, nameOfModel } from '../study/goal/metrics/of-model.ts';
 import type { Metrics } from '../study/goal/metrics/registry.ts';
 import type { CsvCell } from './csv.ts';
 
@@ -68,12 +68,12 @@ export const laterColumns: readonly CircumstanceColumn[] = [
   {
     name: 'client_send_us',
     meaning: 'mean time to send a request',
-    read: (measurement) => clientPartsOf(measurement)?.sendUs,
+    read: (measurement) => computeClientParts(measurement)?.sendUs,
   },
   {
     name: 'client_recv_us',
     meaning: 'mean time to receive a reply',
-    read: (measurement) => clientPartsOf(measurement)?.receiveUs,
+    read: (measurement) => computeClientParts(measurement)?.receiveUs,
   },
   { name: 'load_batch', meaning: 'samples in a request, if the study varies them', read: ({ level }) => level.batch },
 ];
@@ -101,11 +101,11 @@ export function modelColumns(topology: Topology | undefined, metrics: Metrics): 
       (isFront ? frontColumns : stageColumns).includes(name),
     );
     return [
-      ...shownMetrics.flatMap(({ name }) => columnsOf(metrics.named(nameOfModel(name, model)))),
+      ...shownMetrics.flatMap(({ name }) => listColumns(metrics.named(nameOfModel(name, model)))),
       ...keptCircumstances.map(({ name, read }) => ({
         name: nameOfModel(name, model),
         read: (measurement: Measurement, candidate: Candidate) => {
-          const part = partOf(measurement, model);
+          const part = findPart(measurement, model);
           return part && read(part, candidate);
         },
       })),

@@ -3,7 +3,7 @@ import { lookUp } from '../base/look-up.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
-import { columnsOf } from '../study/goal/metrics/columns.ts';
+import { listColumns } from '../study/goal/metrics/columns.ts';
 import { builtInMetrics, type Metrics } from '../study/goal/metrics/registry.ts';
 import { tableMetrics } from '../study/goal/metrics/shown.ts';
 import type { TrialPoint } from '../study/goal/ranking.ts';
@@ -37,23 +37,23 @@ export function resultsCsv(
   metrics: Metrics = builtInMetrics,
   topology?: Topology,
 ): string {
-  const parameters = parametersOf(trials);
+  const parameters = listParameters(trials);
   const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
   const [fixed, more] = columnsFor(metrics, all, topology);
   const header = [
-    ...namesOf(trialColumns),
+    ...listNames(trialColumns),
     ...parameters,
-    ...namesOf(fixed),
-    ...namesOf(failureColumns),
-    ...namesOf(more),
+    ...listNames(fixed),
+    ...listNames(failureColumns),
+    ...listNames(more),
   ];
   const rows = trials.flatMap((trial) => {
     const row = (round: CsvCell, isChosen: boolean, measurement?: Measurement): CsvCell[] => [
       ...[trial.number, trial.role, round, String(isChosen)],
-      ...valuesOf(trial, parameters),
-      ...cellsOf(fixed, measurement, trial.candidate),
+      ...listValues(trial, parameters),
+      ...formatCells(fixed, measurement, trial.candidate),
       ...[trial.failure?.kind, trial.failure?.reason],
-      ...cellsOf(more, measurement, trial.candidate),
+      ...formatCells(more, measurement, trial.candidate),
     ];
     if (trial.measurements.length === 0) return [row('', false)];
     return [
@@ -74,14 +74,14 @@ export function paretoCsv(
   metrics: Metrics = builtInMetrics,
   topology?: Topology,
 ): string {
-  const parameters = parametersOf(front.map(({ trial }) => trial));
+  const parameters = listParameters(front.map(({ trial }) => trial));
   const all = front.map(({ measurement }) => measurement);
   const columns = columnsFor(metrics, all, topology).flat();
-  const header = ['trial', 'role', 'feasible', ...parameters, ...namesOf(columns)];
+  const header = ['trial', 'role', 'feasible', ...parameters, ...listNames(columns)];
   const rows = front.map(({ trial, measurement, feasible }) => [
     ...[trial.number, trial.role, String(feasible)],
-    ...valuesOf(trial, parameters),
-    ...cellsOf(columns, measurement, trial.candidate),
+    ...listValues(trial, parameters),
+    ...formatCells(columns, measurement, trial.candidate),
   ]);
   return csvText([header, ...rows]);
 }
@@ -95,25 +95,25 @@ function columnsFor(
   among: readonly Measurement[],
   topology: Topology | undefined,
 ): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
-  const columns = tableMetrics(metrics, among).flatMap(columnsOf);
+  const columns = tableMetrics(metrics, among).flatMap(listColumns);
   const fixed = fixedColumns(columns);
   const others = columns.filter((each) => !fixed.includes(each));
   return [fixed, [...laterColumns, ...others, ...modelColumns(topology, metrics)]];
 }
 
-const namesOf = (columns: readonly { readonly name: string }[]): readonly string[] => columns.map(({ name }) => name);
+const listNames = (columns: readonly { readonly name: string }[]): readonly string[] => columns.map(({ name }) => name);
 
-const cellsOf = (
+const formatCells = (
   columns: readonly MeasurementColumn[],
   measurement: Measurement | undefined,
   candidate: Candidate,
 ): readonly CsvCell[] => columns.map(({ read }) => (measurement === undefined ? '' : read(measurement, candidate)));
 
-const parametersOf = (trials: readonly Trial[]): readonly string[] => [
+const listParameters = (trials: readonly Trial[]): readonly string[] => [
   ...new Set(trials.flatMap((trial) => Object.keys(trial.candidate.assignment))),
 ];
 
-const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly CsvCell[] =>
+const listValues = ({ candidate }: Trial, parameters: readonly string[]): readonly CsvCell[] =>
   parameters.map((name) => asCell(lookUp(candidate.assignment, name)));
 
 const asCell = (value: Json | undefined): CsvCell =>

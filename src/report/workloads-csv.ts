@@ -1,7 +1,7 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { decidingWorkload } from '../study/goal/deciding-workload.ts';
-import { columnsOf } from '../study/goal/metrics/columns.ts';
-import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { listColumns } from '../study/goal/metrics/columns.ts';
+import { toMetrics } from '../study/goal/metrics/registry.ts';
 import { tableMetrics } from '../study/goal/metrics/shown.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type CsvCell, csvText } from './csv.ts';
@@ -21,8 +21,8 @@ export function workloadsCsv(state: StudyState): string | null {
   ]);
   const measurements = all.flatMap(({ measurement: { workloads = [] } }) => workloads);
   if (measurements.length === 0) return null;
-  const metrics = metricsOf(goal);
-  const columns = tableMetrics(metrics, measurements).flatMap(columnsOf);
+  const metrics = toMetrics(goal);
+  const columns = tableMetrics(metrics, measurements).flatMap(listColumns);
   const rows = all.flatMap(({ trial, round, measurement }) => {
     const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
     return (measurement.workloads ?? []).map((each): readonly CsvCell[] => [

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { plainLine } from '../base/format.ts';
 import { copyIn, hasFile, listIn, namesIn, removeIn, writeIn } from '../base/run-files.ts';
 import type { Candidate } from '../space/types.ts';
-import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { toMetrics } from '../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { summarize } from '../study/summary/summary.ts';
@@ -37,12 +37,12 @@ export interface WrittenRun {
 /**
  * Writes the study's documents into its directory, each whole or not at all: summary.json,
  * results.csv, pareto.csv, report.html, best/ with the files to serve the best candidate unless
- * that is the original config, and results/ with Model Analyzer's tables. `documentsOf`: returns a
- * candidate's files, from its adapter. Errors: OUTPUT_UNWRITABLE.
+ * that is the original config, and results/ with Model Analyzer's tables. `listDocuments`: returns
+ * a candidate's files, from its adapter. Errors: OUTPUT_UNWRITABLE.
  */
-export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
+export async function writeRun(state: StudyState, directory: string, listDocuments: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
-  const documents = state.best && isToEmit(summary) ? documentsOf(state.best.candidate) : [];
+  const documents = state.best && isToEmit(summary) ? listDocuments(state.best.candidate) : [];
   const [config = null] = documents;
   const files = {
     summary: join(directory, 'summary.json'),
@@ -54,7 +54,7 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
   };
   const write = (names: readonly string[], text: string): Promise<string> => writeIn(directory, names, text);
   await write(['summary.json'], `${JSON.stringify(summary, null, 2)}\n`);
-  const [metrics, { topology }] = [metricsOf(state.goal), state.started];
+  const [metrics, { topology }] = [toMetrics(state.goal), state.started];
   await write(['results.csv'], resultsCsv(state, metrics, topology));
   await write(['pareto.csv'], paretoCsv(state.front, metrics, topology));
   const underWorkloads = workloadsCsv(state);

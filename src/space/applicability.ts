@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { formatPath } from './edits/config-path.ts';
-import { deviceOf } from './subject.ts';
+import { chooseDevice } from './subject.ts';
 import type { ConfigPath } from './types.ts';
 
 /**
@@ -21,7 +21,7 @@ export function inapplicable(path: ConfigPath, base: ModelConfig, choosesKind: b
   if (isBatching && base.sequence_batching !== undefined) return 'the model uses sequence batching';
   if ((isBatching || text === 'max_batch_size') && (base.max_batch_size ?? 0) < 1)
     return 'the model has no batch dimension';
-  if (!choosesKind && deviceOf(base) === 'cpu' && needsGpu(path, text)) return 'the model runs on the CPU';
+  if (!choosesKind && chooseDevice(base) === 'cpu' && needsGpu(path, text)) return 'the model runs on the CPU';
   return undefined;
 }
 

@@ -54,11 +54,11 @@ export interface BuildRecipe {
 export const MARK = 'tritune_variant';
 
 /** Returns the parameter's value: the variant's name, and the start of its digest. */
-export const markOf = ({ variant, digest }: Pick<Artifact, 'variant' | 'digest'>): string =>
+export const formatMark = ({ variant, digest }: Pick<Artifact, 'variant' | 'digest'>): string =>
   `${variant} ${digest.slice(0, 12)}`;
 
 /** Returns the candidate's files; undefined if it is served from the server's own. */
-export const artifactOf = ({ value }: { readonly value: JsonObject }): Artifact | undefined =>
+export const toArtifact = ({ value }: { readonly value: JsonObject }): Artifact | undefined =>
   value.artifact as unknown as Artifact | undefined;
 
 const localFile = z.object({ path: z.string(), sha256: z.string(), bytes: z.number(), text: z.string().optional() });
@@ -75,8 +75,8 @@ const artifactForm = z.object({
 /**
  * Does the same for a candidate of a journal. Errors: JOURNAL_INVALID for files in another form.
  */
-export function checkedArtifactOf(candidate: { readonly value: JsonObject }): Artifact | undefined {
-  const artifact = artifactOf(candidate);
+export function findCheckedArtifact(candidate: { readonly value: JsonObject }): Artifact | undefined {
+  const artifact = toArtifact(candidate);
   if (artifact === undefined) return undefined;
   const { error } = artifactForm.safeParse(artifact);
   if (!error) return artifact;

@@ -3,9 +3,9 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import { validateConfig } from '../triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
-import { settingsOf } from './engine/candidate.ts';
+import { readSettings } from './engine/candidate.ts';
 import { withSettings } from './engine/engine.ts';
-import { type ModelConfigs, modelConfigOf, otherConfigsOf } from './model-configs.ts';
+import { type ModelConfigs, toModelConfig, toOtherConfigs } from './model-configs.ts';
 import type {
   Assignment,
   Candidate,
@@ -49,21 +49,21 @@ const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, WeakMap<ModelConfigs
  * base config.
  */
 export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): BoundSpace {
-  const others = otherConfigsOf(base);
+  const others = toOtherConfigs(base);
   // An engine without a config is identified by its settings.
-  const config = (base.value.engineSettings as ModelConfig | undefined) ?? modelConfigOf(base);
+  const config = (base.value.engineSettings as ModelConfig | undefined) ?? toModelConfig(base);
   const known = bound.get(space)?.get(config)?.get(others);
   if (known !== undefined) return known;
-  const fresh = bindAfresh(space, baseOf(space, base), others);
+  const fresh = bindAfresh(space, toBase(space, base), others);
   const ofSpace = bound.get(space) ?? new WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>();
   bound.set(space, ofSpace.set(config, (ofSpace.get(config) ?? new WeakMap()).set(others, fresh)));
   return fresh;
 }
 
 /** The base of candidates: the base's config, together with the settings of its engine. */
-function baseOf({ engine }: SearchSpace, base: Pick<Candidate, 'value'>): ModelConfig {
-  const config = modelConfigOf(base);
-  return engine ? withSettings(config, settingsOf(base) ?? {}, engine.defaults) : config;
+function toBase({ engine }: SearchSpace, base: Pick<Candidate, 'value'>): ModelConfig {
+  const config = toModelConfig(base);
+  return engine ? withSettings(config, readSettings(base) ?? {}, engine.defaults) : config;
 }
 
 function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs): BoundSpace {

@@ -10,8 +10,8 @@ import { engineCandidate } from './engine/candidate.ts';
 import { withPolicy } from './engine/law.ts';
 import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
-import { candidateOf } from './model-configs.ts';
-import { optionsIn, sceneOf } from './options.ts';
+import { toCandidate } from './model-configs.ts';
+import { createScene, optionsIn } from './options.ts';
 import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 
 /**
@@ -25,7 +25,7 @@ export function buildCandidate(space: SearchSpace, base: Candidate, assignment: 
 
 /** `buildCandidate` for a space that is already bound to its base config. */
 export function buildBound(bound: BoundSpace, assignment: Assignment): CandidateOutcome {
-  const built = configOf(bound, assignment);
+  const built = toConfig(bound, assignment);
   if ('reason' in built) return { legal: false, reason: built.reason };
   return { legal: true, candidate: candidateIn(bound, built, assignment) };
 }
@@ -34,15 +34,15 @@ function candidateIn(bound: BoundSpace, { config, artifact }: Legal, assignment:
   const { space, base } = bound;
   const candidate = space.engine
     ? engineCandidate(base, config, assignment, artifact, space.engine)
-    : candidateOf(config, assignment, artifact);
-  return space.law ? withPolicy(candidate, space.law, sceneOf(bound, assignment, config)) : candidate;
+    : toCandidate(config, assignment, artifact);
+  return space.law ? withPolicy(candidate, space.law, createScene(bound, assignment, config)) : candidate;
 }
 
 type Legal = { readonly config: ModelConfig; readonly artifact?: Artifact };
 type Built = Legal | { readonly reason: string };
 
 /** Returns the legal config of the assignment, or why there is none. */
-export function configOf(space: BoundSpace, assignment: Assignment): Built {
+export function toConfig(space: BoundSpace, assignment: Assignment): Built {
   const bound = boundTo(space, assignment);
   if (Object.keys(assignment).length === 0) return { config: bound.base };
   const chosen = chosenOptions(bound, assignment);
@@ -65,7 +65,7 @@ function chosenOptions(bound: BoundSpace, assignment: Assignment): ParameterOpti
   if (stranger !== undefined) {
     return `the search space has no parameter '${stranger}'${didYouMean(stranger, bound.byName.keys())}`;
   }
-  const scene = sceneOf(bound, assignment);
+  const scene = createScene(bound, assignment);
   const options: ParameterOption[] = [];
   for (const setting of bound.settings) {
     const { name } = setting.parameter;
@@ -118,7 +118,7 @@ function newFault(bound: BoundSpace, config: ModelConfig): string | undefined {
 }
 
 function brokenRule(bound: BoundSpace, assignment: Assignment, config: ModelConfig): string | undefined {
-  const scene = sceneOf(bound, assignment, config);
+  const scene = createScene(bound, assignment, config);
   const broken = bound.space.rules.find((rule) => holds(rule.when, scene) && evaluate(rule.require, scene) === false);
   return broken?.message;
 }

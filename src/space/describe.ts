@@ -2,7 +2,7 @@ import { bindSpace } from './bound-space.ts';
 import { formatPath } from './edits/config-path.ts';
 import { countLimit, spaceSize } from './enumerate.ts';
 import { always, describeCondition } from './expressions/condition.ts';
-import { modelConfigOf } from './model-configs.ts';
+import { toModelConfig } from './model-configs.ts';
 import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.ts';
 
 /**
@@ -13,7 +13,7 @@ export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
   if (base !== undefined) {
-    const { name } = modelConfigOf(base);
+    const { name } = toModelConfig(base);
     lines.push(`${sizeText(spaceSize(space, base))}${name === undefined || name === '' ? '' : ` for model '${name}'`}`);
   }
   lines.push('parameters, slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));

@@ -3,9 +3,9 @@ import { lookUp } from '../base/look-up.ts';
 import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
-import { artifactOf, describeArtifact, withoutMark } from './artifact.ts';
-import { namedSettings, settingsOf } from './engine/candidate.ts';
-import { documentOf, modelConfigOf, modelConfigsOf, otherConfigsOf } from './model-configs.ts';
+import { describeArtifact, toArtifact, withoutMark } from './artifact.ts';
+import { namedSettings, readSettings } from './engine/candidate.ts';
+import { toDocument, toModelConfig, toModelConfigs, toOtherConfigs } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 
 /** Where two candidates differ. */
@@ -19,23 +19,23 @@ const MADE_UP = /^instance_group\[\d+\]\.name$/;
  * order; with the models' names if there are several. If only one candidate sets a model, all of
  * its fields are differences.
  */
-export function differencesOf(
+export function listDifferences(
   before: Pick<Candidate, 'value'>,
   after: Pick<Candidate, 'value'>,
 ): readonly Difference[] {
-  const [a, b] = [modelConfigsOf(before), modelConfigsOf(after)];
+  const [a, b] = [toModelConfigs(before), toModelConfigs(after)];
   const models = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   const settings = settingsDifferences(before, after);
-  if (models.length === 0) return settings ?? plainDifferences(documentOf(before), documentOf(after));
+  if (models.length === 0) return settings ?? plainDifferences(toDocument(before), toDocument(after));
   if (Object.keys(a).length === 1 && Object.keys(b).length === 1) {
     // A replaced file: its name is a difference like the others.
     const files = settings ?? filesDifference(before, after);
-    return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
+    return [...differencesOfModel(toModelConfig(before), toModelConfig(after)), ...files];
   }
   const configs = models.flatMap((model): Difference[] => {
     const [config, other] = [
-      lookUp(a, model) ?? lookUp(otherConfigsOf(before), model),
-      lookUp(b, model) ?? lookUp(otherConfigsOf(after), model),
+      lookUp(a, model) ?? lookUp(toOtherConfigs(before), model),
+      lookUp(b, model) ?? lookUp(toOtherConfigs(after), model),
     ];
     // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is
     // unchanged.
@@ -56,7 +56,7 @@ const differencesOfModel = (before: ModelConfig, after: ModelConfig): readonly D
  * of each.
  */
 function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate, 'value'>): Difference[] {
-  const [a, b] = [artifactOf(before), artifactOf(after)];
+  const [a, b] = [toArtifact(before), toArtifact(after)];
   if (a?.digest === b?.digest) return [];
   return [{ path: 'variant', ...(a && { before: describeArtifact(a) }), ...(b && { after: describeArtifact(b) }) }];
 }
@@ -69,7 +69,7 @@ function settingsDifferences(
   before: Pick<Candidate, 'value'>,
   after: Pick<Candidate, 'value'>,
 ): readonly Difference[] | undefined {
-  const [a, b] = [settingsOf(before), settingsOf(after)];
+  const [a, b] = [readSettings(before), readSettings(after)];
   return a && b && plainDifferences(namedSettings(a), namedSettings(b));
 }
 

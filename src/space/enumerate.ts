@@ -1,7 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { allBindings, type BoundSpace, bindSpace } from './bound-space.ts';
-import { configOf } from './candidate.ts';
+import { toConfig } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
 import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
@@ -64,14 +64,14 @@ export function sampleAssignment(
     const assignment = drawOne(bound, narrowing, random);
     if (assignment !== undefined && isLegal(bound, assignment)) return assignment;
   }
-  return reservoirOf(bound, narrowing, random);
+  return createReservoir(bound, narrowing, random);
 }
 
 function isLegal(bound: BoundSpace, assignment: Assignment): boolean {
   const known = legality.get(bound) ?? new Map<string, boolean>();
   legality.set(bound, known);
   const key = JSON.stringify(assignment);
-  const legal = known.get(key) ?? (Object.keys(assignment).length > 0 && 'config' in configOf(bound, assignment));
+  const legal = known.get(key) ?? (Object.keys(assignment).length > 0 && 'config' in toConfig(bound, assignment));
   if (known.size < MAX_KNOWN) known.set(key, legal);
   return legal;
 }
@@ -125,7 +125,7 @@ function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assig
  * For spaces in which nearly every draw fails: one pass over all combinations, each legal one with
  * the same chance.
  */
-function reservoirOf(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment {
+function createReservoir(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment {
   let kept: Assignment | undefined;
   let seen = 0;
   let legal = 0;

@@ -1,6 +1,6 @@
 import { canonicalJson, type Json } from '../base/json.ts';
 import { bindSpace, boundTo, type Setting } from './bound-space.ts';
-import { configOf } from './candidate.ts';
+import { toConfig } from './candidate.ts';
 import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';
 
 /**
@@ -14,18 +14,18 @@ export function expectedTime(space: SearchSpace, base: Candidate, { assignment }
     const { name, expects } = setting.parameter;
     if (expects.size === 0) return product;
     const value = Object.hasOwn(assignment, name) ? assignment[name] : ownValue(setting);
-    return product * (value === undefined ? 1 : timeOf(setting.parameter, value));
+    return product * (value === undefined ? 1 : findTime(setting.parameter, value));
   }, 1);
 
   /** The value that leaves the base config as it is. */
   function ownValue({ parameter, cases }: Setting): ParameterValue | undefined {
     const options = cases.flatMap((each) => each.options);
     return options.find(({ value }) => {
-      const built = configOf(bound, { [parameter.name]: value });
+      const built = toConfig(bound, { [parameter.name]: value });
       return 'config' in built && canonicalJson(built.config as Json) === canonicalJson(bound.base as Json);
     })?.value;
   }
 }
 
-const timeOf = ({ expects }: Parameter, value: ParameterValue): number =>
+const findTime = ({ expects }: Parameter, value: ParameterValue): number =>
   expects.get(typeof value === 'string' ? value : canonicalJson(value)) ?? 1;

@@ -6,7 +6,7 @@ import type { CandidateShape } from './types.ts';
  * names none uses all visible ones (`visible`), and one on the CPU none. For models that are tuned
  * together: the GPUs of all. undefined if a group uses all GPUs and their number is unknown.
  */
-export function gpusOf(shape: CandidateShape, visible: number | undefined): number | undefined {
+export function countGpus(shape: CandidateShape, visible: number | undefined): number | undefined {
   const parts = shape.members ? Object.values(shape.members) : [shape];
   const named = new Set<number>();
   let most = 0;

@@ -7,7 +7,7 @@ import { normaliseConfig } from '../triton/config/normal-form.ts';
 import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
 import { readPath } from './edits/config-path.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
-import { shapeOf } from './shape.ts';
+import { readShape } from './shape.ts';
 import type { Assignment, Candidate, ConfigPath, Preparation } from './types.ts';
 
 /** The name that Triton's adapter has in journals. */
@@ -20,15 +20,15 @@ export type ModelConfigs = { readonly [model: string]: ModelConfig };
  * Returns the candidate of this one model config, served from these files; by default from the
  * server's own.
  */
-export function candidateOf(config: ModelConfig, assignment: Assignment = {}, artifact?: Artifact): Candidate {
+export function toCandidate(config: ModelConfig, assignment: Assignment = {}, artifact?: Artifact): Candidate {
   return {
-    fingerprint: fingerprintOf(config),
+    fingerprint: computeFingerprint(config),
     assignment,
     value: {
       models: { [config.name ?? '']: config },
       ...(artifact && { artifact: artifactToJson(artifact) }),
     },
-    shape: { ...shapeOf(config), ...(artifact && { preparation: preparationOf(artifact) }) },
+    shape: { ...readShape(config), ...(artifact && { preparation: toPreparation(artifact) }) },
   };
 }
 
@@ -38,19 +38,19 @@ export function candidateOf(config: ModelConfig, assignment: Assignment = {}, ar
  * builds it. `others`: the configs of other models of the study at that time; applying the original
  * leaves them as they are. Errors: CONFIG_INVALID for a wrong config.
  */
-export function originalOf(config: ModelConfig, others: ModelConfigs = {}): Candidate {
-  const { value } = candidateOf(config);
+export function toOriginal(config: ModelConfig, others: ModelConfigs = {}): Candidate {
+  const { value } = toCandidate(config);
   const isAlone = Object.keys(others).length === 0;
-  return { ...candidateOf(withoutServerDefaults(config)), value: isAlone ? value : { ...value, others } };
+  return { ...toCandidate(withoutServerDefaults(config)), value: isAlone ? value : { ...value, others } };
 }
 
-const preparationOf = ({ variant, digest, build }: Artifact): Preparation => ({
+const toPreparation = ({ variant, digest, build }: Artifact): Preparation => ({
   key: digest,
   name: variant,
   seconds: build?.seconds ?? 0,
 });
 
-function fingerprintOf(config: ModelConfig): string {
+function computeFingerprint(config: ModelConfig): string {
   return createHash('sha256')
     .update(canonicalJsonOfShared(config as JsonObject))
     .digest('hex')
@@ -61,7 +61,7 @@ function fingerprintOf(config: ModelConfig): string {
  * Returns a candidate's configs, model by model; none for a candidate of a server other than
  * Triton.
  */
-export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
+export function toModelConfigs({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.models) ? (value.models as ModelConfigs) : {};
 }
 
@@ -69,15 +69,15 @@ export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfig
  * Returns the configs of the models that a study may serve besides its original; none for a study
  * of a single model.
  */
-export function otherConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
+export function toOtherConfigs({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.others) ? (value.others as ModelConfigs) : NO_CONFIGS;
 }
 
 /**
  * Returns the config of a candidate's only model, or of its first; the empty one if it has none.
  */
-export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
-  Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
+export const toModelConfig = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
+  Object.values(toModelConfigs(candidate))[0] ?? NO_CONFIG;
 
 /**
  * Returns the config of this model under a candidate, for clients' requests. For models that are
@@ -85,8 +85,8 @@ export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig 
  * the model that serves in its place.
  */
 export function configOfModel(candidate: Candidate, model: string, otherwise?: ModelConfig): ModelConfig {
-  if (!candidate.shape.members) return modelConfigOf(candidate);
-  return lookUp(modelConfigsOf(candidate), model) ?? otherwise ?? lookUp(otherConfigsOf(candidate), model) ?? NO_CONFIG;
+  if (!candidate.shape.members) return toModelConfig(candidate);
+  return lookUp(toModelConfigs(candidate), model) ?? otherwise ?? lookUp(toOtherConfigs(candidate), model) ?? NO_CONFIG;
 }
 
 /** A single object, because bindings are memoized by their base configs. */
@@ -97,8 +97,8 @@ const NO_CONFIGS: ModelConfigs = {};
  * Returns a candidate's settings as one document for people and scripts: the config of its only
  * model, an engine's settings, or else its whole value.
  */
-export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
-  const [config, ...others] = Object.values(modelConfigsOf(candidate));
+export function toDocument(candidate: Pick<Candidate, 'value'>): JsonObject {
+  const [config, ...others] = Object.values(toModelConfigs(candidate));
   if (config && others.length === 0) return withoutMark(config);
   const { engineSettings } = candidate.value;
   return isJsonObject(engineSettings) ? engineSettings : candidate.value;
@@ -107,8 +107,8 @@ export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
 /**
  * Returns the candidate's value at a path of its only model's config; undefined if there is none.
  */
-export const fieldOf = (candidate: Candidate, path: ConfigPath): Json | undefined =>
-  readPath(modelConfigOf(candidate) as Json, path);
+export const readField = (candidate: Candidate, path: ConfigPath): Json | undefined =>
+  readPath(toModelConfig(candidate) as Json, path);
 
 /**
  * True if every part of the value that is read as a model config is one, so that its fields have

@@ -12,12 +12,12 @@ export type Narrowing = { readonly [parameter: string]: Restriction };
 export type Restriction = { readonly pinned: ParameterValue } | { readonly excluded: readonly ParameterValue[] };
 
 /** Names come from files and from people: one may equal a property that every object has. */
-const restrictionOf = (narrowing: Narrowing, parameter: string): Restriction | undefined =>
+const findRestriction = (narrowing: Narrowing, parameter: string): Restriction | undefined =>
   lookUp(narrowing, parameter);
 
 /** True if a candidate may give the parameter this value. */
 export function allows(narrowing: Narrowing, parameter: string, value: ParameterValue): boolean {
-  const restriction = restrictionOf(narrowing, parameter);
+  const restriction = findRestriction(narrowing, parameter);
   if (restriction === undefined) return true;
   if ('pinned' in restriction) return same(restriction.pinned, value);
   return !restriction.excluded.some((each) => same(each, value));
@@ -29,7 +29,7 @@ export function allowedOptions(
   parameter: string,
   options: readonly ParameterOption[],
 ): readonly ParameterOption[] {
-  if (restrictionOf(narrowing, parameter) === undefined) return options;
+  if (findRestriction(narrowing, parameter) === undefined) return options;
   return options.filter(({ value }) => allows(narrowing, parameter, value));
 }
 
@@ -52,7 +52,7 @@ export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): strin
  * exactly that.
  */
 export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
-  const now = restrictionOf(narrowing, parameter);
+  const now = findRestriction(narrowing, parameter);
   const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
   return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
 }
@@ -62,7 +62,7 @@ export function togglePin(narrowing: Narrowing, parameter: string, value: Parame
  * replaces a pin.
  */
 export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
-  const now = restrictionOf(narrowing, parameter);
+  const now = findRestriction(narrowing, parameter);
   const before = now !== undefined && 'excluded' in now ? now.excluded : [];
   const others = before.filter((each) => !same(each, value));
   const excluded = others.length < before.length ? others : [...before, value];

@@ -15,7 +15,7 @@ import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
 export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
   const space = boundTo(bound, assignment);
   const setting = space.byName.get(name);
-  return setting ? optionsIn(setting, sceneOf(space, assignment)) : [];
+  return setting ? optionsIn(setting, createScene(space, assignment)) : [];
 }
 
 /** The same with the others as in the scene. */
@@ -28,7 +28,7 @@ export function optionsIn(setting: Setting, scene: EvaluationContext): readonly 
  * value of its own, or null, counts with the base config's value; so does a short name that is no
  * parameter of the space.
  */
-export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): EvaluationContext {
+export function createScene(space: BoundSpace, assignment: Assignment, config?: ModelConfig): EvaluationContext {
   const bound = boundTo(space, assignment);
   const known = new Map<string, Json | undefined>();
   const scene: EvaluationContext = {

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, canonicalJsonOfShared, type Json, type JsonObject } from '../base/json.ts';
 import { lookUp } from '../base/look-up.ts';
-import { policyOf } from '../queueing/batcher-policy.ts';
-import { instancesOf } from '../triton/config/instances.ts';
+import { toPolicy } from '../queueing/batcher-policy.ts';
+import { countInstances } from '../triton/config/instances.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
 import type { CandidateShape, InstanceGroupShape, Scheduling, Settings } from './types.ts';
 
 /** Returns the shape of a candidate of this one model config. */
-export function shapeOf(config: ModelConfig): CandidateShape {
+export function readShape(config: ModelConfig): CandidateShape {
   const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = config;
   const shapes = groups.map(groupShape);
   return {
-    policy: { ...policyOf(config, instancesOf(config)), ...devicesOf(shapes) },
-    scheduling: schedulingOf(config),
+    policy: { ...toPolicy(config, countInstances(config)), ...listDevices(shapes) },
+    scheduling: formatScheduling(config),
     groups: shapes,
     batching: batching === undefined ? '' : canonicalJson(batching),
-    ...restOf(rest, shapes),
+    ...readRest(rest, shapes),
   };
 }
 
@@ -36,12 +36,12 @@ export function plainShape(value: JsonObject): CandidateShape {
     scheduling: 'unknown',
     groups: [],
     batching: '',
-    rest: digestOf(json),
-    settings: settingsOf(JSON.parse(json)),
+    rest: computeDigest(json),
+    settings: listSettings(JSON.parse(json)),
   };
 }
 
-function schedulingOf(config: ModelConfig): Scheduling {
+function formatScheduling(config: ModelConfig): Scheduling {
   if (config.ensemble_scheduling) return 'ensemble';
   if (config.sequence_batching) return 'sequence';
   return config.model_transaction_policy?.decoupled === true ? 'decoupled' : 'batcher';
@@ -60,7 +60,7 @@ function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGr
  * Returns the number of GPUs that the instances are spread over, if several are named and nothing
  * runs elsewhere.
  */
-function devicesOf(groups: readonly InstanceGroupShape[]): Pick<CandidateShape['policy'], 'devices'> {
+function listDevices(groups: readonly InstanceGroupShape[]): Pick<CandidateShape['policy'], 'devices'> {
   const devices = new Set(groups.flatMap(({ gpus }) => gpus ?? [])).size;
   return devices > 1 && groups.every(({ gpus }) => gpus !== undefined) ? { devices } : {};
 }
@@ -72,17 +72,17 @@ type Rest = Pick<CandidateShape, 'rest' | 'settings'>;
 /** The last result: candidates built in a row mostly differ in instances and batching alone. */
 let latest: { readonly key: string; readonly rest: Rest } | null = null;
 
-function restOf(config: ModelConfig, groups: readonly InstanceGroupShape[]): Rest {
+function readRest(config: ModelConfig, groups: readonly InstanceGroupShape[]): Rest {
   const json = canonicalJsonOfShared(config as JsonObject);
   const places = groups.map(({ place }) => place).join(',');
   const key = `${json} ${places}`;
   if (latest?.key === key) return latest.rest;
   const whole = { ...config, instance_group: JSON.parse(`[${places}]`) } as JsonObject;
-  latest = { key, rest: { rest: digestOf(json), settings: settingsOfFields(whole) } };
+  latest = { key, rest: { rest: computeDigest(json), settings: settingsOfFields(whole) } };
   return latest.rest;
 }
 
-const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 12);
+const computeDigest = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 12);
 
 /** A field of more values is one setting: thousands of candidates could not each hold them all. */
 const MAX_VALUES = 1000;
@@ -92,8 +92,8 @@ function settingsOfFields(config: JsonObject): Settings {
   for (const name of Object.keys(config).sort()) {
     const value = config[name];
     if (value === undefined) continue;
-    if (hasMoreValues(MAX_VALUES, value)) settings[`.${name}`] = digestOf(canonicalJson(value));
-    else settingsOf(JSON.parse(canonicalJson(value)), `.${name}`, settings);
+    if (hasMoreValues(MAX_VALUES, value)) settings[`.${name}`] = computeDigest(canonicalJson(value));
+    else listSettings(JSON.parse(canonicalJson(value)), `.${name}`, settings);
   }
   return settings;
 }
@@ -110,9 +110,9 @@ function hasMoreValues(limit: number, value: Json): boolean {
 }
 
 /** Returns each single value in the JSON by its path. */
-function settingsOf(value: Json, path = '', settings: Record<string, string> = {}): Settings {
+function listSettings(value: Json, path = '', settings: Record<string, string> = {}): Settings {
   if (value === null || typeof value !== 'object') settings[path] = String(value);
-  else for (const [name, inner] of Object.entries(value)) settingsOf(inner as Json, `${path}.${name}`, settings);
+  else for (const [name, inner] of Object.entries(value)) listSettings(inner as Json, `${path}.${name}`, settings);
   return settings;
 }
 

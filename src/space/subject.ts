@@ -87,7 +87,7 @@ export function subjectValue(subject: ConditionSubject, scene: EvaluationContext
     case 'config':
       return readField(scene.config as Json | undefined, subject.path);
     case 'device':
-      return deviceOf(scene.base);
+      return chooseDevice(scene.base);
     case 'member': {
       const member = scene.member?.(subject.model);
       return member && subjectValue(subject.of, member);
@@ -96,7 +96,7 @@ export function subjectValue(subject: ConditionSubject, scene: EvaluationContext
 }
 
 /** Returns where the base config's instances run, by its first instance group. */
-export function deviceOf(base: ModelConfig): string {
+export function chooseDevice(base: ModelConfig): string {
   return String(base.instance_group?.[0]?.kind ?? 'KIND_AUTO')
     .replace('KIND_', '')
     .toLowerCase();

@@ -53,7 +53,7 @@ export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'
  * front's makes there: one for each place among the steps. null behind a BLS model, where only a
  * measurement shows it.
  */
-export function stagesOf(
+export function countStages(
   { steps }: Pick<TopologyFront, 'steps'>,
   { calls = {} }: Pick<Topology, 'calls'>,
 ): ReadonlyMap<string, number | null> {

@@ -1,21 +1,21 @@
 import type { Combination, Extra, LoadKind, Subject } from './combinations.ts';
-import { requestKindOf } from './request-kind.ts';
+import { toRequestKind } from './request-kind.ts';
 import type { StudySpec } from './study-spec.ts';
 import type { TransportSpec } from './traffic-spec.ts';
 
 /** Returns what a study combines. `isFleet`: its trials are shared by the workers of a fleet. */
-export function combinationOf(spec: StudySpec, isFleet = false): Combination {
+export function toCombination(spec: StudySpec, isFleet = false): Combination {
   const { traffic } = spec;
   return {
-    subject: subjectOf(spec),
+    subject: toSubject(spec),
     driver: 'tune',
-    load: loadOf(spec),
-    extras: [...extrasOf(traffic), ...(isFleet ? (['fleet'] as const) : [])],
+    load: formatLoad(spec),
+    extras: [...listExtras(traffic), ...(isFleet ? (['fleet'] as const) : [])],
   };
 }
 
-function subjectOf(spec: StudySpec): Subject {
-  const kind = requestKindOf(spec);
+function toSubject(spec: StudySpec): Subject {
+  const kind = toRequestKind(spec);
   if (kind === 'http') return 'plain HTTP';
   if (kind === 'prompts') return promptSubject(spec.server.endpoint);
   // Whether a model is an ensemble, or calls others, is known once the server was asked; both are
@@ -29,14 +29,14 @@ export function promptSubject(endpoint: string | undefined): Subject {
   return endpoint === 'triton-grpc' ? 'Triton gRPC' : 'OpenAI';
 }
 
-function loadOf({ workloads, levels }: StudySpec): LoadKind {
+function formatLoad({ workloads, levels }: StudySpec): LoadKind {
   if (workloads) return 'workload';
   if (levels.batch) return 'batch sizes';
   return levels.requestRate ? 'request rate' : 'concurrency';
 }
 
 /** Returns what the options say about how requests travel, and who sends them. */
-export function extrasOf({
+export function listExtras({
   sharedMemory = 'none',
   streaming,
   outputTolerance,

@@ -109,7 +109,7 @@ export const refusals: readonly Refusal[] = [
 ];
 
 /** Returns the row that refuses a combination; null if it works. */
-export function refusalOf(combination: Combination): Refusal | null {
+export function findRefusal(combination: Combination): Refusal | null {
   const agrees = (row: Refusal): boolean =>
     (row.subjects?.includes(combination.subject) ?? true) &&
     (row.drivers?.includes(combination.driver) ?? true) &&
@@ -120,7 +120,7 @@ export function refusalOf(combination: Combination): Refusal | null {
 
 /** Errors: USAGE for a combination that does not work, with the reason of its row. */
 export function checkCombination(combination: Combination): void {
-  const refusal = refusalOf(combination);
+  const refusal = findRefusal(combination);
   if (refusal === null) return;
   const { subject, driver } = combination;
   const what = refusal.extra ?? (refusal.loads ? combination.load : driver);

@@ -97,7 +97,7 @@ export function filledOptions<Flat extends object>(
   const filled = [...places].reduce<JsonObject>((json, [key, place]) => {
     const value = (options as Readonly<Record<string, Json | undefined>>)[key];
     return value === undefined ? json : withChange(json, { path: place as readonly string[], value });
-  }, emptyOf(schema));
+  }, createEmpty(schema));
   const outcome = schema.safeParse(changes.reduce(withChange, filled));
   if (!outcome.success) {
     const [issue] = outcome.error.issues;
@@ -124,7 +124,7 @@ export function namesOfChanges(changes: readonly SpecChange[], { schema, names }
 }
 
 /** Every section without a field. */
-const emptyOf = (schema: z.ZodObject): JsonObject =>
+const createEmpty = (schema: z.ZodObject): JsonObject =>
   Object.fromEntries(
     Object.entries(schema.shape).flatMap(([name, each]) => (each instanceof z.ZodObject ? [[name, {}]] : [])),
   );

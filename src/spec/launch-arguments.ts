@@ -42,15 +42,15 @@ const ofDocker: Readonly<Record<string, string>> = {
  * Triton accepts the beginning of a name as the name.
  */
 export const faultOfServerArgument = (text: string): string | null =>
-  faultOf(text, Object.keys(ofServer), ofServer, (reserved, name) => reserved.startsWith(name));
+  findFault(text, Object.keys(ofServer), ofServer, (reserved, name) => reserved.startsWith(name));
 
 /**
  * Returns why a text cannot be an additional option of `docker run` in a launch; null if it can.
  */
 export const faultOfDockerArgument = (text: string): string | null =>
-  faultOf(text, Object.keys(ofDocker), ofDocker, (reserved, name) => reserved === name);
+  findFault(text, Object.keys(ofDocker), ofDocker, (reserved, name) => reserved === name);
 
-function faultOf(
+function findFault(
   text: string,
   names: readonly string[],
   reasons: Readonly<Record<string, string>>,

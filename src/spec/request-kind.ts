@@ -8,7 +8,7 @@ import type { StudySpec } from './study-spec.ts';
 export type RequestKindName = 'tensors' | 'prompts' | 'http';
 
 /** Returns the kind of requests of a study. */
-export function requestKindOf({ http, server }: Pick<StudySpec, 'http' | 'server'>): RequestKindName {
+export function toRequestKind({ http, server }: Pick<StudySpec, 'http' | 'server'>): RequestKindName {
   if (http || isTextEndpoint(server.endpoint)) return 'http';
   return server.endpoint === undefined && server.launchCommand === undefined ? 'tensors' : 'prompts';
 }

@@ -36,7 +36,7 @@ export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [.
  * Returns the model that a text belongs to: the part before its first '=' if that is one of the
  * models; null for all of them.
  */
-export function ownerOf(
+export function splitOwner(
   text: string,
   models: readonly string[],
 ): { readonly owner: string | null; readonly text: string } {

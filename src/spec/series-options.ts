@@ -1,17 +1,17 @@
 import { TrituneError } from '../base/errors.ts';
 import { listed } from '../base/format.ts';
 import { lookUp } from '../base/look-up.ts';
-import { modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
+import { modelsIn, type SeriesOptions, splitOwner } from './series-fields.ts';
 import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
-import { specOf } from './spec-of-options.ts';
+import { toSpec } from './spec-of-options.ts';
 import type { StudySpec } from './study-spec.ts';
-import { callsOf, togetherOptions } from './together-options.ts';
+import { toCalls, togetherOptions } from './together-options.ts';
 import type { FlatStudyOptions } from './tune-options.ts';
 
 /** Returns the series that the options describe. Errors: USAGE. */
-export function seriesOf(options: SeriesOptions): SeriesSpec {
+export function toSeries(options: SeriesOptions): SeriesSpec {
   const { timeBudget, output, ...others } = options;
-  const studies = modelsIn(options).map((model) => specOf(optionsFor(others, model)));
+  const studies = modelsIn(options).map((model) => toSpec(optionsFor(others, model)));
   return checkSeriesSpec({ studies, timeBudgetSeconds: timeBudget, output }, 'the command line');
 }
 
@@ -19,8 +19,8 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
  * Returns the study that the options describe, or the series if they name several models. Errors:
  * USAGE, also without a model.
  */
-export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
-  if (options.together) return specOf(togetherOptions(options));
+export function toStudyOrSeries(options: SeriesOptions): StudySpec | SeriesSpec {
+  if (options.together) return toSpec(togetherOptions(options));
   const [model = options.serviceKind === 'http' ? 'service' : undefined, ...others] = modelsIn(options);
   if (model === undefined || model === '')
     throw new TrituneError(
@@ -28,7 +28,7 @@ export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
       'the model is missing',
       'add -m MODEL, or run `tritune` alone, which asks for everything',
     );
-  return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
+  return others.length > 0 ? toSeries(options) : toSpec(optionsFor(options, model));
 }
 
 /**
@@ -54,14 +54,14 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
     latencyBudget.findLast((each) => each.model === model) ?? latencyBudget.findLast((each) => each.model === null);
   return {
     ...common,
-    ...(model !== undefined && { model, ...ownOf(all, model, budget === undefined) }),
-    ...(blsComposing && model !== undefined && { blsComposing: callsOf(blsComposing, model) }),
+    ...(model !== undefined && { model, ...pickModelOptions(all, model, budget === undefined) }),
+    ...(blsComposing && model !== undefined && { blsComposing: toCalls(blsComposing, model) }),
     ...present({ ...lists, ...last, shape: shapesFor(shape, model, models), latencyBudget: budget?.latencyMs }),
   };
 }
 
 /** Returns a file's options of the model; without the percentile if the budget is another. */
-function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<FlatStudyOptions> {
+function pickModelOptions(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<FlatStudyOptions> {
   const options = (lookUp(all, model) ?? {}) as Partial<FlatStudyOptions>;
   if (keepsBudget) return options;
   const { latencyBudget: _, percentile: __, ...rest } = options;
@@ -76,7 +76,7 @@ function textsFor(
   model: string | undefined,
   models: readonly string[],
 ): readonly string[] | undefined {
-  const owned = (texts ?? []).map((text) => ownerOf(text, models));
+  const owned = (texts ?? []).map((text) => splitOwner(text, models));
   const ofModel = owned.filter(({ owner }) => owner !== null && owner === model);
   const chosen = ofModel.length > 0 ? ofModel : owned.filter(({ owner }) => owner === null);
   return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
@@ -88,7 +88,7 @@ function shapesFor(
   model: string | undefined,
   models: readonly string[],
 ): FlatStudyOptions['shape'] {
-  const owned = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
+  const owned = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...splitOwner(name, models), dims }));
   const common = owned.filter(({ owner }) => owner === null);
   const ofModel = owned.filter(({ owner }) => owner !== null && owner === model);
   const chosen = [...common, ...ofModel].map(({ text, dims }) => [text, dims] as const);

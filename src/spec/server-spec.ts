@@ -58,8 +58,8 @@ export const DEFAULT_DOCKER_IMAGE = 'nvcr.io/nvidia/tritonserver:24.10-py3';
 
 const CPU_LIST = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
 
-const argumentsWithout = (faultOf: (text: string) => string | null) =>
-  z.array(text.refine((each) => faultOf(each) === null, { error: ({ input }) => `${faultOf(String(input))}` }));
+const argumentsWithout = (findFault: (text: string) => string | null) =>
+  z.array(text.refine((each) => findFault(each) === null, { error: ({ input }) => `${findFault(String(input))}` }));
 
 /** A server that is started for the run and stopped with it. */
 export const launchSpec = z.strictObject({

@@ -25,7 +25,7 @@ export interface SpecChange {
 type Schema = JsonObject;
 
 /** The schema of a document, and those that it refers to by name. */
-function schemaOf({ schema }: SettableDocument): {
+function findSchema({ schema }: SettableDocument): {
   readonly root: Schema;
   readonly named: Readonly<Record<string, Schema>>;
 } {
@@ -33,10 +33,10 @@ function schemaOf({ schema }: SettableDocument): {
   return { root, named: ($defs ?? {}) as Readonly<Record<string, Schema>> };
 }
 
-type Named = ReturnType<typeof schemaOf>['named'];
+type Named = ReturnType<typeof findSchema>['named'];
 
 /** Returns the schemas of the fields of a section; none of anything else. */
-function fieldsOf(part: Schema, named: Named): Readonly<Record<string, Schema>> {
+function toFields(part: Schema, named: Named): Readonly<Record<string, Schema>> {
   const { properties } = resolved(part, named);
   return (isJsonObject(properties) ? properties : {}) as Readonly<Record<string, Schema>>;
 }
@@ -49,12 +49,12 @@ function resolved(part: Schema, named: Named): Schema {
 
 /** Returns the paths of all fields of a document that a text can set: `limits.maxTrials`. */
 export function specPaths(document: SettableDocument): readonly string[] {
-  const { root, named } = schemaOf(document);
+  const { root, named } = findSchema(document);
   return pathsIn(root, named);
 }
 
 function pathsIn(section: Schema, named: Named): readonly string[] {
-  return Object.entries(fieldsOf(section, named)).flatMap(([name, field]) => {
+  return Object.entries(toFields(section, named)).flatMap(([name, field]) => {
     const inner = pathsIn(field, named);
     return inner.length === 0 ? [name] : inner.map((path) => `${name}.${path}`);
   });
@@ -90,10 +90,10 @@ function fieldAt(
   document: SettableDocument,
 ): { readonly type: Json | undefined; readonly fields: readonly string[] } {
   const written = path.join('.');
-  const { root, named } = schemaOf(document);
+  const { root, named } = findSchema(document);
   let here = resolved(root, named);
   for (const name of path) {
-    const next = lookUp(fieldsOf(here, named), name) ?? here.additionalProperties;
+    const next = lookUp(toFields(here, named), name) ?? here.additionalProperties;
     if (!isJsonObject(next))
       throw usage(
         `a ${document.name} has no field '${written}'${didYouMean(written, specPaths(document))}`,
@@ -101,7 +101,7 @@ function fieldAt(
       );
     here = resolved(next, named);
   }
-  return { type: here.type, fields: Object.keys(fieldsOf(here, named)) };
+  return { type: here.type, fields: Object.keys(toFields(here, named)) };
 }
 
 function readValue(text: string): Json {

@@ -40,7 +40,7 @@ const replaced: Readonly<Record<string, readonly (keyof FlatStudyOptions)[]>> = 
  * Returns the study that the options describe. Options that are no part of a study, such as `ui`,
  * do not count. Errors: USAGE.
  */
-export const specOf = (options: Options): StudySpec =>
+export const toSpec = (options: Options): StudySpec =>
   checkStudySpec(withOptions({}, options, Object.keys(options)), 'the command line');
 
 /**
@@ -93,13 +93,13 @@ function analyzerFields({ modelAnalyzer }: Options): readonly Field[] {
 function withField(json: JsonObject, [[section, field], value]: Field): JsonObject {
   if (value === undefined) return json;
   if (field === undefined) return { ...json, [section]: value };
-  return { ...json, [section]: { ...fieldsOf(json[section]), [field]: value } };
+  return { ...json, [section]: { ...toFields(json[section]), [field]: value } };
 }
 
 function without(json: JsonObject, [section = '', field]: OptionPlace | [] = []): JsonObject {
   if (field === undefined) return json;
-  const { [field]: _, ...rest } = fieldsOf(json[section]);
+  const { [field]: _, ...rest } = toFields(json[section]);
   return { ...json, [section]: rest };
 }
 
-const fieldsOf = (value: Json | undefined): JsonObject => (value ?? {}) as JsonObject;
+const toFields = (value: Json | undefined): JsonObject => (value ?? {}) as JsonObject;

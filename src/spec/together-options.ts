@@ -1,11 +1,11 @@
 import { TrituneError } from '../base/errors.ts';
 import { listed } from '../base/format.ts';
 import type { Json, JsonObject } from '../base/json.ts';
-import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
+import { type BlsCalls, modelsIn, type SeriesOptions, splitOwner } from './series-fields.ts';
 import type { FlatStudyOptions } from './tune-options.ts';
 
 /** Returns the calls by their callers; nothing for callers without calls. */
-export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
+export const toCalls = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
   Object.fromEntries(
     [...Map.groupBy(calls, ({ caller }) => caller ?? model)].flatMap(([caller, each]) => {
       const called = [...new Set(each.flatMap(({ models }) => models))];
@@ -30,11 +30,14 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
     checkNamed(named, models);
   const inputs = byOwner(inputData, models);
   const spaces = byOwner(space, models);
-  const shapes = Map.groupBy(Object.entries(shape ?? {}), ([name]) => ownerOf(name, models).owner);
-  const shapesOf = (owner: string | null): FlatStudyOptions['shape'] =>
-    Object.fromEntries((shapes.get(owner) ?? []).map(([name, dims]) => [ownerOf(name, models).text, dims]));
+  const shapes = Map.groupBy(Object.entries(shape ?? {}), ([name]) => splitOwner(name, models).owner);
+  const readShapes = (owner: string | null): FlatStudyOptions['shape'] =>
+    Object.fromEntries((shapes.get(owner) ?? []).map(([name, dims]) => [splitOwner(name, models).text, dims]));
   const requests = models.flatMap((name) => {
-    const requests = { ...present('inputData', inputs.get(name)), ...(shapes.has(name) && { shape: shapesOf(name) }) };
+    const requests = {
+      ...present('inputData', inputs.get(name)),
+      ...(shapes.has(name) && { shape: readShapes(name) }),
+    };
     return Object.keys(requests).length > 0 ? [[name, requests] as const] : [];
   });
   const budgets = latencyBudget.flatMap(({ model, latencyMs }) =>
@@ -46,15 +49,15 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
     ...options,
     model: first,
     together: models,
-    ...present('blsComposing', blsComposing ? callsOf(blsComposing, first) : options?.blsComposing),
-    ...present('space', spaceOf(spaces)),
+    ...present('blsComposing', blsComposing ? toCalls(blsComposing, first) : options?.blsComposing),
+    ...present('space', findSpace(spaces)),
     ...present('candidates', candidates?.at(-1)),
     ...present(
       'constraint',
       constraint?.map((text) => aboutModel(text, models)),
     ),
     ...present('inputData', inputs.get(null)),
-    ...(shapes.has(null) && { shape: shapesOf(null) }),
+    ...(shapes.has(null) && { shape: readShapes(null) }),
     ...present('latencyBudget', latencyBudget.findLast(({ model }) => model === null)?.latencyMs),
     ...(requests.length > 0 && { modelRequests: Object.fromEntries(requests) }),
     ...(budgets.length > 0 && { modelBudgets: Object.fromEntries(budgets) }),
@@ -62,14 +65,14 @@ export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions
 }
 
 function byOwner(texts: readonly string[] | undefined, models: readonly string[]): Map<string | null, string[]> {
-  const owned = (texts ?? []).map((text) => ownerOf(text, models));
+  const owned = (texts ?? []).map((text) => splitOwner(text, models));
   return new Map(
     [...Map.groupBy(owned, ({ owner }) => owner)].map(([owner, all]) => [owner, all.map(({ text }) => text)]),
   );
 }
 
 /** Errors: USAGE for a space of all models together with those of some. */
-function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string | JsonObject | undefined {
+function findSpace(spaces: ReadonlyMap<string | null, readonly string[]>): string | JsonObject | undefined {
   const whole = spaces.get(null)?.at(-1);
   const members = [...spaces].flatMap(([owner, files]) => (owner === null ? [] : [[owner, files.at(-1) as Json]]));
   if (members.length === 0) return whole;
@@ -84,7 +87,7 @@ function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string 
 
 /** `a=latency<=10` becomes a constraint on `latency@a`. */
 function aboutModel(text: string, models: readonly string[]): string {
-  const { owner, text: constraint } = ownerOf(text, models);
+  const { owner, text: constraint } = splitOwner(text, models);
   return owner === null ? text : constraint.replace(/^\s*[\w-]+/, (metric) => `${metric}@${owner}`);
 }
 

@@ -74,7 +74,7 @@ type OfStudy = OfSections & FlatFields<Pick<StudySpec, 'adapter' | 'prices' | 's
 
 /**
  * A study as one flat set of options, as the command line and the library's `tune()` take them. A
- * study works from a `StudySpec`; `specOf` makes one from these.
+ * study works from a `StudySpec`; `toSpec` makes one from these.
  */
 export interface FlatStudyOptions extends Omit<OfStudy, 'constraint'> {
   readonly model?: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTrituneError } from '../base/errors.ts';
-import { robustRuleOf } from '../workload/robust-rule.ts';
+import { parseRobustRule } from '../workload/robust-rule.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();
@@ -32,7 +32,7 @@ export const workloadsSpec = z
 
 function faultIn(text: string): string | null {
   try {
-    robustRuleOf(text);
+    parseRobustRule(text);
     return null;
   } catch (error) {
     if (isTrituneError(error, 'USAGE')) return error.message;

@@ -1,6 +1,6 @@
 import { mean, sum } from 'simple-statistics';
 import type { Interval } from './interval.ts';
-import { type Spread, spreadOf, spreadOfMean, spreadOfRepeats } from './spread.ts';
+import { findSpread, type Spread, spreadOfMean, spreadOfRepeats } from './spread.ts';
 import { studentTProbability, studentTQuantile } from './student-t.ts';
 
 /** The factor by which a figure changed. */
@@ -73,7 +73,7 @@ const MIN_REPEATS = 2;
  * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a
  * ratio within its interval.
  */
-export function changesOf(
+export function toChanges(
   figures: readonly Readings[],
   tails: Tails,
   mostDrift: number = Number.POSITIVE_INFINITY,
@@ -81,16 +81,16 @@ export function changesOf(
   const logs = figures.map(logChange);
   const drift = Math.log(mostDrift);
   const known = logs.filter((log) => log !== null);
-  const repeats = repeatsOf(figures.filter((_, index) => logs[index] !== null));
+  const repeats = compareRepeats(figures.filter((_, index) => logs[index] !== null));
   const each = logs.map((log, index) => {
     if (log === null) return withoutRatio(figures[index] as Readings);
     const others = known.filter((other) => other !== log).map(({ value }) => value);
-    return changeOf(log, repeats?.each ?? spreadOf(others), tails.each, drift);
+    return computeChange(log, repeats?.each ?? findSpread(others), tails.each, drift);
   });
   if (known.length < Math.max(logs.length, MIN_TOGETHER)) return { each, together: null };
   const values = known.map(({ value }) => value);
   const all = { value: mean(values), variance: sum(known.map(({ variance }) => variance)) / known.length ** 2 };
-  return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together, drift) };
+  return { each, together: computeChange(all, repeats?.together ?? spreadOfMean(values), tails.together, drift) };
 }
 
 interface LogChange {
@@ -106,7 +106,7 @@ function logChange({ before, after }: Readings): LogChange | null {
 }
 
 const meanLog = (intervals: readonly Interval[]): LogChange => ({
-  value: mean(logsOf(intervals)),
+  value: mean(takeLogs(intervals)),
   variance: sum(intervals.map((interval) => relativeError(interval) ** 2)) / intervals.length ** 2,
 });
 
@@ -120,19 +120,19 @@ function relativeError({ value, low, high }: Interval): number {
   return Math.max(above, below) / studentTQuantile(0.975, OWN_DEGREES);
 }
 
-const logsOf = (intervals: readonly Interval[]): number[] => intervals.map(({ value }) => Math.log(value));
+const takeLogs = (intervals: readonly Interval[]): number[] => intervals.map(({ value }) => Math.log(value));
 
-function repeatsOf(figures: readonly Readings[]): ReturnType<typeof spreadOfRepeats> | null {
+function compareRepeats(figures: readonly Readings[]): ReturnType<typeof spreadOfRepeats> | null {
   const [first] = figures;
   if (!first || first.before.length + first.after.length - 2 < MIN_REPEATS) return null;
-  return spreadOfRepeats(figures.map(({ before, after }) => ({ before: logsOf(before), after: logsOf(after) })));
+  return spreadOfRepeats(figures.map(({ before, after }) => ({ before: takeLogs(before), after: takeLogs(after) })));
 }
 
 /**
  * Returns a change by the larger of two errors: the intervals' and the observed one, which counts
  * up to `drift` (a logarithm) beyond the intervals'.
  */
-function changeOf(
+function computeChange(
   { value: log, variance }: LogChange,
   seen: Spread | null,
   tail: number,
@@ -140,12 +140,12 @@ function changeOf(
 ): ChangeFactor {
   const spread: Spread = { variance, degrees: OWN_DEGREES };
   const observed = seen ? moderated(variance, seen) : spread;
-  const halfOf = (error: Spread): number => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance);
-  const half = Math.max(halfOf(spread), Math.min(halfOf(observed), halfOf(spread) + drift));
+  const computeHalf = (error: Spread): number => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance);
+  const half = Math.max(computeHalf(spread), Math.min(computeHalf(observed), computeHalf(spread) + drift));
   const size = Math.abs(log);
   const sureness = Math.min(
-    surenessOf(size, spread),
-    Math.max(surenessOf(size, observed), surenessOf(size - drift, spread)),
+    computeSureness(size, spread),
+    Math.max(computeSureness(size, observed), computeSureness(size - drift, spread)),
   );
   return {
     ratio: Math.exp(log),
@@ -156,7 +156,7 @@ function changeOf(
 }
 
 /** Returns the confidence that a value observed this far from 0 is on that side of it. */
-function surenessOf(size: number, { variance, degrees }: Spread): number {
+function computeSureness(size: number, { variance, degrees }: Spread): number {
   if (size <= 0) return 0.5;
   return variance > 0 ? studentTProbability(size / Math.sqrt(variance), degrees) : 1;
 }

@@ -22,15 +22,15 @@ export interface CrowdedRank {
  */
 export function constrainedFronts(points: readonly ConstrainedPoint[]): number[][] {
   const indices = points.map((_, index) => index);
-  const violationOf = (index: number): number => points[index]?.violation as number;
-  const missing = indices.filter((index) => violationOf(index) > 0);
-  const levels = [...new Set(missing.map(violationOf))].sort((a, b) => a - b);
+  const findViolation = (index: number): number => points[index]?.violation as number;
+  const missing = indices.filter((index) => findViolation(index) > 0);
+  const levels = [...new Set(missing.map(findViolation))].sort((a, b) => a - b);
   return [
     ...peeled(
       points,
       indices.filter((index) => !missing.includes(index)),
     ),
-    ...levels.map((level) => missing.filter((index) => violationOf(index) === level)),
+    ...levels.map((level) => missing.filter((index) => findViolation(index) === level)),
   ];
 }
 

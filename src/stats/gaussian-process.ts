@@ -30,30 +30,30 @@ export type Posterior<Place> = (place: Place) => Normal;
  * times prior. The standard deviation is that of the value, without the noise of a reading. Without
  * readings it is the first hypothesis's prior.
  */
-export function posteriorOf<Place>(
+export function computePosterior<Place>(
   readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
 ): Posterior<Place> {
-  return explanationOf(readings, hypotheses).posterior;
+  return findExplanation(readings, hypotheses).posterior;
 }
 
 /** A reading that is still to come. */
 export type ReadingToCome<Place> = Omit<NoisyReading<Place>, 'value'>;
 
 /**
- * As `posteriorOf`, given also that there will be readings at more places, which are assumed to be
- * as expected there (the "Kriging believer" of Ginsbourger, Le Riche and Carraro, 2010). The mean
- * stays the same everywhere; the standard deviation shrinks around the places.
+ * As `computePosterior`, given also that there will be readings at more places, which are assumed
+ * to be as expected there (the "Kriging believer" of Ginsbourger, Le Riche and Carraro, 2010). The
+ * mean stays the same everywhere; the standard deviation shrinks around the places.
  */
 export function believingPosterior<Place>(
   readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
   toCome: readonly ReadingToCome<Place>[],
 ): Posterior<Place> {
-  const { posterior, hypothesis } = explanationOf(readings, hypotheses);
+  const { posterior, hypothesis } = findExplanation(readings, hypotheses);
   if (toCome.length === 0) return posterior;
   const believed = toCome.map((each) => ({ ...each, value: posterior(each.place).mean }));
-  return posteriorOf([...readings, ...believed], [hypothesis]);
+  return computePosterior([...readings, ...believed], [hypothesis]);
 }
 
 /** The posterior under the hypothesis of the highest evidence. */
@@ -64,8 +64,8 @@ export interface LikeliestPosterior<Place, H extends Hypothesis<Place>> {
   readonly evidence: number;
 }
 
-/** As `posteriorOf`, with the hypothesis and its evidence. */
-export function explanationOf<Place, H extends Hypothesis<Place>>(
+/** As `computePosterior`, with the hypothesis and its evidence. */
+export function findExplanation<Place, H extends Hypothesis<Place>>(
   readings: readonly NoisyReading<Place>[],
   hypotheses: readonly [H, ...H[]],
 ): LikeliestPosterior<Place, H> {
@@ -95,14 +95,14 @@ function distinct<Place>(
 ): readonly Prior<Place>[] {
   const priors: Prior<Place>[] = [];
   for (const hypothesis of hypotheses) {
-    const prior = { ...hypothesis, hypothesis, covariance: covarianceOf(readings, hypothesis.kernel) };
+    const prior = { ...hypothesis, hypothesis, covariance: computeCovariance(readings, hypothesis.kernel) };
     const last = priors.at(-1);
     if (!last || last.logPrior !== prior.logPrior || !areAlike(last.covariance, prior.covariance)) priors.push(prior);
   }
   return priors;
 }
 
-const covarianceOf = <Place>(readings: readonly NoisyReading<Place>[], kernel: Kernel<Place>): Float64Array[] =>
+const computeCovariance = <Place>(readings: readonly NoisyReading<Place>[], kernel: Kernel<Place>): Float64Array[] =>
   readings.map(({ place }, i) => {
     const row = new Float64Array(i + 1);
     for (let j = 0; j <= i; j++) row[j] = kernel(place, (readings[j] as NoisyReading<Place>).place);

@@ -53,7 +53,7 @@ export class LatencyHistogram {
   }
 
   get count(): number {
-    return this.#packed ? countOf(this.#packed) : (this.#buckets?.totalCount ?? 0);
+    return this.#packed ? countValues(this.#packed) : (this.#buckets?.totalCount ?? 0);
   }
 
   /** 0 when empty. */
@@ -67,9 +67,9 @@ export class LatencyHistogram {
    */
   get standardDeviationNs(): number {
     if (this.count < 2 || this.#minNs === this.#maxNs) return 0;
-    const last = bucketOf(this.#maxNs);
+    const last = toBucket(this.#maxNs);
     let squares = 0;
-    for (let index = bucketOf(this.#minNs); index <= last; index++) {
+    for (let index = toBucket(this.#minNs); index <= last; index++) {
       const count = this.#counts.getCountAtIndex(index);
       if (count === 0) continue;
       squares += count * (scale.medianEquivalentValue(scale.valueFromIndex(index)) - this.meanNs) ** 2;
@@ -96,8 +96,8 @@ export class LatencyHistogram {
     if (count === 0) return 0;
     // Products of fractions may be a rounding error above the whole rank.
     const rank = Math.max(1, Math.ceil(Math.min(p, 1) * count * (1 - Number.EPSILON)));
-    const last = bucketOf(this.#maxNs);
-    let index = bucketOf(this.#minNs);
+    const last = toBucket(this.#maxNs);
+    let index = toBucket(this.#minNs);
     for (let left = rank - this.#counts.getCountAtIndex(index); left > 0 && index < last; )
       left -= this.#counts.getCountAtIndex(++index);
     const middle = scale.medianEquivalentValue(scale.valueFromIndex(index));
@@ -115,7 +115,7 @@ export class LatencyHistogram {
       });
       return above;
     }
-    const last = bucketOf(this.#maxNs);
+    const last = toBucket(this.#maxNs);
     for (let index = bucket + 1; index <= last; index++) above += this.#counts.getCountAtIndex(index);
     return above;
   }
@@ -124,7 +124,7 @@ export class LatencyHistogram {
   pack(): PackedHistogram {
     const about = { sumNs: this.#sumNs, minNs: this.#minNs, maxNs: this.#maxNs };
     if (this.count === 0) return { cells: new Uint32Array(0), ...about };
-    const [first, last] = [bucketOf(this.#minNs), bucketOf(this.#maxNs)];
+    const [first, last] = [toBucket(this.#minNs), toBucket(this.#maxNs)];
     let filled = 0;
     for (let index = first; index <= last; index++) if (this.#counts.getCountAtIndex(index) > 0) filled++;
     const cells = new Uint32Array(2 * filled);
@@ -152,7 +152,7 @@ export class LatencyHistogram {
   static merged(all: readonly PackedHistogram[]): LatencyHistogram {
     const [first, ...others] = all;
     if (first === undefined) return new LatencyHistogram();
-    return LatencyHistogram.unpack(others.length === 0 ? first : sumOf(all));
+    return LatencyHistogram.unpack(others.length === 0 ? first : sumHistograms(all));
   }
 
   /** Adds all of the other's requests to this one. */
@@ -197,7 +197,7 @@ export class LatencyHistogram {
   }
 }
 
-const bucketOf = (ns: number): number => scale.countsArrayIndex(Math.min(Math.round(ns), HIGHEST_NS));
+const toBucket = (ns: number): number => scale.countsArrayIndex(Math.min(Math.round(ns), HIGHEST_NS));
 
 function eachCell({ cells }: PackedHistogram, take: (index: number, count: number) => void): void {
   for (let at = 0; at < cells.length; at += 2) take(cells[at] as number, cells[at + 1] as number);
@@ -207,7 +207,7 @@ function addCells(buckets: Int32Histogram, packed: PackedHistogram): void {
   eachCell(packed, (index, count) => buckets.recordValueWithCount(scale.valueFromIndex(index), count));
 }
 
-function sumOf(all: readonly PackedHistogram[]): PackedHistogram {
+function sumHistograms(all: readonly PackedHistogram[]): PackedHistogram {
   const counts = new Uint32Array(BUCKETS);
   let [sumNs, minNs, maxNs] = [0, Number.POSITIVE_INFINITY, 0];
   for (const packed of all) {
@@ -229,7 +229,7 @@ function sumOf(all: readonly PackedHistogram[]): PackedHistogram {
   return { cells, sumNs, minNs, maxNs };
 }
 
-function countOf(packed: PackedHistogram): number {
+function countValues(packed: PackedHistogram): number {
   let total = 0;
   eachCell(packed, (_, count) => {
     total += count;

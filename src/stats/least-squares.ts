@@ -102,7 +102,7 @@ function evaluated(
   parameters: readonly number[],
   priors: readonly Normal[],
 ): Evaluated {
-  const residuals = blocks.map((block) => block.residuals(sumsOf(block, parameters)));
+  const residuals = blocks.map((block) => block.residuals(listSums(block, parameters)));
   const ofPriors = parameters.reduce((sum, value, index) => {
     const { mean, sd } = priors[index] as Normal;
     return sum + ((value - mean) / sd) ** 2;
@@ -110,11 +110,11 @@ function evaluated(
   return { parameters, residuals, loss: residuals.flat().reduce((sum, value) => sum + huber(value), ofPriors) };
 }
 
-const sumsOf = ({ sums }: ResidualBlock, parameters: readonly number[]): number[] =>
-  sums.map((summands) => sumOf(summands, parameters));
+const listSums = ({ sums }: ResidualBlock, parameters: readonly number[]): number[] =>
+  sums.map((summands) => computeSum(summands, parameters));
 
 /** Returns a weighted sum of parameters. */
-export const sumOf = (summands: readonly Summand[], parameters: readonly number[]): number =>
+export const computeSum = (summands: readonly Summand[], parameters: readonly number[]): number =>
   summands.reduce((total, { parameter, weight }) => total + weight * (parameters[parameter] as number), 0);
 
 /** Returns JᵀWJ + prior precision as the lower triangle, and the direction of descent. */
@@ -131,7 +131,7 @@ function normalEquations(
   const gradient = priors.map(({ mean, sd }, index) => (mean - (parameters[index] as number)) / sd ** 2);
   for (const [number, block] of blocks.entries()) {
     const residual = residuals[number] as readonly number[];
-    const sums = sumsOf(block, parameters);
+    const sums = listSums(block, parameters);
     const slopes = sums.map((_, moved) => {
       if (block.sums[moved]?.length === 0) return residual.map(() => 0);
       const at = block.residuals(sums.map((value, index) => (index === moved ? value + step : value)));
@@ -140,15 +140,15 @@ function normalEquations(
     const parts = block.sums.flatMap((summands, sum) => summands.map((summand) => ({ ...summand, sum })));
     for (const [at, value] of residual.entries()) {
       const weight = Math.min(1, HUBER / Math.max(1e-12, Math.abs(value)));
-      const slopeOf = (part: Summand & { readonly sum: number }): number =>
+      const computeSlope = (part: Summand & { readonly sum: number }): number =>
         part.weight * (slopes[part.sum]?.[at] as number);
       for (const part of parts) {
-        const slope = slopeOf(part);
+        const slope = computeSlope(part);
         gradient[part.parameter] = (gradient[part.parameter] as number) - weight * slope * value;
         const row = matrix[part.parameter] as Float64Array;
         for (const other of parts) {
           if (other.parameter > part.parameter) continue;
-          row[other.parameter] = (row[other.parameter] as number) + weight * slope * slopeOf(other);
+          row[other.parameter] = (row[other.parameter] as number) + weight * slope * computeSlope(other);
         }
       }
     }

@@ -5,7 +5,7 @@ export function logSum(logs: readonly number[]): number {
 }
 
 /** Returns the weights that add up to 1, given their logarithms up to a constant. */
-export function weightsOf(logs: readonly number[]): readonly number[] {
+export function computeWeights(logs: readonly number[]): readonly number[] {
   const all = logSum(logs);
   return logs.map((log) => Math.exp(log - all));
 }

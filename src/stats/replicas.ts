@@ -20,7 +20,7 @@ const ROUNDING = 1e-9;
  * certainty. 0 if the interval leaves no rate.
  */
 export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule): number {
-  const least = capacity.value - probit(chance) * sdOf(capacity);
+  const least = capacity.value - probit(chance) * computeSd(capacity);
   return least > 0 ? least * (1 - headroom) : 0;
 }
 
@@ -36,12 +36,12 @@ export const replicasFor = (rate: number, usable: number): number =>
  */
 export function chanceToHold(replicas: number, rate: number, capacity: Interval, headroom: number): number {
   const needed = rate / (replicas * (1 - headroom));
-  const sd = sdOf(capacity);
+  const sd = computeSd(capacity);
   if (sd === 0) return capacity.value >= needed ? 1 : 0;
   return chanceBelow((capacity.value - needed) / sd);
 }
 
-const sdOf = ({ value, low, high }: Interval): number =>
+const computeSd = ({ value, low, high }: Interval): number =>
   Math.max(value - low, Number.isFinite(high) ? high - value : 0) / DEVIATIONS_AT_95_PERCENT;
 
 /** The rule for a rate that several replicas serve. */

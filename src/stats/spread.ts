@@ -11,7 +11,7 @@ export interface Spread {
  * Returns the variance of a value by the disagreement of others of its kind; null for fewer than
  * two.
  */
-export const spreadOf = (others: readonly number[]): Spread | null =>
+export const findSpread = (others: readonly number[]): Spread | null =>
   others.length < 2 ? null : { variance: sampleVariance([...others]), degrees: others.length - 1 };
 
 /**
@@ -39,11 +39,11 @@ export function spreadOfRepeats(figures: readonly Repeats[]): { readonly each: S
   const degrees = first.before.length + first.after.length - 2;
   const share = (1 / first.before.length + 1 / first.after.length) / degrees;
   const squares = ({ before, after }: Repeats): number => squaresAround(before) + squaresAround(after);
-  const meanOf = (side: keyof Repeats): number[] =>
+  const computeMeans = (side: keyof Repeats): number[] =>
     first[side].map((_, at) => mean(figures.map((figure) => figure[side][at] as number)));
   return {
     each: { variance: mean(figures.map(squares)) * share, degrees },
-    together: { variance: squares({ before: meanOf('before'), after: meanOf('after') }) * share, degrees },
+    together: { variance: squares({ before: computeMeans('before'), after: computeMeans('after') }) * share, degrees },
   };
 }
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Measurement } from '../profiler/measurement.ts';
 import { joinSpaces, jointOriginal } from '../space/joint/joint-space.ts';
-import { originalOf } from '../space/model-configs.ts';
+import { toOriginal } from '../space/model-configs.ts';
 import { allows, type Narrowing } from '../space/narrowing.ts';
 import { spaceFromJson } from '../space/source/load.ts';
 import { readJsonSource } from '../space/source/source.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { jointSpaceView } from '../study/search/samplers/joint-space-view.ts';
-import { createSampler, kindOf, type SamplerDefinition } from '../study/search/samplers/registry.ts';
+import { createSampler, type SamplerDefinition, toKind } from '../study/search/samplers/registry.ts';
 import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelPlan, Proposal, Remaining, Sampler, Trial } from '../study/types.ts';
 import type { ConformanceCheck } from './check.ts';
@@ -37,7 +37,7 @@ const space = spaceFromJson({
   rules: [{ require: 'instances != 3', message: 'never three' }],
 });
 
-const original = originalOf({
+const original = toOriginal({
   name: 'm',
   backend: 'python',
   max_batch_size: 4,
@@ -112,7 +112,7 @@ function checksOn(subject: Subject, definition: SamplerDefinition): readonly Con
   const make = (seed: number, narrowing: Narrowing = {}): Played => {
     const view = subject.view(narrowing);
     const options = { seed, goal, levels, topology, leastGain: undefined };
-    return { view, original: subject.original, sampler: createSampler(kindOf(definition), view, options) };
+    return { view, original: subject.original, sampler: createSampler(toKind(definition), view, options) };
   };
   const checks: Readonly<Record<string, () => void>> = {
     'has a name': () => assert.match(definition.name, /^\S+$/, 'its name is empty, or has blanks'),
@@ -174,7 +174,7 @@ function stopsAtTheEnd({ view, sampler, original }: Played): void {
     return built.legal ? [built.candidate] : [];
   });
   const trials = candidates.flatMap((candidate, index) =>
-    [1, 2, 4, 8, 16, 32, 64].map((level, place) => trialOf(1 + 7 * index + place, candidate, level)),
+    [1, 2, 4, 8, 16, 32, 64].map((level, place) => toTrial(1 + 7 * index + place, candidate, level)),
   );
   const answer = sampler.ask({ trials: [baseline(original), ...trials] }, unlimited);
   assert.equal(answer.kind, 'stop', 'it goes on when nothing is left to try');
@@ -198,17 +198,17 @@ function drained({ view, sampler, original }: Played): Drained {
     answers.push(answer);
     const built = view.build(answer.assignment);
     assert.ok(built.legal, `it proposes what is illegal: ${'reason' in built && built.reason}`);
-    trials.push(trialOf(number, built.candidate, firstLevel(answer.levels)));
+    trials.push(toTrial(number, built.candidate, firstLevel(answer.levels)));
   }
   assert.fail(`it has not stopped after ${MAX_TRIALS} proposals in a space of fewer candidates`);
 }
 
-const baseline = (original: Candidate): Trial => ({ ...trialOf(0, original, 1), role: 'baseline' });
+const baseline = (original: Candidate): Trial => ({ ...toTrial(0, original, 1), role: 'baseline' });
 
 const firstLevel = (plan: LevelPlan): number =>
   plan.kind === 'search' ? (plan.start ?? levels.low) : (plan.values[0] ?? levels.low);
 
-function trialOf(number: number, candidate: Candidate, level: number): Trial {
+function toTrial(number: number, candidate: Candidate, level: number): Trial {
   const measurement = measured(level, 100 + 10 * candidate.shape.policy.instances + level, 5);
   return { number, role: 'search', candidate, measurements: [measurement], chosen: 0, feasible: true, failure: null };
 }

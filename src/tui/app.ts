@@ -3,7 +3,7 @@ import { createElement, memo, type ReactElement, useSyncExternalStore } from 're
 import type { Command } from './commands.ts';
 import { drawnRow } from './drawn-row.ts';
 import { frame, type Scene } from './frame.ts';
-import { commandOf, pressesOf } from './keys.ts';
+import { findCommand, splitPresses } from './keys.ts';
 import { commandAt, type MouseAction, useMouse } from './mouse.ts';
 import type { Row } from './rows.ts';
 import type { Store } from './store.ts';
@@ -18,9 +18,9 @@ export function App({ store, hasColours }: AppProps): ReactElement {
   const scene = useSyncExternalStore(store.subscribe, store.scene);
   const size = useWindowSize();
   useInput((input, key) => {
-    for (const press of pressesOf(input, key)) {
+    for (const press of splitPresses(input, key)) {
       const { interaction, abilities, view } = store.scene();
-      const command = commandOf(press.input, press.key, interaction, abilities, view);
+      const command = findCommand(press.input, press.key, interaction, abilities, view);
       if (command) store.onCommand(command);
     }
   });
@@ -41,7 +41,7 @@ export function App({ store, hasColours }: AppProps): ReactElement {
 function commandOfMouse(action: MouseAction, rows: readonly Row[], scene: Scene): Command | null {
   if (action.kind === 'click') return commandAt(rows, action.column, action.row);
   const key = { upArrow: action.by < 0, downArrow: action.by > 0 } as Key;
-  return commandOf('', key, scene.interaction, scene.abilities, scene.view);
+  return findCommand('', key, scene.interaction, scene.abilities, scene.view);
 }
 
 const Line = memo(

@@ -2,11 +2,11 @@ import { canonicalJson } from '../base/json.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { buildJoint } from '../space/joint/build-joint.ts';
 import { whyRuledOut } from '../space/narrowing.ts';
-import { optionsIn, sceneOf } from '../space/options.ts';
+import { createScene, optionsIn } from '../space/options.ts';
 import type { Assignment, Candidate, CandidateOutcome, ParameterOption, ParameterValue } from '../space/types.ts';
-import { jointSpaceOf } from '../study/analysis/settings.ts';
+import { findJointSpace } from '../study/analysis/settings.ts';
 import type { StudyState } from '../study/records/state.ts';
-import { ofPart, parametersOf, type ShownParameter, spacesOf } from './parameters.ts';
+import { listParameters, listSpaces, ofPart, type ShownParameter } from './parameters.ts';
 
 /** A parameter of a candidate that is built by hand. */
 export interface HandChoice extends ShownParameter {
@@ -17,21 +17,21 @@ export interface HandChoice extends ShownParameter {
 }
 
 /**
- * Returns the possible choices, given those made so far, for the same parameters as `parametersOf`,
- * in the same order.
+ * Returns the possible choices, given those made so far, for the same parameters as
+ * `listParameters`, in the same order.
  */
 export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
-  const shown = new Map(parametersOf(study).map((each) => [each.parameter.name, each]));
-  return spacesOf(study).flatMap((part) => {
-    const scene = sceneOf(part.bound, ofPart(part, assignment));
+  const shown = new Map(listParameters(study).map((each) => [each.parameter.name, each]));
+  return listSpaces(study).flatMap((part) => {
+    const scene = createScene(part.bound, ofPart(part, assignment));
     return part.bound.settings.flatMap((setting) => {
       const parameter = shown.get(`${part.prefix}${setting.parameter.name}`);
-      return parameter ? [choiceOf(parameter, optionsIn(setting, scene), assignment)] : [];
+      return parameter ? [toChoice(parameter, optionsIn(setting, scene), assignment)] : [];
     });
   });
 }
 
-function choiceOf(
+function toChoice(
   { parameter, values: all }: ShownParameter,
   options: readonly ParameterOption[],
   assignment: Assignment,
@@ -62,7 +62,7 @@ export function withNextValue(study: StudyState, assignment: Assignment, row: nu
  * Returns the choices that count: of parameters that apply, with a possible value, in the space's
  * order.
  */
-export function assignmentOf(study: StudyState, chosen: Assignment): Assignment {
+export function toAssignment(study: StudyState, chosen: Assignment): Assignment {
   const set = handChoices(study, chosen).filter((choice) => choice.applies && choice.chosen >= 0);
   return Object.fromEntries(
     set.map(({ parameter, values, chosen: at }) => [parameter.name, values[at] as ParameterValue]),
@@ -76,7 +76,7 @@ export type CandidateVerdict =
 
 /** Returns whether the candidate is legal, and why not, or a note on a legal one. */
 export function verdictOn(study: StudyState, chosen: Assignment): CandidateVerdict {
-  const assignment = assignmentOf(study, chosen);
+  const assignment = toAssignment(study, chosen);
   const built = buildIn(study, assignment);
   if (!built.legal) return built;
   const { fingerprint } = built.candidate;
@@ -93,9 +93,9 @@ export function verdictOn(study: StudyState, chosen: Assignment): CandidateVerdi
 }
 
 function buildIn(study: StudyState, assignment: Assignment): CandidateOutcome {
-  const joint = jointSpaceOf(study.started);
+  const joint = findJointSpace(study.started);
   if (joint) return buildJoint(joint, assignment);
-  const [part] = spacesOf(study);
+  const [part] = listSpaces(study);
   return part
     ? buildCandidate(part.bound.space, part.original, assignment)
     : { legal: false, reason: "the journal's search space cannot be read" };

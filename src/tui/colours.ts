@@ -30,7 +30,7 @@ const coloured: Readonly<Record<Tone, Look>> = {
 const plain: Look = {};
 
 /** Without colours, returns only the other properties: colour alone must never carry meaning. */
-export function lookOf(tone: Tone | undefined, hasColours: boolean): Look {
+export function toLook(tone: Tone | undefined, hasColours: boolean): Look {
   if (tone === undefined) return plain;
   const { color, ...rest } = coloured[tone];
   return hasColours && color !== undefined ? { color, ...rest } : rest;

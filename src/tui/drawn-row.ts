@@ -1,7 +1,7 @@
 import { Text } from 'ink';
 import { createElement, type ReactElement } from 'react';
 import { inertLine } from '../base/format.ts';
-import { lookOf } from './colours.ts';
+import { toLook } from './colours.ts';
 import type { Row } from './rows.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Row } from './rows.ts';
  */
 export function drawnRow(line: Row, hasColours: boolean, key?: number): ReactElement {
   const spans = line.map(({ text, tone }, index) =>
-    createElement(Text, { key: index, ...lookOf(tone, hasColours) }, inertLine(text)),
+    createElement(Text, { key: index, ...toLook(tone, hasColours) }, inertLine(text)),
   );
   return createElement(Text, { key, wrap: 'truncate' }, ...spans);
 }

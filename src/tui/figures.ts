@@ -11,15 +11,15 @@ export const frontTrials = (study: StudyState): ReadonlySet<number> =>
  * Returns the figures that decide on a trial: of the measurement that represents it, at the usual
  * speed.
  */
-export const decidingFiguresOf = (study: StudyState, trial: Trial): Measurement | null =>
+export const findDecidingFigures = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.compared ?? null;
 
 /** True if these figures of the trial are normalised, not measured. */
 export const isNormalised = (study: StudyState, trial: Trial): boolean =>
-  decidingFiguresOf(study, trial) !== figuresOf(study, trial);
+  findDecidingFigures(study, trial) !== findFigures(study, trial);
 
 /** Returns the measurement that represents a trial. */
-export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
+export const findFigures = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;
 
 /** Marks figures from the final; figures without it are from the search. */

@@ -43,8 +43,8 @@ const GAP = 2;
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;
-  const standing = [standingRows, costRows, workloadRows, noiseRows, speedRows, steeredRows].flatMap((rowsOf) =>
-    rowsOf(view, size.columns),
+  const standing = [standingRows, costRows, workloadRows, noiseRows, speedRows, steeredRows].flatMap((listRows) =>
+    listRows(view, size.columns),
   );
   const head = [
     ...titleRows(view, size.columns),

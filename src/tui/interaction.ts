@@ -3,7 +3,7 @@ import type { Assignment } from '../space/types.ts';
 import type { Trial } from '../study/types.ts';
 import { verdictOn, withNextValue } from './by-hand.ts';
 import type { Command } from './commands.ts';
-import { narrowBy, parametersOf } from './parameters.ts';
+import { listParameters, narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
 import { byNumber, orderedTrials, type RowChoice, sortedBy, sortedByNext } from './table/order.ts';
 
@@ -126,7 +126,7 @@ const withQuestion = (now: Interaction, question: Question | null): Interaction 
 /** Returns the panel of parameters after a key in it. */
 function answered(question: Question, command: Command, { study }: ViewState): Question {
   if (!study) return question;
-  const parameters = parametersOf(study);
+  const parameters = listParameters(study);
   if (question.kind === 'hand' && command.name === 'step') {
     const row = within(question.row + command.rows, parameters.length);
     const { assignment } = question;

@@ -11,7 +11,7 @@ export function workingKeys(interaction: Interaction, abilities: Abilities, view
 }
 
 /** Returns the bindings in the line at the bottom: those with a hint, or all if none has one. */
-export function hintsOf(
+export function listHints(
   interaction: Interaction,
   abilities: Abilities,
   view: ViewState,
@@ -23,7 +23,7 @@ export function hintsOf(
 }
 
 /** Splits an input into key presses: keys pressed in quick succession come as one input. */
-export function pressesOf(input: string, key: Key): readonly { readonly input: string; readonly key: Key }[] {
+export function splitPresses(input: string, key: Key): readonly { readonly input: string; readonly key: Key }[] {
   if (input.length <= 1) return [{ input, key }];
   return [...input].map((each) => {
     const [isReturn, isBackspace] = [each === '\r' || each === '\n', each === '\u007f' || each === '\b'];
@@ -35,7 +35,7 @@ export function pressesOf(input: string, key: Key): readonly { readonly input: s
  * Returns the command of a key press; `not-now` for a key that works at other times, null for one
  * that never does anything.
  */
-export function commandOf(
+export function findCommand(
   input: string,
   key: Key,
   interaction: Interaction,

@@ -5,9 +5,9 @@ import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
 import { jointName } from '../space/joint/joint-space.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
-import { sceneOf } from '../space/options.ts';
+import { createScene } from '../space/options.ts';
 import type { Candidate, Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
-import { jointSpaceOf, spaceOf } from '../study/analysis/settings.ts';
+import { findJointSpace, findSpace } from '../study/analysis/settings.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { describeValue } from '../study/summary/describe.ts';
@@ -35,14 +35,14 @@ const known = new WeakMap<StudyStarted, readonly SpacePart[]>();
 /**
  * Returns the search space of the journal, model by model; empty if this version cannot read it.
  */
-export function spacesOf({ started }: StudyState): readonly SpacePart[] {
+export function listSpaces({ started }: StudyState): readonly SpacePart[] {
   const parts = known.get(started) ?? readSpaces(started);
   known.set(started, parts);
   return parts;
 }
 
 function readSpaces(started: StudyStarted): readonly SpacePart[] {
-  const joint = jointSpaceOf(started);
+  const joint = findJointSpace(started);
   if (joint) {
     return joint.members.map(({ model, space, original }) => ({
       prefix: jointName(model, ''),
@@ -50,7 +50,7 @@ function readSpaces(started: StudyStarted): readonly SpacePart[] {
       original,
     }));
   }
-  const space = spaceOf(started);
+  const space = findSpace(started);
   const { original } = started;
   return space ? [{ prefix: '', bound: bindSpace(space, original), original }] : [];
 }
@@ -64,8 +64,8 @@ export const ofPart = <T>({ prefix }: SpacePart, record: { readonly [name: strin
   );
 
 /** Returns the parameters that can be set on this model, or these, in the space's order. */
-export function parametersOf(study: StudyState): readonly ShownParameter[] {
-  return spacesOf(study).flatMap(({ prefix, bound }) =>
+export function listParameters(study: StudyState): readonly ShownParameter[] {
+  return listSpaces(study).flatMap(({ prefix, bound }) =>
     bound.settings.flatMap(({ parameter }) => {
       const options = allBindings(bound).flatMap((each) => optionsOnThisModel(each, each.byName.get(parameter.name)));
       const values = distinct(options.map(({ value }) => value));
@@ -79,7 +79,7 @@ export function parametersOf(study: StudyState): readonly ShownParameter[] {
  * config alone are already decided.
  */
 function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): readonly ParameterOption[] {
-  const original = sceneOf(space, {});
+  const original = createScene(space, {});
   const options: ParameterOption[] = [];
   for (const { when, options: parameterOptions } of setting?.cases ?? []) {
     const isDecided = parametersIn(when).every((name) => !space.byName.has(name));
@@ -93,8 +93,8 @@ function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): re
 const sizes = new WeakMap<Narrowing, number>();
 
 /** Returns the number of candidates left; Infinity if there are too many to count. */
-export function sizeOf(study: StudyState, narrowing: Narrowing): number {
-  const parts = spacesOf(study);
+export function computeSize(study: StudyState, narrowing: Narrowing): number {
+  const parts = listSpaces(study);
   if (parts.length === 0) return 0;
   const counted = sizes.get(narrowing) ?? countedIn(parts, narrowing);
   sizes.set(narrowing, counted);
@@ -120,13 +120,13 @@ export function narrowBy(
   { row, column }: { readonly row: number; readonly column: number },
   how: 'pin' | 'exclude' | 'free',
 ): Narrowed {
-  const shown = parametersOf(study)[row];
+  const shown = listParameters(study)[row];
   const value = shown?.values[column];
   if (!shown || value === undefined) return { refused: 'this value does not exist' };
   const { name } = shown.parameter;
   const narrowing = inOrder(narrowings[how](now, name, value), shown);
-  if (sizeOf(study, narrowing) > 0)
-    return { narrowing, message: `${outcomeOf(narrowing, name, value)} from the next trial on` };
+  if (computeSize(study, narrowing) > 0)
+    return { narrowing, message: `${toOutcome(narrowing, name, value)} from the next trial on` };
   return {
     refused: `rejected: with ${name}=${describeValue(value)} ${how === 'pin' ? 'pinned' : 'excluded'}, no candidate would be left`,
   };
@@ -141,7 +141,7 @@ function inOrder(narrowing: Narrowing, { parameter: { name }, values }: ShownPar
 
 const narrowings = { pin: togglePin, exclude: toggleExclusion, free: withoutRestriction } as const;
 
-function outcomeOf(narrowing: Narrowing, name: string, value: ParameterValue): string {
+function toOutcome(narrowing: Narrowing, name: string, value: ParameterValue): string {
   const restriction = lookUp(narrowing, name);
   if (restriction === undefined) return `${name} is free`;
   if ('pinned' in restriction) return `${name} is pinned to ${describeValue(value)}`;

@@ -64,7 +64,7 @@ function measureAgain(trial: Trial | null, view: ViewState, commands: TunerComma
   const levels = { kind: 'fixed', values: [value], ...(batch !== undefined && { batch }) } as const;
   commands.enqueue({ assignment: trial.candidate.assignment, levels });
   const name = trial.role === 'baseline' ? 'the original' : `trial ${trial.number}`;
-  return `${name} will be measured again ${turnOf(view)}, as a new trial`;
+  return `${name} will be measured again ${describeTurn(view)}, as a new trial`;
 }
 
 function withdraw({ study }: ViewState, commands: TunerCommands): string | null {
@@ -99,11 +99,11 @@ function tryByHand(question: Question | null, view: ViewState, commands: TunerCo
   const verdict = verdictOn(study, question.assignment);
   if (!verdict.legal) return `rejected: ${verdict.reason}`;
   commands.enqueue({ assignment: verdict.candidate.assignment, levels: { kind: 'search' } });
-  return `queued: it is tried ${turnOf(view)}`;
+  return `queued: it is tried ${describeTurn(view)}`;
 }
 
 /** Returns when a request made now will take effect. */
-function turnOf({ study, isPaused }: ViewState): string {
+function describeTurn({ study, isPaused }: ViewState): string {
   const ahead = study?.requested.length ?? 0;
   if (ahead > 0) return `after the ${ahead === 1 ? 'one that is waiting' : `${ahead} that are waiting`}`;
   const running = study?.unfinished

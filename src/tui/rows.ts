@@ -48,11 +48,11 @@ const NARROW = /[^\u0020-\u2e7f]|\p{M}/gu;
  */
 export const foreign = (text: string, maxLength = 300): string => plainLine(text, maxLength).replace(NARROW, '?');
 
-export const widthOf = (line: Row): number => line.reduce((sum, { text }) => sum + text.length, 0);
+export const measureWidth = (line: Row): number => line.reduce((sum, { text }) => sum + text.length, 0);
 
 /** Returns the row at exactly this width: cut with an ellipsis, or padded. */
 export function fitted(line: Row, width: number): Row {
-  const full = widthOf(line);
+  const full = measureWidth(line);
   if (full <= width) return full === width ? line : [...line, span(' '.repeat(width - full))];
   const kept: Span[] = [];
   let left = width - 1;
@@ -82,8 +82,8 @@ export function beside(left: readonly Row[], right: readonly Row[], gap = 2): re
 
 /** Returns `left` and, at the far end, `right`. Drops `right` if both do not fit. */
 export function spread(left: Row, right: Row, width: number): Row {
-  const room = width - widthOf(right) - 1;
-  return room < widthOf(left) ? fitted(left, width) : [...fitted(left, room + 1), ...right];
+  const room = width - measureWidth(right) - 1;
+  return room < measureWidth(left) ? fitted(left, width) : [...fitted(left, room + 1), ...right];
 }
 
 /** A heading with a line after it. */

@@ -104,7 +104,7 @@ export class ViewFold {
   }
 
   add(event: TunerEvent): void {
-    this.#now = { ...this.#now, ...changeOf(event, this.#now) };
+    this.#now = { ...this.#now, ...computeChange(event, this.#now) };
     this.#view = null;
     if ('at' in event) this.#add(event);
   }
@@ -141,7 +141,7 @@ export class ViewFold {
 type Change = Partial<Omit<ViewState, 'study' | 'predicted'>>;
 
 /** Returns the event's effect on the current activity. */
-function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPaused'>): Change {
+function computeChange(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPaused'>): Change {
   switch (event.type) {
     case 'limits': {
       const { type: _, ...limits } = event;

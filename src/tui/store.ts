@@ -1,4 +1,4 @@
-import { messageOf } from '../base/errors.ts';
+import { formatMessage } from '../base/errors.ts';
 import type { Trial } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
@@ -139,7 +139,7 @@ export class Store {
     if (!trial) return;
     this.#reach.exportConfig(trial).then(
       (path) => this.tell(`written: ${path}`),
-      (error: unknown) => this.tell(messageOf(error)),
+      (error: unknown) => this.tell(formatMessage(error)),
     );
   }
 

@@ -55,13 +55,13 @@ export async function nextTrial(
   const wish = requested[0];
   if (wish) return assigned(run, wish, number, { requested: true });
   const hasFinalists = isFinalAhead(recorder.state, plan.finalRounds);
-  const limit = limitOf(run, { done, hasFinalists });
-  const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
+  const limit = findLimit(run, { done, hasFinalists });
+  const pace = time.computePace(hasFinalists ? plan.finalRounds : 0);
   const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
   const history = { trials: shownTrials ?? compared.trials, ...(pending.length > 0 && { pending }) };
   const answer = run.sampler().ask(history, left);
   if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason, notes: [] };
-  if (limit !== null) return { kind: 'stop', reason: limit, notes: promiseOf(answer) };
+  if (limit !== null) return { kind: 'stop', reason: limit, notes: formatPromise(answer) };
   const { assignment, expectedGain = null, chance = null, foreseen = [], bottleneck } = answer;
   const why = bottleneck && { bottleneck };
   recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen, ...why });
@@ -88,15 +88,15 @@ const nextNumber = ({ trials, open }: StudyState): number =>
 async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
   const { compared, doubted: before } = recorder.state;
   const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];
-  const known = new Set(before.map(keyOf));
-  if (readings.length === known.size && readings.every((each) => known.has(keyOf(each)))) return;
+  const known = new Set(before.map(toKey));
+  if (readings.length === known.size && readings.every((each) => known.has(toKey(each)))) return;
   await recorder.record({ type: 'readings-doubted', readings });
 }
 
-const keyOf = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
+const toKey = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
 
 /** Returns the limit that allows no further trial; null if none does. */
-function limitOf(
+function findLimit(
   { plan, time }: Planning,
   { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
 ): string | null {
@@ -106,7 +106,7 @@ function limitOf(
 }
 
 /** Returns the benefit of continuing, if the sampler has an estimate. */
-const promiseOf = ({ expectedGain, unseen = [] }: Proposal): readonly string[] => [
+const formatPromise = ({ expectedGain, unseen = [] }: Proposal): readonly string[] => [
   ...(expectedGain === undefined ? [] : [`another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`]),
   ...(unseen.length === 0 ? [] : [`never measured: ${unseen.join(', ')}`]),
 ];

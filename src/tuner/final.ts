@@ -1,6 +1,6 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { decideNow, type FinalStep, nextFinal } from '../study/final/final.ts';
-import { failureOf } from './outcome.ts';
+import { toFailure } from './outcome.ts';
 import { BASELINE, type Planning, type Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
@@ -30,7 +30,7 @@ export async function runFinal(run: Run): Promise<string | null> {
       const measurement = await measureOnce(run, number, applied, step.level, step.isLook ? { purpose: 'search' } : {});
       await run.recorder.record(finalMeasured(step, measurement));
     } catch (error) {
-      const failure = failureOf(error, 'measure');
+      const failure = toFailure(error, 'measure');
       if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
       return cutShort(run, failedInFinal(number, failure.reason));
     }

@@ -19,7 +19,7 @@ const FIRST_LOOKS_MS = [250, 2_000];
  * Returns the trial's failure for an error; null if the error is no verdict on the candidate and
  * ends the run.
  */
-export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
+export function toFailure(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
   if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;
   switch (error.code) {

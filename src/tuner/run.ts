@@ -48,7 +48,7 @@ export interface TuneParts {
   readonly clock: Clock;
   /**
    * Estimates the speed of the machine, to compare measurements made at different times; default
-   * `speedsOf`.
+   * `fitSpeeds`.
    */
   readonly estimateSpeeds?: EstimateSpeeds;
   /** If present, the best is measured once more at the end, traced. */

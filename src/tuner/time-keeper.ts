@@ -95,16 +95,16 @@ export class TimeKeeper {
 
   /** The usual duration of such runs, given how long loads take here; null if unknown. */
   get usualSeconds(): number | null {
-    return this.#usual ? this.#usualMsOf(this.#usual) / MS_PER_S : null;
+    return this.#usual ? this.#computeUsualMs(this.#usual) / MS_PER_S : null;
   }
 
   /**
    * Returns how the whole run would compare with the usual one if the search ended now, or after
    * another trial.
    */
-  paceOf(finalRounds: number): Pace | null {
+  computePace(finalRounds: number): Pace | null {
     if (!this.#usual) return null;
-    const usualMs = this.#usualMsOf(this.#usual);
+    const usualMs = this.#computeUsualMs(this.#usual);
     const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
     if (wholeMs < MIN_OF_USUAL * usualMs) return 'early';
     return this.#usual.isAim && wholeMs + this.#turn > MAX_OF_USUAL * usualMs ? 'late' : null;
@@ -117,16 +117,16 @@ export class TimeKeeper {
 
   /** Says why there is no time for another trial: with the figures, unless nothing is left. */
   lackOfTime({ hasFinalists }: { readonly hasFinalists: boolean }): string {
-    const secondsOf = (ms: number): string => formatDuration(Math.max(0, ms) / MS_PER_S);
+    const formatSeconds = (ms: number): string => formatDuration(Math.max(0, ms) / MS_PER_S);
     const [turn, left] = [this.#turn, this.#left];
     if (left < USED_UP * this.#budgetMs) return 'the time budget was used up';
     const reserve = hasFinalists ? this.#reserve : this.#trace;
-    const work = `the next trial (about ${secondsOf(turn)})`;
+    const work = `the next trial (about ${formatSeconds(turn)})`;
     const what = hasFinalists ? 'the final' : 'the trace';
-    if (reserve >= left) return `the last ${secondsOf(left)} of the time budget are for ${what}`;
+    if (reserve >= left) return `the last ${formatSeconds(left)} of the time budget are for ${what}`;
     return turn > left || reserve === 0
-      ? `${work} would not fit into the ${secondsOf(left)} that are left of the time budget`
-      : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${what}`;
+      ? `${work} would not fit into the ${formatSeconds(left)} that are left of the time budget`
+      : `${work} would not fit into the time budget: of the ${formatSeconds(left)} that are left, ${formatSeconds(reserve)} are reserved for ${what}`;
   }
 
   /**
@@ -183,7 +183,7 @@ export class TimeKeeper {
   }
 
   /** The usual duration, less the time saved by faster loads here. */
-  #usualMsOf({ seconds, loads, loadSeconds }: UsualTime): number {
+  #computeUsualMs({ seconds, loads, loadSeconds }: UsualTime): number {
     const fasterMs = Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);
     return seconds * MS_PER_S - (this.#applies.count < APPLIES_TO_KNOW ? 0 : loads * fasterMs);
   }

@@ -1,8 +1,8 @@
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
 import type { ProfileProgress } from '../profiler/progress.ts';
 import { representative } from '../study/final/final.ts';
-import { failureOf } from './outcome.ts';
+import { toFailure } from './outcome.ts';
 import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 
@@ -34,13 +34,13 @@ export async function traceBest(run: Run): Promise<string | null> {
     await recorder.record({ type: 'tracing-started', trial: number, earlier, file });
     const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
     const watch = ({ phase }: ProfileProgress): void => {
-      if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, messageOf));
+      if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, formatMessage));
     };
     await measureOnce(run, number, applied, level, { watch });
     const fault = started[0] ? await started[0] : 'the measurement was over too soon';
     return fault === null ? null : `the server did not trace: ${fault}`;
   } catch (error) {
-    const failure = failureOf(error, 'measure');
+    const failure = toFailure(error, 'measure');
     if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
     return `trial ${number} could not be traced: ${failure.reason}`;
   } finally {
@@ -65,7 +65,7 @@ export async function endTracing({ parts, recorder }: Run): Promise<TrituneError
       }
       fault = 'the server has other settings than were sent';
     } catch (error) {
-      fault = messageOf(error);
+      fault = formatMessage(error);
     }
     if (waitMs !== null) await parts.clock.sleep(waitMs);
   }

@@ -7,12 +7,12 @@ import type { Candidate } from '../space/types.ts';
 import { type NextLoad, nextLoad } from '../study/goal/batch-levels.ts';
 import { assess, goalOfLevels, requireMetrics } from '../study/goal/goal.ts';
 import { budgetsOfModels } from '../study/goal/goal-of-models.ts';
-import { bestTrial, standingOf } from '../study/goal/ranking.ts';
+import { bestTrial, computeStanding } from '../study/goal/ranking.ts';
 import { isSameLevel } from '../study/level/line.ts';
-import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
+import { findNoiseFloor, restLevel } from '../study/summary/noise-floor.ts';
 import type { Bottleneck, LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
 import type { Applied, MeasureOptions } from './adapter.ts';
-import { failureOf, outlasting } from './outcome.ts';
+import { outlasting, toFailure } from './outcome.ts';
 import type { Planning, Run } from './run.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
@@ -49,10 +49,10 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
     const applied = await applyCandidate(run, number, candidate);
     step = 'measure';
     await measureLevels(left ? leavable(run, left) : run, trial, applied, measurements);
-    failure = faultOf(measurements);
+    failure = findFault(measurements);
   } catch (error) {
     const wasLeft = left?.aborted === true && step === 'measure';
-    failure = wasLeft ? (measurements.length > 0 ? faultOf(measurements) : skipped) : failureOf(error, step);
+    failure = wasLeft ? (measurements.length > 0 ? findFault(measurements) : skipped) : toFailure(error, step);
     if (run.signal.aborted || (failure === null && !wasLeft)) throw error;
     if (failure && endsStudy(run, trial, failure)) throw error;
     if (failure?.kind === 'server-lost') fatal = error;
@@ -60,7 +60,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
     run.steering.endTrial();
   }
   // Earlier measurements stand, whatever the outcome of the visit.
-  if (trial.earlier) failure = faultOf(measurements);
+  if (trial.earlier) failure = findFault(measurements);
   if (failure && role === 'baseline' && failure.kind === 'requests-failed') throw baselineFails(failure);
   await finishTrial(run, trial, measurements, failure);
   if (fatal !== null) throw fatal;
@@ -191,7 +191,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
     await catchUp(run.signal);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     await waitWhilePaused(run);
-    const rest = measurements.length === 0 ? restLevelOf(run, trial) : null;
+    const rest = measurements.length === 0 ? findRestLevel(run, trial) : null;
     const isRest = rest !== null && isSameLevel(next.level, rest);
     const purpose = isRest ? 'rest' : 'search';
     const measurement = await measureOnce(run, trial.number, applied, next.level, trial.isFinal ? {} : { purpose });
@@ -206,11 +206,11 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
  * Returns the level at rest for the baseline, so that a run shows at its start how much latency is
  * due to the machine; null for other trials.
  */
-const restLevelOf = ({ recorder }: Run, { role }: Assigned): LevelPoint | null =>
+const findRestLevel = ({ recorder }: Run, { role }: Assigned): LevelPoint | null =>
   role === 'baseline' ? restLevel(recorder.state.started.levels) : null;
 
 function tellNoise({ recorder }: Run): void {
-  const floor = noiseFloorOf(recorder.state);
+  const floor = findNoiseFloor(recorder.state);
   if (floor) recorder.notify({ type: 'noise-floor', ...floor });
 }
 
@@ -226,7 +226,7 @@ function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[])
   const measurements = measured.map((measurement) => speeds.comparable(measurement));
   const sampler = run.sampler();
   const isFirst = measurements.length === 0;
-  const rest = isFirst ? restLevelOf(run, trial) : null;
+  const rest = isFirst ? findRestLevel(run, trial) : null;
   if (rest !== null) return { kind: 'measure', level: rest };
   const served = isFirst || measurements.some((each) => each.throughput.value > 0);
   if (sampler.level && served) {
@@ -261,7 +261,7 @@ async function finishTrial(
   failure: TrialFailure | null,
 ): Promise<void> {
   // As measured: later knowledge about the speed may change how it compares.
-  const standing = standingOf(measurements, candidate, run.recorder.state.goal);
+  const standing = computeStanding(measurements, candidate, run.recorder.state.goal);
   const feasible = standing.feasible && failure === null;
   await run.recorder.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }
@@ -281,7 +281,7 @@ const leavable = (run: Run, left: AbortSignal): Run => ({ ...run, signal: AbortS
 
 const skipped: TrialFailure = { kind: 'skipped', reason: 'left before anything was measured' };
 
-const faultOf = (measurements: readonly Measurement[]): TrialFailure | null =>
+const findFault = (measurements: readonly Measurement[]): TrialFailure | null =>
   servedNothing(measurements) ?? alwaysTooManyErrors(measurements) ?? alwaysClientBound(measurements);
 
 function servedNothing(measurements: readonly Measurement[]): TrialFailure | null {

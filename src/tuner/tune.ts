@@ -39,7 +39,7 @@ export async function tune(
   const run = begin(plan, parts, emit, signal);
   await writeOpening(run);
   recordUserCommands(run);
-  const ending = await search(run).catch(endingOf(signal));
+  const ending = await search(run).catch(createEnding(signal));
   run.steering.listen(null);
   const restoreError = await restore(run);
   const unwritten = await run.recorder.conclude({
@@ -125,7 +125,7 @@ const ended = ({ reason, notes }: StopReason, ...later: readonly (string | null)
   interrupted: false,
 });
 
-function endingOf(signal: AbortSignal): (error: unknown) => Ending {
+function createEnding(signal: AbortSignal): (error: unknown) => Ending {
   return (thrown) => {
     if (signal.aborted) return { reason: 'interrupted', notes: [], error: null, interrupted: true };
     const error = asTrituneError(thrown);

@@ -27,7 +27,7 @@ export function recordCommand(run: Planning, change: StudyChange): Promise<void>
   switch (change.kind) {
     case 'budget': {
       const { goal } = recorder.state;
-      return recorder.record({ type: 'goal-changed', goal: { ...goal, budget: budgetOf(run, change.latencyMs) } });
+      return recorder.record({ type: 'goal-changed', goal: { ...goal, budget: toBudget(run, change.latencyMs) } });
     }
     case 'narrowing':
       return recorder.record({ type: 'space-narrowed', narrowing: change.narrowing });
@@ -38,7 +38,7 @@ export function recordCommand(run: Planning, change: StudyChange): Promise<void>
   }
 }
 
-function budgetOf({ recorder }: Planning, latencyMs: number): LatencyBudget {
+function toBudget({ recorder }: Planning, latencyMs: number): LatencyBudget {
   const { goal, trials } = recorder.state;
   const measured = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile;
   return { percentile: goal.budget?.percentile ?? measured ?? 99, latencyMs };

@@ -8,7 +8,7 @@ const PIECES = 8;
  * spread pieces of it, one after another, with about that many requests in total. A simulation of
  * them stands for the whole plan.
  */
-export function excerptOf(plan: ArrivalPlan, most: number): ArrivalPlan {
+export function takeExcerpt(plan: ArrivalPlan, most: number): ArrivalPlan {
   const { arrivalsNs, classOf, classes, durationNs } = plan;
   if (arrivalsNs.length <= most) return plan;
   const pieceNs = (durationNs * most) / arrivalsNs.length / PIECES;

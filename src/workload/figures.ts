@@ -44,7 +44,7 @@ const MIN_WINDOWS = 20;
 /**
  * Summarises a plan. Takes time proportional to its requests, and memory for one class at a time.
  */
-export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalPlan): PlanFigures {
+export function summarizeFigures({ arrivalsNs, classOf, classes, durationNs }: ArrivalPlan): PlanFigures {
   const requests = arrivalsNs.length;
   const durationS = durationNs / NS_PER_S;
   const dispersionWindowS = Math.min(1, durationS / MIN_WINDOWS);
@@ -71,7 +71,7 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
 }
 
 /** Requests per second of each class in this many equal parts of the plan. */
-export function ratesOf(
+export function computeRates(
   { arrivalsNs, classOf, classes, durationNs }: ArrivalPlan,
   parts: number,
 ): readonly Float64Array[] {

@@ -1,5 +1,5 @@
 import { basename, dirname, extname, resolve } from 'node:path';
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '../base/errors.ts';
 import { fileLimits, pathBelow, readText } from '../base/read-file.ts';
 import { NS_PER_S } from '../base/units.ts';
 import { readYaml, YamlFault, type YamlText } from '../base/yaml.ts';
@@ -19,7 +19,7 @@ export async function readWorkload(path: string): Promise<Workload> {
   const text = await readText(path, fileLimits.workload).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
-      `cannot read ${path}: ${messageOf(error)}`,
+      `cannot read ${path}: ${formatMessage(error)}`,
       'give a YAML or JSON file (docs/workloads.md)',
     );
   });
@@ -28,12 +28,12 @@ export async function readWorkload(path: string): Promise<Workload> {
 
 /** The same for a text that is, or would be, at this path. */
 export async function parseWorkload(text: string, path: string): Promise<Workload> {
-  const yaml = yamlOf(text, path);
-  const place: WorkloadPlace = { label: path, position: (at) => yaml.positionOf(at) };
+  const yaml = parseYamlText(text, path);
+  const place: WorkloadPlace = { label: path, position: (at) => yaml.toPosition(at) };
   const { file, classes, phases } = checkWorkload(yaml.value, place);
   const folder = dirname(resolve(path));
   const read: Phase[] = [];
-  for (const [index, phase] of phases.entries()) read.push(await phaseOf(phase, index, { classes, folder, place }));
+  for (const [index, phase] of phases.entries()) read.push(await readPhase(phase, index, { classes, folder, place }));
   if (!read.some((phase) => naturalCount(phase) > 0)) {
     const hint = 'give a rate above 0, or a slice of the trace that has requests';
     throw workloadFault(place, ['phases'], 'it has no requests', hint);
@@ -46,7 +46,7 @@ export async function parseWorkload(text: string, path: string): Promise<Workloa
   };
 }
 
-function yamlOf(text: string, path: string): YamlText {
+function parseYamlText(text: string, path: string): YamlText {
   try {
     return readYaml(text, { maxBytes: fileLimits.workload });
   } catch (error) {
@@ -66,7 +66,7 @@ interface Surroundings {
   readonly place: WorkloadPlace;
 }
 
-async function phaseOf(
+async function readPhase(
   { name, durationS, arrivals, mix }: CheckedPhase,
   index: number,
   { classes, folder, place }: Surroundings,
@@ -152,13 +152,15 @@ function fileIn(folder: string, named: string, at: readonly PropertyKey[], place
 }
 
 function withPaths({ requests, prompts, ...rest }: WorkloadClass, folder: string, place: WorkloadPlace): WorkloadClass {
-  const pathOf = (file: string): string =>
+  const formatPath = (file: string): string =>
     file === 'zero' || file === 'random' ? file : fileIn(folder, file, ['classes', rest.name], place);
   return {
     ...rest,
     ...(requests && {
-      requests: { ...requests, ...(requests.inputData && { inputData: requests.inputData.map(pathOf) }) },
+      requests: { ...requests, ...(requests.inputData && { inputData: requests.inputData.map(formatPath) }) },
     }),
-    ...(prompts && { prompts: { ...prompts, ...(prompts.promptFile && { promptFile: pathOf(prompts.promptFile) }) } }),
+    ...(prompts && {
+      prompts: { ...prompts, ...(prompts.promptFile && { promptFile: formatPath(prompts.promptFile) }) },
+    }),
   };
 }

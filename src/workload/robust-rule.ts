@@ -21,7 +21,7 @@ export interface WeightedFigure {
 }
 
 /** Reads `worst`, `mean` or `quantile:SHARE`. Errors: USAGE. */
-export function robustRuleOf(text: string): RobustRule {
+export function parseRobustRule(text: string): RobustRule {
   if (text === 'worst' || text === 'mean') return { kind: text };
   const share = Number(/^quantile:(0?\.\d+|1|1\.0*)$/.exec(text)?.[1]);
   if (share > 0) return { kind: 'quantile', share };

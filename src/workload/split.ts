@@ -66,7 +66,7 @@ function splitPhase(
   const ownS = durationS / blocks;
   const part = (isHeld: boolean): Phase => {
     const kept = Array.from({ length: blocks }, (_, block) => block).filter((block) => held.has(block) === isHeld);
-    return { ...phase, durationS: kept.length * ownS, arrivals: blocksOf(arrivals, kept, ownS * NS_PER_S, blocks) };
+    return { ...phase, durationS: kept.length * ownS, arrivals: takeBlocks(arrivals, kept, ownS * NS_PER_S, blocks) };
   };
   return { train: part(false), holdout: part(true) };
 }
@@ -75,23 +75,23 @@ function splitPhase(
 function heldBlocks(blocks: number, share: number, what: string): ReadonlySet<number> {
   const random = randomFor(what);
   const held = Math.round(blocks * share);
-  const startOf = (each: number): number => Math.round((each * blocks) / held);
-  return new Set(Array.from({ length: held }, (_, each) => random.int(startOf(each), startOf(each + 1) - 1)));
+  const computeStart = (each: number): number => Math.round((each * blocks) / held);
+  return new Set(Array.from({ length: held }, (_, each) => random.int(computeStart(each), computeStart(each + 1) - 1)));
 }
 
 /** Returns the arrivals in these blocks, as if each followed the previous one. */
-function blocksOf(
+function takeBlocks(
   { timesNs, classOf, ...rest }: TraceArrivals,
   kept: readonly number[],
   blockNs: number,
   blocks: number,
 ): TraceArrivals {
-  const placeOf = new Map(kept.map((block, place) => [block, place]));
+  const placeByBlock = new Map(kept.map((block, place) => [block, place]));
   const times: number[] = [];
   const classes: number[] = [];
   for (const [index, timeNs] of timesNs.entries()) {
     const block = Math.min(blocks - 1, Math.floor(timeNs / blockNs));
-    const place = placeOf.get(block);
+    const place = placeByBlock.get(block);
     if (place === undefined) continue;
     times.push(timeNs + (place - block) * blockNs);
     if (classOf) classes.push(classOf[index] as number);

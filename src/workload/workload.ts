@@ -85,5 +85,5 @@ export interface Workload {
 }
 
 /** Returns the seconds of one pass. */
-export const durationOf = ({ phases }: Pick<Workload, 'phases'>): number =>
+export const findDuration = ({ phases }: Pick<Workload, 'phases'>): number =>
   phases.reduce((sum, { durationS }) => sum + durationS, 0);

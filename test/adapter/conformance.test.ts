@@ -9,7 +9,7 @@ import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
@@ -30,7 +30,7 @@ async function openTriton(): Promise<AdapterUnderTest> {
   const client = connectGrpc(emulator.grpcUrl);
   const [config, metadata] = await Promise.all([client.modelConfig('m'), client.modelMetadata('m')]);
   const transport = openTransport('grpc', { url: emulator.grpcUrl, timeoutMs: 10_000 });
-  const original = originalOf(config);
+  const original = toOriginal(config);
   const inputs = prepareInputs(metadata, config, { seed: 1, batch: 1, kind: 'zero' });
   const space = spaceFromJson({
     name: 'small',
@@ -58,7 +58,7 @@ async function openTriton(): Promise<AdapterUnderTest> {
       }),
       profile: createProfile({
         transport,
-        requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),
+        requestsFor: (candidate) => inputs.forConfig(toModelConfig(candidate)),
         stats: client,
         clock: realClock,
         percentile: 99,
@@ -148,7 +148,7 @@ describe('the suite for adapters', () => {
     [
       'takes what is illegal',
       'says why',
-      { build: () => ({ legal: true, candidate: originalOf({ name: 'm' }) }) },
+      { build: () => ({ legal: true, candidate: toOriginal({ name: 'm' }) }) },
       /illegal assignment has a candidate/,
     ],
     [

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
-import { candidateOf, configOf } from '../study/builders.ts';
+import { configOf, toCandidate } from '../study/builders.ts';
 
 const never = new AbortController().signal;
 const named = (name: string, instances: number): ModelConfig => ({ ...configOf(instances, 4), name });
@@ -86,26 +86,26 @@ function pipeline() {
 describe('control over a set of models', () => {
   it('changes those that a candidate has, and looks at no other', async () => {
     const { served, control } = controlled();
-    expect((await control.apply(candidateOf(named('b', 2)), never)).change).toBe('in-place');
+    expect((await control.apply(toCandidate(named('b', 2)), never)).change).toBe('in-place');
     expect([served.calls, served.loaded.get('a')]).toEqual([['load b'], named('a', 1)]);
     served.loaded.delete('a');
     expect(await control.changed(never)).toBeNull();
     served.loaded.set('b', named('b', 7));
     expect(await control.changed(never)).toMatch(/^'b': instance_group/);
-    await expect(control.apply(candidateOf(named('c', 2)), never)).rejects.toThrow(/'c' is not among/);
+    await expect(control.apply(toCandidate(named('c', 2)), never)).rejects.toThrow(/'c' is not among/);
   });
 
   it('applies a candidate of several models as one', async () => {
     const { served, control } = controlled();
     const models = { a: { ...named('a', 2), max_batch_size: 8 }, b: named('b', 2) };
-    const both = { ...candidateOf(models.a), value: { models } };
+    const both = { ...toCandidate(models.a), value: { models } };
     expect((await control.apply(both, never)).change).toBe('full');
     expect([...served.loaded.values()]).toEqual([models.a, models.b]);
     expect((await control.apply(both, never)).change).toBe('none');
   });
 
   it('unloads the others for what does not fit beside them, where it may', async () => {
-    const large = candidateOf({ ...named('b', 3), max_batch_size: 8 });
+    const large = toCandidate({ ...named('b', 3), max_batch_size: 8 });
     const { served, control } = controlled();
     served.room = 3;
     await control.apply(large, never);
@@ -129,7 +129,7 @@ describe('control over a set of models', () => {
     const { served, control } = pipeline();
     const set = (a: number, b: number, batch = 8) => {
       const models = { a: { ...named('a', a), max_batch_size: 8 }, b: { ...named('b', b), max_batch_size: batch } };
-      return { ...candidateOf(models.a), value: { models } };
+      return { ...toCandidate(models.a), value: { models } };
     };
     await control.apply(set(3, 1), never);
     served.calls.length = 0;
@@ -154,8 +154,8 @@ describe('control over a set of models', () => {
 
   it('puts each back as it was, and says what became of each where one cannot be', async () => {
     const { served, control } = controlled({ isBLoaded: false });
-    await control.apply(candidateOf(named('b', 2)), never);
-    await control.apply(candidateOf(named('a', 2)), never);
+    await control.apply(toCandidate(named('b', 2)), never);
+    await control.apply(toCandidate(named('a', 2)), never);
     served.failing = 'a';
     await expect(control.restore()).rejects.toMatchObject({
       code: 'RESTORE_FAILED',

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
-import { candidateOf, configOf, originalConfig } from '../study/builders.ts';
+import { configOf, originalConfig, toCandidate } from '../study/builders.ts';
 
 /**
  * One model of a server in memory, with what a real one does: defaults filled in, a slow unload, an
@@ -56,9 +56,9 @@ class ServedModel implements ControlClient {
 
 const signal = new AbortController().signal;
 const original: ModelConfig = { ...originalConfig, default_model_filename: 'model.py' };
-const baseline = candidateOf(original);
+const baseline = toCandidate(original);
 const candidate = (instances: number, batch: number) =>
-  candidateOf({ ...configOf(instances, batch), default_model_filename: 'model.py' });
+  toCandidate({ ...configOf(instances, batch), default_model_filename: 'model.py' });
 
 function controlled(more: Partial<ControlOptions> = {}, wasLoaded = true) {
   const served = new ServedModel();

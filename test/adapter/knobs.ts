@@ -1,5 +1,5 @@
 import { VirtualClock } from '../../src/base/clock.ts';
-import { differencesOf } from '../../src/space/differences.ts';
+import { listDifferences } from '../../src/space/differences.ts';
 import { plainCandidate } from '../../src/space/plain-candidate.ts';
 import type { Candidate, CandidateOutcome } from '../../src/space/types.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
@@ -48,7 +48,7 @@ export class KnobServer {
     original,
     build: (assignment) =>
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : knobSpace.build(assignment),
-    diff: differencesOf,
+    diff: listDifferences,
     documents: ({ value }) => [{ path: 'knobs.json', text: `${JSON.stringify(value)}\n` }],
     apply: async (candidate, signal) => {
       signal.throwIfAborted();

@@ -3,13 +3,13 @@ import { optionsFor } from '../../src/adapter/triton/front-options.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { openFronts } from '../../src/app/traffic/tensors/open-fronts.ts';
 import type { TrafficAsked } from '../../src/app/traffic/tensors/open-traffic.ts';
-import { requestsOf } from '../../src/app/traffic/tensors/requests.ts';
+import { readRequests } from '../../src/app/traffic/tensors/requests.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { stageBreakdowns } from '../../src/profiler/stage-breakdowns.ts';
 import { jointOriginal } from '../../src/space/joint/joint-space.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import type { Topology } from '../../src/space/topology.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectHttp } from '../../src/triton/control/connect.ts';
@@ -52,7 +52,7 @@ async function profileOf(name: string, topology: Topology) {
   const spec = { seed: 1, batch: 1 };
   const asked = topology.fronts.map(async ({ model }) => {
     const config = fronts[model] as ModelConfig;
-    const inputs = await requestsOf(spec, { config, metadata: await client.modelMetadata(model) });
+    const inputs = await readRequests(spec, { config, metadata: await client.modelMetadata(model) });
     const levels = { mode: 'concurrency', low: 1, high: 16 } as const;
     return { spec, config, inputs, levels, timeoutMs: 5000 } as const;
   });
@@ -176,7 +176,7 @@ describe('optionsFor', () => {
   });
 
   it('asks nothing more for one model alone', () => {
-    const own = optionsFor(originalOf(config('m', 3, 8)), requests, null);
+    const own = optionsFor(toOriginal(config('m', 3, 8)), requests, null);
     expect(own).toEqual({ requests, instances: 3, requestsPerExecution: 4, composing: [], timesPerRequest: new Map() });
   });
 });

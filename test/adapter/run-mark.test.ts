@@ -5,7 +5,7 @@ import type { Faults } from '../../src/emulator/faults.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { RUN_MARK, runMarkIn, withoutRunMark, withRunMark } from '../../src/triton/config/run-mark.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
-import { candidateOf } from '../study/builders.ts';
+import { toCandidate } from '../study/builders.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const mark = { host: 'gpu-box', directory: "/home/me/it's a run" };
@@ -46,7 +46,7 @@ async function controlled(refuseLoad?: Faults['refuseLoad']) {
   const original = await client.modelConfig('m');
   const options = { clock: realClock, restore: 'config', loadTimeoutMs: 5000, settleTimeoutMs: 5000 } as const;
   const control = createControl(client, [{ model: 'm', config: original, wasLoaded: true }], { ...options, mark });
-  const apply = (change: ModelConfig) => control.apply(candidateOf({ ...original, ...change }), signal);
+  const apply = (change: ModelConfig) => control.apply(toCandidate({ ...original, ...change }), signal);
   return { loads, client, http: connectHttp(httpUrl), original, control, apply };
 }
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { twinOf } from '../../src/adapter/triton/twin/twin.ts';
+import { fitTwin } from '../../src/adapter/triton/twin/twin.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { profileSchema } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import type { TrialFailure } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 
@@ -35,7 +35,7 @@ const withInstances = (count: number, more: ModelConfig = {}): ModelConfig => ({
 function study(tried: readonly Tried[], started: Partial<StudyStarted> = {}): StudyRecord[] {
   const trials = tried.flatMap(({ config, measurements = [], change = 'full', loadMs = 0, failure }, trial) => {
     const records: StudyRecord[] = [
-      { type: 'trial-started', at, trial, role: 'search', candidate: candidateOf(config) },
+      { type: 'trial-started', at, trial, role: 'search', candidate: toCandidate(config) },
     ];
     if (!failure) records.push({ type: 'trial-applied', at, trial, change, loadMs });
     records.push(...measurements.map((measurement) => ({ type: 'trial-measured', at, trial, measurement }) as const));
@@ -43,7 +43,7 @@ function study(tried: readonly Tried[], started: Partial<StudyStarted> = {}): St
     records.push({ type: 'trial-finished', at, trial, chosen, feasible, failure: failure ?? null });
     return records;
   });
-  return [studyStarted(goalOf(20), { original: originalOf(server.original), ...started }), ...trials];
+  return [studyStarted(goalOf(20), { original: toOriginal(server.original), ...started }), ...trials];
 }
 
 const usual: Tried = {
@@ -60,7 +60,7 @@ const refusedWith = (kind: TrialFailure['kind'], reason = 'CUDA out of memory'):
   failure: { kind, reason },
 });
 const twin = (tried: readonly Tried[], started: Partial<StudyStarted> = {}): EmulatorProfile =>
-  profileSchema.parse(twinOf(study(tried, started)));
+  profileSchema.parse(fitTwin(study(tried, started)));
 const modelOf = (profile: EmulatorProfile) => profile.models[0] as EmulatorProfile['models'][number];
 
 it('serves the original config with the law that was measured, and names where it is from', () => {
@@ -159,7 +159,7 @@ it('has the memory and the power that a GPU reported', () => {
     return { config, measurements: [{ ...gpu.measure(config, 8), device: { gpuMemoryMiB, gpuPowerW: watts, gpus } }] };
   };
   const profile = twin([reporting(1, 8, 60), reporting(2, 8, 90), reporting(1, 32, 75), reporting(3, 16, 120)], {
-    original: originalOf(gpu.original),
+    original: toOriginal(gpu.original),
   });
   expect(profile.device).toEqual({
     count: 1,
@@ -214,22 +214,22 @@ it.each<[string, readonly Tried[], Partial<StudyStarted>, RegExp]>([
   [
     'the model batches sequences',
     [usual],
-    { original: originalOf({ ...server.original, sequence_batching: { direct: {} } }) },
+    { original: toOriginal({ ...server.original, sequence_batching: { direct: {} } }) },
     /sequences/,
   ],
   [
     'the config names no backend',
     [usual],
-    { original: originalOf({ ...server.original, backend: '' }) },
+    { original: toOriginal({ ...server.original, backend: '' }) },
     /config\.backend/,
   ],
   [
     'the model runs on two GPUs',
     [usual],
-    { original: originalOf({ ...server.original, instance_group: [{ kind: 'KIND_GPU', gpus: [0, 1] }] }) },
+    { original: toOriginal({ ...server.original, instance_group: [{ kind: 'KIND_GPU', gpus: [0, 1] }] }) },
     /another GPU than the first/,
   ],
 ])('is refused with its reason when %s', (_, tried, started, reason) => {
-  expect(() => twinOf(study(tried, started))).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
-  expect(() => twinOf(study(tried, started))).toThrow(reason);
+  expect(() => fitTwin(study(tried, started))).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
+  expect(() => fitTwin(study(tried, started))).toThrow(reason);
 });

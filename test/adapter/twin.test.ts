@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { twinOf } from '../../src/adapter/triton/twin/twin.ts';
+import { fitTwin } from '../../src/adapter/triton/twin/twin.ts';
 import { loadProfile, parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import type { Trial } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -35,15 +35,15 @@ it.each([
 ] as const)('tuning the twin of %s finds as good a config as tuning it', async (name, parameters, budgetMs) => {
   const profile = loadProfile(name);
   const real = await tuneVirtually(profile, parameters, budgetMs);
-  const twin = parseProfile(stringify(twinOf(real.records)), 'the twin');
+  const twin = parseProfile(stringify(fitTwin(real.records)), 'the twin');
   const dry = await tuneVirtually(twin, parameters, budgetMs);
   const truth = new VirtualServer(profile);
-  const best = capacity(truth, modelConfigOf((real.state.best as Trial).candidate), budgetMs);
-  const found = capacity(truth, modelConfigOf((dry.state.best as Trial).candidate), budgetMs);
+  const best = capacity(truth, toModelConfig((real.state.best as Trial).candidate), budgetMs);
+  const found = capacity(truth, toModelConfig((dry.state.best as Trial).candidate), budgetMs);
   expect(best).toBeGreaterThan(0);
   expect(found / best).toBeGreaterThan(0.95);
   // It promises what the server then does, too, and refuses what it refused.
-  const promised = capacity(new VirtualServer(twin), modelConfigOf((dry.state.best as Trial).candidate), budgetMs);
+  const promised = capacity(new VirtualServer(twin), toModelConfig((dry.state.best as Trial).candidate), budgetMs);
   expect(Math.abs(promised / found - 1)).toBeLessThan(0.1);
   expect(dry.state.counts.failed).toBe(real.state.counts.failed);
 });

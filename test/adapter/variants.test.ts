@@ -7,16 +7,16 @@ import { createControl } from '../../src/adapter/triton/control.ts';
 import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { createAccuracyGuard } from '../../src/adapter/triton/variants/accuracy-guard.ts';
 import { type Artifacts, createArtifacts } from '../../src/adapter/triton/variants/artifacts.ts';
-import { cacheDirectory, logOf, sha256Of } from '../../src/adapter/triton/variants/cache.ts';
+import { cacheDirectory, formatLog, hashSha256 } from '../../src/adapter/triton/variants/cache.ts';
 import { artifactsIn, withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { Artifact } from '../../src/space/artifact.ts';
-import { artifactOf } from '../../src/space/artifact.ts';
+import { toArtifact } from '../../src/space/artifact.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { differencesOf } from '../../src/space/differences.ts';
-import { candidateOf, modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { listDifferences } from '../../src/space/differences.ts';
+import { toCandidate, toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -56,17 +56,17 @@ async function spaceOf(yaml: string, files: Readonly<Record<string, string>> = {
   return loadSpace('space.yaml', { directory: folder });
 }
 
-function candidateIn(space: SearchSpace, variant: string, base: Candidate = originalOf(config)): Candidate {
+function candidateIn(space: SearchSpace, variant: string, base: Candidate = toOriginal(config)): Candidate {
   const outcome = buildCandidate(space, base, { variant });
   if (!outcome.legal) throw new Error(outcome.reason);
   return outcome.candidate;
 }
 
 const artifactIn = (space: SearchSpace, variant: string): Artifact =>
-  artifactOf(candidateIn(space, variant)) as Artifact;
+  toArtifact(candidateIn(space, variant)) as Artifact;
 
 const textsOf = async (artifact: Artifact): Promise<Record<string, string>> => {
-  const { files } = await artifacts.filesOf(artifact, never);
+  const { files } = await artifacts.prepareFiles(artifact, never);
   return Object.fromEntries([...files].map(([place, bytes]) => [place, Buffer.from(bytes).toString()]));
 };
 
@@ -77,11 +77,11 @@ describe('a build', () => {
   it('runs once, and is found in the cache by other studies', async () => {
     const script = 'mkdir -p $TRITUNE_OUTPUT/1 && cat in.txt > $TRITUNE_OUTPUT/1/model.onnx';
     const artifact = artifactIn(await spaceOf(yaml(script), { 'in.txt': 'eight' }), 'int8');
-    const first = await artifacts.filesOf(artifact, never);
+    const first = await artifacts.prepareFiles(artifact, never);
     expect(first.buildMs).toBeGreaterThan(0);
     expect(await textsOf(artifact)).toEqual({ '1/model.onnx': 'eight' });
     artifacts = createArtifacts({ clock: realClock, cache, onBuild: (variant) => builds.push(variant) });
-    expect((await artifacts.filesOf(artifact, never)).buildMs).toBe(0);
+    expect((await artifacts.prepareFiles(artifact, never)).buildMs).toBe(0);
     expect(builds).toEqual(['int8']);
   });
 
@@ -99,7 +99,7 @@ describe('a build', () => {
       await spaceOf(yaml('mkdir $TRITUNE_OUTPUT/1; echo -n x > $TRITUNE_OUTPUT/1/m')),
       'int8',
     );
-    await artifacts.filesOf(artifact, never);
+    await artifacts.prepareFiles(artifact, never);
     await writeFile(join(cache, artifact.digest.slice(0, 32), 'output', '1', 'm'), 'damaged');
     expect(await textsOf(artifact)).toEqual({ '1/m': 'x' });
     expect(builds).toHaveLength(2);
@@ -111,16 +111,16 @@ describe('a build', () => {
       kind: 'build-failed',
       serverMessage: expect.stringContaining('ended with code 3: one | no such opset'),
     };
-    await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject(failure);
-    await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject(failure);
+    await expect(artifacts.prepareFiles(artifact, never)).rejects.toMatchObject(failure);
+    await expect(artifacts.prepareFiles(artifact, never)).rejects.toMatchObject(failure);
     expect(builds).toHaveLength(1);
-    expect(await readFile(logOf(cache, artifact), 'utf8')).toContain('no such opset');
+    expect(await readFile(formatLog(cache, artifact), 'utf8')).toContain('no such opset');
   });
 
   it('is not made from inputs that have changed since the study began', async () => {
     const space = await spaceOf(yaml('mkdir $TRITUNE_OUTPUT/1; cp in.txt $TRITUNE_OUTPUT/1/m'), { 'in.txt': 'before' });
     await writeFile(join(folder, 'in.txt'), 'after');
-    await expect(artifacts.filesOf(artifactIn(space, 'int8'), never)).rejects.toMatchObject({
+    await expect(artifacts.prepareFiles(artifactIn(space, 'int8'), never)).rejects.toMatchObject({
       serverMessage: expect.stringContaining('in.txt has changed since the study began'),
     });
     expect(builds).toEqual([]);
@@ -130,7 +130,7 @@ describe('a build', () => {
     const slow = yaml('sleep 60 & echo $! > pid; wait', '      timeout: 0.3\n');
     const artifact = artifactIn(await spaceOf(slow), 'int8');
     const failure = { kind: 'build-failed', serverMessage: expect.stringContaining('took longer than 0.3 s') };
-    await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject(failure);
+    await expect(artifacts.prepareFiles(artifact, never)).rejects.toMatchObject(failure);
     const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
@@ -138,14 +138,14 @@ describe('a build', () => {
   it('ends with the study that is interrupted', async () => {
     const artifact = artifactIn(await spaceOf(yaml('sleep 60')), 'int8');
     const stop = new AbortController();
-    const asked = artifacts.filesOf(artifact, stop.signal);
+    const asked = artifacts.prepareFiles(artifact, stop.signal);
     setTimeout(() => stop.abort(), 100);
     await expect(asked).rejects.toMatchObject({ code: 'INTERRUPTED' });
   });
 
   it('is told what a command wrote where that is no version', async () => {
     const artifact = artifactIn(await spaceOf(yaml('touch $TRITUNE_OUTPUT/model.onnx')), 'int8');
-    await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject({
+    await expect(artifacts.prepareFiles(artifact, never)).rejects.toMatchObject({
       serverMessage: expect.stringContaining('the build command wrote model.onnx'),
     });
   });
@@ -175,7 +175,7 @@ describe('files of this machine', () => {
       'b',
     );
     await writeFile(join(folder, 'b.onnx'), 'after');
-    await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject({
+    await expect(artifacts.prepareFiles(artifact, never)).rejects.toMatchObject({
       serverMessage: expect.stringContaining('has changed since the study began'),
     });
   });
@@ -187,8 +187,8 @@ describe('files of this machine', () => {
     const [text, ...copies] = configDocuments(best, 'mlp', (name) => name, known);
     expect(text).toMatchObject({ path: 'mlp/config.pbtxt', text: expect.not.stringContaining('tritune') });
     expect(copies).toEqual([
-      { path: 'mlp/1/data/w.bin', source: join(folder, 'b/data/w.bin'), sha256: sha256Of(Buffer.from('w')) },
-      { path: 'mlp/1/model.onnx', source: join(folder, 'b/model.onnx'), sha256: sha256Of(Buffer.from('b')) },
+      { path: 'mlp/1/data/w.bin', source: join(folder, 'b/data/w.bin'), sha256: hashSha256(Buffer.from('w')) },
+      { path: 'mlp/1/model.onnx', source: join(folder, 'b/model.onnx'), sha256: hashSha256(Buffer.from('b')) },
     ]);
     // A journal may name the same file under the same digest: only the space file says what may be
     // read.
@@ -203,7 +203,7 @@ describe('files of this machine', () => {
     const space = await spaceOf('variants:\n  b:\n    files: { 1/model.onnx: b.onnx }\n', {
       'b.onnx': 'x'.repeat(1_200_000),
     });
-    expect(differencesOf(originalOf(config), candidateIn(space, 'b'))).toEqual([
+    expect(listDifferences(toOriginal(config), candidateIn(space, 'b'))).toEqual([
       { path: 'variant', after: 'b (1/model.onnx 1.2 MB)' },
     ]);
   });
@@ -253,16 +253,16 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
       isNewStudy: true,
       artifacts,
     });
-    const original = originalOf(before);
+    const original = toOriginal(before);
     expect(await memoryMib()).toBe(400);
     const applied = await control.apply(candidateIn(space, 'b', original), never);
     expect(applied.change).toBe('full');
     expect(await memoryMib()).toBe(100);
     expect(await control.changed(never)).toBeNull();
     expect((await control.apply(candidateIn(space, 'b', original), never)).change).toBe('none');
-    const two = candidateOf(
+    const two = toCandidate(
       {
-        ...modelConfigOf(candidateIn(space, 'b', original)),
+        ...toModelConfig(candidateIn(space, 'b', original)),
         instance_group: [{ count: 2, kind: 'KIND_GPU', gpus: [0] }],
       },
       {},
@@ -290,7 +290,7 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
       settleTimeoutMs: 5_000,
       artifacts,
     });
-    await expect(control.apply(candidateIn(space, 'b', originalOf(before)), never)).rejects.toMatchObject({
+    await expect(control.apply(candidateIn(space, 'b', toOriginal(before)), never)).rejects.toMatchObject({
       kind: 'upload-refused',
       serverMessage: expect.stringContaining("default_model_filename is 'model.onnx', and the upload has 1/other.onnx"),
     });
@@ -298,7 +298,7 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
 });
 
 describe('the accuracy guard', () => {
-  const original = originalOf(config);
+  const original = toOriginal(config);
   const applied = (candidate: Candidate) => ({ candidate, change: 'full', loadMs: 1 }) as const;
   const figures = { elements: 200, outsideShare: 0.02, absolute: 0.5, relative: 0.125 };
   const guardOf = (outsideShare: number, seen: Candidate[] = []) =>
@@ -312,7 +312,7 @@ describe('the accuracy guard', () => {
     });
 
   it('refuses with figures what is too far off, and never the original', async () => {
-    const other = candidateOf({ ...config, default_model_filename: 'int8.onnx' });
+    const other = toCandidate({ ...config, default_model_filename: 'int8.onnx' });
     await expect(guardOf(0.01)(applied(other), never)).rejects.toMatchObject({
       kind: 'inaccurate',
       serverMessage:
@@ -324,10 +324,10 @@ describe('the accuracy guard', () => {
   it('looks once at configs that differ in instances and batching alone', async () => {
     const seen: Candidate[] = [];
     const guard = guardOf(0.05, seen);
-    const other = candidateOf({ ...config, default_model_filename: 'int8.onnx' });
+    const other = toCandidate({ ...config, default_model_filename: 'int8.onnx' });
     expect(await guard(applied(other), never)).toMatchObject({ accuracy: figures });
-    const more = candidateOf({
-      ...modelConfigOf(other),
+    const more = toCandidate({
+      ...toModelConfig(other),
       max_batch_size: 4,
       instance_group: [{ count: 3, kind: 'KIND_CPU' }],
     });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { checkFleetSpec, onServer } from '../../src/app/fleet/fleet-spec.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 
-const study = (more: object = {}) => specOf({ model: 'm', ...more });
-const own = { server: specOf({ model: '-', url: 'gpu1:8001' }).server, agents: {} };
+const study = (more: object = {}) => toSpec({ model: 'm', ...more });
+const own = { server: toSpec({ model: '-', url: 'gpu1:8001' }).server, agents: {} };
 
 describe('a study over a group of servers', () => {
   it('has each server with what its worker knows of it', () => {

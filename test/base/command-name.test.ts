@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { commandNameOf } from '../../src/base/command-name.ts';
+import { toCommandName } from '../../src/base/command-name.ts';
 import { shellLine } from '../../src/base/shell-words.ts';
 
 const at = (script: string, env: Record<string, string> = {}, cwd = '/home/ann/app') =>
-  commandNameOf({ script, node: 'node', cwd, env });
+  toCommandName({ script, node: 'node', cwd, env });
 
 it('names the command as it was started', () => {
   const bin = '/home/ann/app/node_modules/.bin';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   pathBelow,
-  piecesOf,
   readBytes,
   readEndSync,
+  readPieces,
   readStart,
   readText,
   readTextSync,
@@ -29,7 +29,7 @@ const collect = async (pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
 const readers: readonly (readonly [string, (path: string, limit: number) => Promise<unknown>])[] = [
   ['readText', readText],
   ['readTextSync', async (path, limit) => readTextSync(path, limit)],
-  ['piecesOf', (path, limit) => collect(piecesOf(path, limit))],
+  ['piecesOf', (path, limit) => collect(readPieces(path, limit))],
   ['readStart', (path) => readStart(path, 10)],
   ['readEndSync', async (path) => readEndSync(path)],
 ];
@@ -76,7 +76,7 @@ describe('a file that is read', () => {
     const bytes = Buffer.alloc(5 * 2 ** 20 + 3, 'abcdefg');
     const path = await file('long', bytes);
     expect((await readBytes(path, 2 ** 24)).equals(bytes)).toBe(true);
-    expect((await collect(piecesOf(path, 2 ** 24))).equals(bytes)).toBe(true);
+    expect((await collect(readPieces(path, 2 ** 24))).equals(bytes)).toBe(true);
     expect((await readStart(path, 9)).toString()).toBe('abcdefgab');
     expect(bytes.toString().endsWith(readEndSync(path))).toBe(true);
     expect(readEndSync(path)).toHaveLength(4 * 2 ** 20);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type AblationRow, ablationSummaries, pairedDifference, playAblation } from '../../src/benchmark/ablation.ts';
-import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../../src/benchmark/problem.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import type { Mechanism } from '../../src/study/search/queueing/mechanisms.ts';
 import { isNightly } from '../support/fuzz.ts';
 
-function rowOf(
+function toRow(
   without: Mechanism | null,
   testProblem: string,
   share: number,
@@ -29,8 +29,8 @@ function rowOf(
 describe('what a mechanism is worth', () => {
   it('is the mean difference within problems, with an interval over the models', () => {
     const rows = [0.9, 0.8, 0.95, 1].flatMap((share, model) => [
-      rowOf(null, `model ${model}`, share, share),
-      rowOf('initial-design', `model ${model}`, share - 0.1 - 0.01 * model, share - 0.2),
+      toRow(null, `model ${model}`, share, share),
+      toRow('initial-design', `model ${model}`, share - 0.1 - 0.01 * model, share - 0.2),
     ]);
     const [whole, without] = ablationSummaries(rows);
     expect(whole).toMatchObject({
@@ -58,7 +58,7 @@ describe('what a mechanism is worth', () => {
   });
 
   it('has no study where none was played', () => {
-    const [, without] = ablationSummaries([rowOf(null, 'a', 0.9), rowOf('false-feasible', 'a', 0.9)]);
+    const [, without] = ablationSummaries([toRow(null, 'a', 0.9), toRow('false-feasible', 'a', 0.9)]);
     expect(without).toMatchObject({ study: null, worth: { study: null } });
   });
 
@@ -68,7 +68,7 @@ describe('what a mechanism is worth', () => {
       const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
       if (!grid) throw new Error('no grid');
       const rows: AblationRow[] = [];
-      for (const problem of budgetedProblemsOf(grid)) {
+      for (const problem of listBudgetedProblems(grid)) {
         for (const leftOut of [[], ['correction', 'false-feasible'] as const])
           rows.push(await playAblation(problem, leftOut, { seed: 3, stalls: null }));
       }

@@ -2,18 +2,18 @@ import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { contest, type SearchStanding } from '../../src/benchmark/contest.ts';
 import { machineSpeed, slowestSpeed } from '../../src/benchmark/machine-speed.ts';
-import { type BudgetedProblem, budgetedProblemsOf, worthOf } from '../../src/benchmark/problem.ts';
+import { type BudgetedProblem, computeWorth, listBudgetedProblems } from '../../src/benchmark/problem.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import { scenario } from '../../src/benchmark/scenarios.ts';
-import { playStudies, studySummaryOf } from '../../src/benchmark/study-suite.ts';
-import { type Result, runSuite, summaryOf } from '../../src/benchmark/suite.ts';
+import { playStudies, summarizeStudies } from '../../src/benchmark/study-suite.ts';
+import { type Result, runSuite, summarize } from '../../src/benchmark/suite.ts';
 import { playStudy } from '../../src/benchmark/whole-study.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import { randomSampler } from '../../src/study/search/samplers/random.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import { tpeSampler } from '../../src/study/search/samplers/tpe.ts';
-import { type EstimateSpeeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
+import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { isNightly } from '../support/fuzz.ts';
 
 const MEASUREMENTS = 8;
@@ -48,7 +48,7 @@ describe('the figures of docs/search.md for recorded grids', () => {
     }
     const of = Map.groupBy(results, ({ sampler }) => sampler);
     const [queueing, random] = [of.get('queueing') ?? [], of.get('random') ?? []];
-    const { problems, median, worstTenth, reloads } = summaryOf(queueing, AFTER);
+    const { problems, median, worstTenth, reloads } = summarize(queueing, AFTER);
     expect(problems).toBe(3 * GRIDS * SEEDS);
     expect(median).toBeGreaterThan(least.median);
     expect(worstTenth).toBeGreaterThan(least.worstTenth);
@@ -70,18 +70,18 @@ describe('the offline comparison of samplers', () => {
       },
       () => undefined,
     );
-    const medianOf = (name: string) =>
-      summaryOf(
+    const computeMedian = (name: string) =>
+      summarize(
         results.filter(({ sampler }) => sampler === name),
         MEASUREMENTS,
       ).median;
-    expect(medianOf('queueing')).toBeGreaterThan(1.1 * medianOf('tpe'));
+    expect(computeMedian('queueing')).toBeGreaterThan(1.1 * computeMedian('tpe'));
   }, 180_000);
 
   it('sees the queueing sampler load less of what does not fit where servers report the memory of their GPUs', async () => {
     const testProblem = scenario(58);
     expect(testProblem.name).toContain('memory');
-    const problem = budgetedProblemsOf(testProblem).at(-1);
+    const problem = listBudgetedProblems(testProblem).at(-1);
     if (!problem) throw new Error('no problem');
     const refusedWith = async (gpuMemory: boolean) => {
       let refused = 0;
@@ -121,9 +121,9 @@ describe('the offline comparison of samplers', () => {
           seeds: 1,
           statistics: true,
         };
-        return studySummaryOf(await playStudies(plan, () => undefined)).mean;
+        return summarizeStudies(await playStudies(plan, () => undefined)).mean;
       };
-      const corrected = await meanOf(speedsOf);
+      const corrected = await meanOf(fitSpeeds);
       expect(corrected).toBeGreaterThan(reached);
       expect(corrected).toBeGreaterThan((await meanOf(steadySpeeds)) + ahead);
     },
@@ -131,7 +131,7 @@ describe('the offline comparison of samplers', () => {
   );
 
   it('plays the same whole study for the same seed, judged by what the recommended config truly does', async () => {
-    const problem = budgetedProblemsOf(grid, slowestSpeed.heating)[1] as BudgetedProblem;
+    const problem = listBudgetedProblems(grid, slowestSpeed.heating)[1] as BudgetedProblem;
     const speed = machineSpeed('heating', 1);
     const play = () => playStudy(problem, queueingSampler, { seed: 2, statistics: true, speed, isLocal: true });
     const outcome = await play();
@@ -143,38 +143,38 @@ describe('the offline comparison of samplers', () => {
   }, 180_000);
 
   it('sums up shares of whole studies, the worst tenth among them', () => {
-    const problem = budgetedProblemsOf(grid)[0] as BudgetedProblem;
+    const problem = listBudgetedProblems(grid)[0] as BudgetedProblem;
     const results = Array.from({ length: 21 }, (_, index) => ({
       sampler: 'queueing',
       outcome: { problem, share: index / 20, configShare: 1, measurements: 10 + index, seconds: 40 },
     }));
-    expect(studySummaryOf(results)).toMatchObject({ studies: 21, median: 0.5, worst: 0, configs: 1, seconds: 40 });
-    expect(studySummaryOf(results).mean).toBeCloseTo(0.5, 9);
-    expect(studySummaryOf(results).worstTenth).toBeCloseTo(0.1, 9);
-    expect(studySummaryOf(results).measurements).toBeCloseTo(20, 9);
+    expect(summarizeStudies(results)).toMatchObject({ studies: 21, median: 0.5, worst: 0, configs: 1, seconds: 40 });
+    expect(summarizeStudies(results).mean).toBeCloseTo(0.5, 9);
+    expect(summarizeStudies(results).worstTenth).toBeCloseTo(0.1, 9);
+    expect(summarizeStudies(results).measurements).toBeCloseTo(20, 9);
   });
 
   it('has grids of real servers, each with problems that the best of it solves', () => {
     const grids = recordedGrids();
     expect(grids.length).toBeGreaterThanOrEqual(5);
     for (const each of grids) {
-      const problems = budgetedProblemsOf(each);
+      const problems = listBudgetedProblems(each);
       expect(problems.map(({ tightness }) => tightness)).toEqual(['tight', 'middle', 'loose']);
       for (const { optimum } of problems) expect(optimum).toBeGreaterThan(0);
     }
   });
 
   it('gives the same search for the same seed', async () => {
-    const [problem] = budgetedProblemsOf(grid);
+    const [problem] = listBudgetedProblems(grid);
     if (!problem) throw new Error('no problem');
     const play = () => contest(problem, queueingSampler, 6, { seed: 3, statistics: true });
     expect((await play()).standings).toEqual((await play()).standings);
   });
 
   it('knows an optimum that keeps the budget, and gives less for what breaks it', () => {
-    for (const problem of budgetedProblemsOf(grid)) {
+    for (const problem of listBudgetedProblems(grid)) {
       const at = (throughput: number, p99: number) =>
-        worthOf(
+        computeWorth(
           { throughput, latencyMs: { avg: 0, p50: 0, p90: 0, p95: 0, p99 }, queueUs: 0, computeUs: 0, batches: [] },
           problem,
         );

@@ -3,7 +3,7 @@ import { contest } from '../../src/benchmark/contest.ts';
 import type { Engine } from '../../src/benchmark/engines/engine.ts';
 import { engineProblem } from '../../src/benchmark/engines/engine-problem.ts';
 import { ALL_ENGINES, engineAt } from '../../src/benchmark/engines/engines.ts';
-import { type BudgetedProblem, budgetedProblemsOf, isMetAt, worthAt } from '../../src/benchmark/problem.ts';
+import { type BudgetedProblem, isMetAt, listBudgetedProblems, worthAt } from '../../src/benchmark/problem.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 
 /** Fewer values, so that every candidate can be looked at. */
@@ -12,7 +12,8 @@ const small = (index: number): Engine => ({
   axes: { ...engineAt(index).axes, max_num_seqs: [4, 8, 16, 32, 64], max_num_batched_tokens: [0, 256, 1024, 4096] },
   gridLevels: [1, 4, 8, 12, 16, 24, 32, 48, 64],
 });
-const problemOf = (engine: Engine): BudgetedProblem => budgetedProblemsOf(engineProblem(engine))[0] as BudgetedProblem;
+const problemOf = (engine: Engine): BudgetedProblem =>
+  listBudgetedProblems(engineProblem(engine))[0] as BudgetedProblem;
 
 describe('made-up engines', () => {
   it('are the same for the same index, and ask for goodput, for tokens within two times, and for requests within latency', () => {

@@ -4,9 +4,9 @@ import { problemUnder, trueCapacity } from '../../src/benchmark/workloads/proble
 import { playUnder } from '../../src/benchmark/workloads/study-under.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { planOf } from '../../src/workload/plan/plan-of.ts';
+import { createPlan } from '../../src/workload/plan/plan-of.ts';
 import { readWorkload } from '../../src/workload/read-workload.ts';
-import { type RobustRule, robustRuleOf } from '../../src/workload/robust-rule.ts';
+import { parseRobustRule, type RobustRule } from '../../src/workload/robust-rule.ts';
 import type { StudyWorkload } from '../../src/workload/study-workloads.ts';
 import { isNightly } from '../support/fuzz.ts';
 
@@ -15,7 +15,7 @@ const [steady, burst] = (await Promise.all(
     const workload = await readWorkload(`examples/robust/${name}.yaml`);
     const plans = new Map<number, ArrivalPlan>();
     const planAt = (meanPerSecond: number): ArrivalPlan => {
-      const plan = plans.get(meanPerSecond) ?? planOf(workload, { seed: 1, meanPerSecond });
+      const plan = plans.get(meanPerSecond) ?? createPlan(workload, { seed: 1, meanPerSecond });
       plans.set(meanPerSecond, plan);
       return plan;
     };
@@ -25,7 +25,7 @@ const [steady, burst] = (await Promise.all(
 
 const problem = (rule: RobustRule, ...workloads: [StudyWorkload, ...StudyWorkload[]]) =>
   problemUnder(encoder, { rule, workloads });
-const worst = robustRuleOf('worst');
+const worst = parseRobustRule('worst');
 const [forSteady, forBurst] = [problem(worst, steady), problem(worst, burst)];
 const forBoth = problem(worst, steady, burst);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { loadsOn } from '../../src/app/capacity/loads.ts';
-import { frontsOf, played } from '../../src/app/traffic/workload.ts';
+import { listFronts, played } from '../../src/app/traffic/workload.ts';
 import type { PreparedRequest, SendOutcome } from '../../src/loadgen/types.ts';
 import { defaultWindowRule, type LevelOptions } from '../../src/profiler/level-options.ts';
 import type { LevelReport } from '../../src/profiler/level-report.ts';
@@ -39,7 +39,7 @@ async function gapsOfTwo(seed: number, classes?: typeof OF_TWO_MODELS): Promise<
     percentile: 99,
     scheduleAt: (perSecond) => ({ kind: 'arrivals', plan: workload.planAt(perSecond) }),
   } satisfies Partial<LevelOptions>;
-  const fronts = frontsOf(workload, 'm').map(({ model, indexes }, place) => ({
+  const fronts = listFronts(workload, 'm').map(({ model, indexes }, place) => ({
     transport: servers[place] as ListeningServer,
     stats: servers[place] as ListeningServer,
     requests: { ...aRequestSet, model },

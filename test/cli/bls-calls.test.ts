@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callersOf } from '../../src/app/target/triton/calls/callers-of.ts';
+import { findCallers } from '../../src/app/target/triton/calls/callers-of.ts';
 import { directCalls } from '../../src/app/target/triton/calls/direct-calls.ts';
 import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -60,11 +60,11 @@ describe('calls', () => {
 
   it('behind an ensemble are those of the step that makes them', async () => {
     const ask = async (model: string) => rates(model === 'q' ? { x: 2 } : {});
-    expect(await callersOf(found, isPython, ask)).toEqual({ calls: new Map([['q', ['x']]]), uncalled: [] });
+    expect(await findCallers(found, isPython, ask)).toEqual({ calls: new Map([['q', ['x']]]), uncalled: [] });
     const onlyQ = { ...configs, p: {} };
-    const silent = await callersOf({ ...found, configs: onlyQ }, isPython, async () => null);
+    const silent = await findCallers({ ...found, configs: onlyQ }, isPython, async () => null);
     expect(silent).toEqual({ calls: new Map([['q', ['x']]]), uncalled: [] });
-    expect(await callersOf(found, isPython, async () => null)).toEqual({ calls: new Map(), uncalled: ['x'] });
+    expect(await findCallers(found, isPython, async () => null)).toEqual({ calls: new Map(), uncalled: ['x'] });
   });
 
   it('are as traces say, without another request; what traces lack is asked for', async () => {
@@ -73,13 +73,13 @@ describe('calls', () => {
       ['p', new Set(['x'])],
     ]);
     const nobody = () => Promise.reject(new Error('it was asked'));
-    expect(await callersOf({ ...found, traced }, isPython, nobody)).toEqual({
+    expect(await findCallers({ ...found, traced }, isPython, nobody)).toEqual({
       calls: new Map([['p', ['x']]]),
       uncalled: [],
     });
     const more = { ...found, traced, rates: rates({ p: 1, q: 1, x: 2, y: 1 }) };
     const ask = async (model: string) => rates(model === 'q' ? { y: 1 } : { x: 2 });
-    expect((await callersOf(more, isPython, ask)).calls).toEqual(
+    expect((await findCallers(more, isPython, ask)).calls).toEqual(
       new Map([
         ['p', ['x']],
         ['q', ['y']],

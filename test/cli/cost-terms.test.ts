@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { costTermsOf, readPrices, withPrices } from '../../src/app/study/cost/cost-terms.ts';
-import { goalOf } from '../../src/app/study/goal.ts';
+import { readPrices, toCostTerms, withPrices } from '../../src/app/study/cost/cost-terms.ts';
+import { toGoal } from '../../src/app/study/goal.ts';
 import { documents } from '../../src/cli/commands/schema/documents.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { checkStudySpec } from '../../src/spec/study-spec.ts';
 import { freshDirectory } from '../support/cli.ts';
 
@@ -35,14 +35,14 @@ describe('a file of prices', () => {
   it('stands whole in the spec that a journal keeps', () => {
     const kept = withPrices(spec({ gpu: 'L4' }));
     expect(kept.prices).toMatchObject({ currency: 'USD', gpus: { L4: 0.8 } });
-    expect(costTermsOf(kept)).toEqual(costTermsOf(spec({ gpu: 'L4' })));
+    expect(toCostTerms(kept)).toEqual(toCostTerms(spec({ gpu: 'L4' })));
   });
 });
 
 describe('what is paid for', () => {
   it('is a GPU, a slice of one at its share or price, or an instance type', () => {
     const paid = (cost: object) => {
-      const { name, per, perHour, serverGpus } = costTermsOf(spec(cost)) ?? {};
+      const { name, per, perHour, serverGpus } = toCostTerms(spec(cost)) ?? {};
       return [name, per, Number(perHour?.toFixed(3)), serverGpus];
     };
     expect(paid({ gpu: 'L4' })).toEqual(['L4', 'gpu', 0.8, undefined]);
@@ -54,7 +54,7 @@ describe('what is paid for', () => {
   });
 
   it('comes with the types of instances that have the same GPU', () => {
-    const alike = (cost: object) => costTermsOf(spec(cost))?.instanceTypes?.map(({ name, gpus }) => [name, gpus]);
+    const alike = (cost: object) => toCostTerms(spec(cost))?.instanceTypes?.map(({ name, gpus }) => [name, gpus]);
     const withL4 = [
       ['one-l4', 1],
       ['four-l4', 4],
@@ -66,27 +66,27 @@ describe('what is paid for', () => {
   });
 
   it('is the only GPU where there is no other, and must be said elsewhere', () => {
-    expect(costTermsOf(spec(undefined, { gpus: { T4: 1 } }))).toMatchObject({
+    expect(toCostTerms(spec(undefined, { gpus: { T4: 1 } }))).toMatchObject({
       name: 'T4',
       headroom: 0.1,
       chance: 0.95,
     });
-    expect(() => costTermsOf(spec({ forRate: 10 }))).toThrowError(usage(/several prices/));
-    expect(() => costTermsOf(spec({ gpu: 'L5' }))).toThrowError(usage(/no GPU 'L5' \(did you mean 'L4'\?\)/));
-    expect(() => costTermsOf(spec({ gpu: 'A100-80GB/9g' }))).toThrowError(usage(/no slice '9g'/));
-    expect(() => costTermsOf(spec({ gpu: 'L4', instanceType: 'one-l4' }))).toThrowError(
+    expect(() => toCostTerms(spec({ forRate: 10 }))).toThrowError(usage(/several prices/));
+    expect(() => toCostTerms(spec({ gpu: 'L5' }))).toThrowError(usage(/no GPU 'L5' \(did you mean 'L4'\?\)/));
+    expect(() => toCostTerms(spec({ gpu: 'A100-80GB/9g' }))).toThrowError(usage(/no slice '9g'/));
+    expect(() => toCostTerms(spec({ gpu: 'L4', instanceType: 'one-l4' }))).toThrowError(
       usage(/cannot be used together/),
     );
-    expect(() => costTermsOf(checkStudySpec({ model: 'm', cost: { forRate: 10 } }, 'it'))).toThrowError(
+    expect(() => toCostTerms(checkStudySpec({ model: 'm', cost: { forRate: 10 } }, 'it'))).toThrowError(
       usage(/costs need prices/),
     );
-    expect(costTermsOf(checkStudySpec({ model: 'm' }, 'it'))).toBeUndefined();
+    expect(toCostTerms(checkStudySpec({ model: 'm' }, 'it'))).toBeUndefined();
   });
 });
 
 describe('the objective cost', () => {
-  const objectives = (options: Parameters<typeof specOf>[0]) =>
-    goalOf(specOf({ model: 'm', prices: example, gpu: 'L4', ...options })).objectives.map(({ metric, weight }) => [
+  const objectives = (options: Parameters<typeof toSpec>[0]) =>
+    toGoal(toSpec({ model: 'm', prices: example, gpu: 'L4', ...options })).objectives.map(({ metric, weight }) => [
       metric,
       weight,
     ]);
@@ -103,7 +103,7 @@ describe('the objective cost', () => {
   });
 
   it('is refused without prices or a rate, before anything is measured', () => {
-    const asked = (options: Parameters<typeof specOf>[0]) => () => goalOf(specOf({ model: 'm', ...options }));
+    const asked = (options: Parameters<typeof toSpec>[0]) => () => toGoal(toSpec({ model: 'm', ...options }));
     expect(asked({ objective: ['cost'] })).toThrowError(usage(/needs prices/));
     expect(asked({ prices: example, gpu: 'L4', constraint: ['replicas<=3'] })).toThrowError(usage(/needs the rate/));
   });

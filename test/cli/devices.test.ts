@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TritonIdentity } from '../../src/app/server/addresses.ts';
-import { devicesOf } from '../../src/app/server/devices.ts';
+import { listDevices } from '../../src/app/server/devices.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 
 const counted = (model: string) => `nv_inference_request_success{model="${model}",version="1"} 0\n`;
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const read = async (url: string, emulated: string | null = null) => {
   const server = { url, emulated } as TritonIdentity;
-  const devices = devicesOf({ server, metricsUrl, metricsTls: { verify: true } }, 'm');
+  const devices = listDevices({ server, metricsUrl, metricsTls: { verify: true } }, 'm');
   const reading = await devices.probe(new AbortController().signal);
   await devices.close();
   return reading;

@@ -2,16 +2,16 @@ import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { shorterWindows, studyWindows } from '../../src/adapter/triton/profile.ts';
 import { expectedDuration, type Prospect } from '../../src/app/study/expected-duration.ts';
-import { levelsOf } from '../../src/app/study/goal.ts';
+import { chooseLevels } from '../../src/app/study/goal.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { defaultWindowRule } from '../../src/profiler/level-options.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { mostPlaces } from '../../src/space/most-places.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { presetFor } from '../../src/space/source/presets.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import type { SamplerName } from '../../src/study/search/samplers/registry.ts';
 import { makeSampler, samplerKind } from '../../src/study/search/samplers/registry.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
@@ -40,7 +40,7 @@ function inItsTime(server: VirtualServer, seed: number): Profile {
         ...studyWindows,
         ...(purpose && shorterWindows[purpose]),
       };
-      const measurement = server.measure(modelConfigOf(candidate), level.value);
+      const measurement = server.measure(toModelConfig(candidate), level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
       const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
       await server.clock.sleep(WARM_UP_MS + random.int(minWindows, maxWindows) * windowMs, signal);
@@ -87,16 +87,16 @@ async function taken(asked: Asked, expectedSeconds: number, seed = 1): Promise<n
   const space = loadSpace(presetFor(original.backend || original.platform), {
     limits: { latency_budget_us: budgetMs * 1e3 },
   });
-  const view = viewSpace(space, originalOf(original));
+  const view = viewSpace(space, toOriginal(original));
   const goal = goalOf(budgetMs);
   // The others find their levels one by one, and go as far up here as before the range was derived.
-  const places = sampler === 'queueing' ? mostPlaces(space, originalOf(original)) : 1;
-  const levels = levelsOf(specOf({ model: original.name ?? '' }), places);
+  const places = sampler === 'queueing' ? mostPlaces(space, toOriginal(original)) : 1;
+  const levels = chooseLevels(toSpec({ model: original.name ?? '' }), places);
   const {
     type: _,
     at: __,
     ...study
-  } = studyStarted(goal, { model: original.name ?? '', original: originalOf(original), levels });
+  } = studyStarted(goal, { model: original.name ?? '', original: toOriginal(original), levels });
   const limits = {
     maxTrials,
     finalRounds: FINAL_ROUNDS,

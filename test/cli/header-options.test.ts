@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { flagsAgain, headersOf, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { flagsAgain, readHeaders, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
 import { warnIfInsecure } from '../../src/app/server/tls.ts';
 import { secretsOut } from '../../src/base/secrets.ts';
 import type { HeaderSpec } from '../../src/spec/server-spec.ts';
@@ -25,17 +25,17 @@ describe('headers from elsewhere', () => {
   it('are read from variables and files', async () => {
     vi.stubEnv('A_KEY', 'secret-a');
     const headerFile = [await fileOf('X-B: secret-b\r\n\nx-c:secret: c\n')];
-    expect(headersOf({ header: ['x-0: 0'], headerEnv: ['X-A:A_KEY'], headerFile })).toEqual([
+    expect(readHeaders({ header: ['x-0: 0'], headerEnv: ['X-A:A_KEY'], headerFile })).toEqual([
       { name: 'x-0', value: '0' },
       { name: 'x-a', value: 'secret-a' },
       { name: 'x-b', value: 'secret-b' },
       { name: 'x-c', value: 'secret: c' },
     ]);
-    expect(headersOf({ tokenFile: await fileOf(' secret-t\n') })).toEqual([
+    expect(readHeaders({ tokenFile: await fileOf(' secret-t\n') })).toEqual([
       { name: 'authorization', value: 'Bearer secret-t' },
     ]);
     vi.stubEnv('A_TOKEN', 'secret-t');
-    expect(headersOf({ tokenEnv: 'A_TOKEN' })).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
+    expect(readHeaders({ tokenEnv: 'A_TOKEN' })).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
   });
 
   it.each([
@@ -77,8 +77,8 @@ describe('headers from elsewhere', () => {
     expect(withHeadersAgain(kept, anew)).toEqual({ ...anew, batch: 1 });
     expect(() => withHeadersAgain(kept, { header: ['x: y'] })).toThrow(/resumed with x/);
     expect(() => withHeadersAgain({ header: ['x'] }, {})).toThrow(/resumed with no header/);
-    expect(headersOf(flagsAgain(kept, {}))).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
-    expect(headersOf(flagsAgain(kept, { header: ['x: y'] }))).toEqual([{ name: 'x', value: 'y' }]);
+    expect(readHeaders(flagsAgain(kept, {}))).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
+    expect(readHeaders(flagsAgain(kept, { header: ['x: y'] }))).toEqual([{ name: 'x', value: 'y' }]);
   });
 });
 
@@ -112,7 +112,7 @@ describe('secrets', () => {
 
 function faultOf(flags: HeaderSpec): Error & { readonly hint?: string } {
   try {
-    headersOf(flags);
+    readHeaders(flags);
   } catch (error) {
     return error as Error;
   }

@@ -1,7 +1,7 @@
 import { appendFile, cp, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
@@ -66,7 +66,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     const records = await readJournal(join(fixtures, name, 'journal.jsonl'));
     const { started } = foldStudy(records);
     expect(started).toMatchObject({ schemaVersion: 2, adapter: 'triton', original: { assignment: {} } });
-    expect(modelConfigOf(started.original).name).toBe(started.model);
+    expect(toModelConfig(started.original).name).toBe(started.model);
     const view = viewSpace(spaceFromJson(started.space), started.original);
     const candidates = records.flatMap((record) => (record.type === 'trial-started' ? [record] : []));
     expect(candidates.length).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
         (record) => record.type === 'trial-started',
       );
       if (started?.type !== 'trial-started') throw new Error('no trial was started');
-      await client.load('a', modelConfigOf(started.candidate));
+      await client.load('a', toModelConfig(started.candidate));
       expect(compareConfigs(original, await client.modelConfig('a'))).not.toEqual([]);
       const refused = await callCli(['restore', directory, '-u', url]);
       expect(refused).toMatchObject({

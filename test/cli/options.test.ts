@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { safeName } from '../../src/app/output/directory.ts';
 import { serverAddress } from '../../src/app/server/address-text.ts';
-import { addressesOf } from '../../src/app/server/addresses.ts';
+import { resolveAddresses } from '../../src/app/server/addresses.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import { tuneOptionTable } from '../../src/cli/commands/tune/options.ts';
-import { failureOf } from '../../src/cli/failure.ts';
+import { toFailure } from '../../src/cli/failure.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import {
   durationSeconds,
@@ -138,7 +138,7 @@ describe('addresses', () => {
   const tls = { verify: true };
 
   it('puts traffic and control on the same port for gRPC', () => {
-    expect(addressesOf({ protocol: 'grpc', url: 'gpu:9001' }, tls)).toMatchObject({
+    expect(resolveAddresses({ protocol: 'grpc', url: 'gpu:9001' }, tls)).toMatchObject({
       url: 'gpu:9001',
       control: { url: 'gpu:9001', isGuess: false },
       metricsUrl: 'http://gpu:8002/metrics',
@@ -146,16 +146,18 @@ describe('addresses', () => {
   });
 
   it('guesses the control port only beside the usual HTTP port', () => {
-    expect(addressesOf({ protocol: 'http' }, tls).control).toEqual({ url: 'localhost:8001', isGuess: true });
-    expect(addressesOf({ protocol: 'http', url: 'gpu:5000' }, tls).control).toBeNull();
-    expect(addressesOf({ protocol: 'http', url: 'gpu:5000', controlUrl: 'gpu' }, tls).control?.url).toBe('gpu:8001');
+    expect(resolveAddresses({ protocol: 'http' }, tls).control).toEqual({ url: 'localhost:8001', isGuess: true });
+    expect(resolveAddresses({ protocol: 'http', url: 'gpu:5000' }, tls).control).toBeNull();
+    expect(resolveAddresses({ protocol: 'http', url: 'gpu:5000', controlUrl: 'gpu' }, tls).control?.url).toBe(
+      'gpu:8001',
+    );
   });
 });
 
 describe('TLS in addresses', () => {
   const tls = { verify: true };
   const where = (options: AddressSpec): unknown[] => {
-    const { tls: traffic, control } = addressesOf(options, tls);
+    const { tls: traffic, control } = resolveAddresses(options, tls);
     return [traffic === tls, control?.tls === tls];
   };
 
@@ -179,14 +181,14 @@ describe('TLS in addresses', () => {
 
 describe('failures', () => {
   it('are one line with a code, what happened and what to do', () => {
-    const failure = failureOf(new TrituneError('MODEL_UNKNOWN', "no model\n 'x'", 'ask for another'), false);
+    const failure = toFailure(new TrituneError('MODEL_UNKNOWN', "no model\n 'x'", 'ask for another'), false);
     expect(failure).toEqual({ line: "tritune: MODEL_UNKNOWN: no model 'x' (ask for another)", exitCode: 2 });
   });
 
   it('show a stack only with verbose', () => {
     const error = new Error('odd');
-    expect(failureOf(error, false)).toMatchObject({ exitCode: 1, line: expect.not.stringContaining('at ') });
-    expect(failureOf(error, true).line).toContain(import.meta.filename);
+    expect(toFailure(error, false)).toMatchObject({ exitCode: 1, line: expect.not.stringContaining('at ') });
+    expect(toFailure(error, true).line).toContain(import.meta.filename);
   });
 });
 

@@ -9,7 +9,7 @@ import { plainContent } from '../../src/app/traffic/http/content.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
 import type { PlainHttpFlags } from '../../src/cli/commands/profile/http-options.ts';
 import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
-import { type AnyProfileOptions, exitCodeOf, runProfile } from '../../src/cli/commands/profile/run.ts';
+import { type AnyProfileOptions, runProfile, toExitCode } from '../../src/cli/commands/profile/run.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
@@ -59,7 +59,7 @@ async function run(options: Partial<AnyProfileOptions>): Promise<Said> {
     terminal,
     false,
   );
-  return { exitCode: exitCodeOf(outcome), printed, told };
+  return { exitCode: toExitCode(outcome), printed, told };
 }
 
 const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/cli/commands/profile/run.ts';
+import { toExitCode } from '../../src/cli/commands/profile/run.ts';
 import { levelReport } from '../support/level-reports.ts';
 
 const failures = [{ kind: 'status', count: 96, firstMessage: 'Exceeds maximum queue size' }] as const;
@@ -7,9 +7,9 @@ const served = levelReport();
 const failing = { ...served, measurement: { ...served.measurement, errorRate: 0.96, failures } };
 
 it('is a failure where most requests failed at every level, in the words of the server', () => {
-  expect(exitCodeOf({ reports: [served, failing], wasInterrupted: false })).toBe(0);
-  expect(exitCodeOf({ reports: [failing], wasInterrupted: true })).toBe(130);
-  expect(() => exitCodeOf({ reports: [failing], wasInterrupted: false })).toThrow(
+  expect(toExitCode({ reports: [served, failing], wasInterrupted: false })).toBe(0);
+  expect(toExitCode({ reports: [failing], wasInterrupted: true })).toBe(130);
+  expect(() => toExitCode({ reports: [failing], wasInterrupted: false })).toThrow(
     '96 % of requests failed (`Exceeds maximum queue size`)',
   );
 });

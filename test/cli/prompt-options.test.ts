@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { promptsOf } from '../../src/app/traffic/prompts/prompts.ts';
+import { preparePrompts } from '../../src/app/traffic/prompts/prompts.ts';
 import { addPromptAliases } from '../../src/cli/commands/profile/prompt-aliases.ts';
 import { promptOptionTable } from '../../src/cli/commands/profile/prompt-options.ts';
 import { filledBy } from '../../src/cli/options/filled-rows.ts';
@@ -116,7 +116,7 @@ describe('prompts of options', () => {
   const setting = { model: 'llama', seed: 3 };
 
   it('are 1000 made-up ones if nothing else is said, and say what they are', async () => {
-    const { requests, schedule, countedBy, notes } = await promptsOf({}, setting);
+    const { requests, schedule, countedBy, notes } = await preparePrompts({}, setting);
     expect(requests).toMatchObject({ model: 'llama', batch: 1 });
     expect(requests.requests).toHaveLength(1000);
     expect(requests.requests[0]).toMatchObject({
@@ -134,7 +134,7 @@ describe('prompts of options', () => {
     const path = join(await mkdtemp(join(tmpdir(), 'trace-')), 'trace.jsonl');
     const rows = [0, 500, 2000].map((timestamp) => ({ timestamp, input_length: 8, output_length: 2 }));
     await writeFile(path, rows.map((row) => JSON.stringify(row)).join('\n'));
-    const { schedule } = await promptsOf({ promptFile: path }, { ...setting, traceSpeed: 4 });
+    const { schedule } = await preparePrompts({ promptFile: path }, { ...setting, traceSpeed: 4 });
     expect(schedule).toEqual({
       schedule: { kind: 'replay', arrivalsNs: [0, 5e8, 2e9], speed: 4 },
       perSecond: 6,
@@ -144,7 +144,7 @@ describe('prompts of options', () => {
 
   it('of several turns are conversations', async () => {
     const spec = { turns: { kind: 'constant', value: 3 }, prompts: 4 } as const;
-    const { requests } = await promptsOf(spec, setting);
+    const { requests } = await preparePrompts(spec, setting);
     expect(requests).toMatchObject({ streamLengths: [3, 3, 3, 3], holdsConversations: true });
   });
 
@@ -158,6 +158,6 @@ describe('prompts of options', () => {
     ],
     [{ promptFile: 'x', thinkTimeMs: { kind: 'constant', value: 1 } }, '--think-time-ms needs conversations'],
   ] as const)('refuse what contradicts itself: %j', async (spec, message) => {
-    await expect(promptsOf(spec, setting)).rejects.toThrow(message);
+    await expect(preparePrompts(spec, setting)).rejects.toThrow(message);
   });
 });

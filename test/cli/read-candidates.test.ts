@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCandidates } from '../../src/app/study/read-candidates.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
@@ -29,7 +29,7 @@ describe('a list of candidates', () => {
     const space = loadSpace('onnxruntime');
     const config = { name: 'm', backend: 'onnxruntime', max_batch_size: 8 };
     const file = await fileWith('- { dynamic_batching: on, max_batch_size: 4 }\n- { instances: 2 }\n');
-    const view = viewSpace(space, originalOf(config));
+    const view = viewSpace(space, toOriginal(config));
     expect(readCandidates(file, view)).toEqual([{ dynamic_batching: true, max_batch_size: 4 }, { instances: 2 }]);
     const wrong = await fileWith('- { dynamic_batching: onn, max_batch_size: 4 }\n');
     expect(() => readCandidates(wrong, view)).toThrow(/"onn" is not one of the values of dynamic_batching: /);

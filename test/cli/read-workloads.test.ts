@@ -8,7 +8,7 @@ import {
   simulatedWorkloads,
   withWorkloads,
 } from '../../src/app/study/workloads/read-workloads.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
@@ -36,7 +36,7 @@ async function read(options: Partial<FlatStudyOptions> = {}) {
   const files = ['steady', 'recorded'].map((name) => join(directory, `${name}.yaml`)) as [string, string];
   await writeFile(files[0], JSON.stringify(steady));
   await writeFile(files[1], JSON.stringify(recorded));
-  const spec = specOf({ model: 'm', workload: files, seed: 3, ...options });
+  const spec = toSpec({ model: 'm', workload: files, seed: 3, ...options });
   const { workloads, spec: complete } = await withWorkloads(spec);
   return { files, spec: complete, workloads: workloads as NonNullable<typeof workloads> };
 }

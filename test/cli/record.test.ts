@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { gridOf } from '../../src/benchmark/problems.ts';
+import { toGrid } from '../../src/benchmark/problems.ts';
 import { checkRecording, type Recording } from '../../src/benchmark/recording.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
@@ -71,7 +71,7 @@ describe('record', () => {
     const doubled = recording.candidates.find(({ assignment }) => assignment.instances === 2);
     expect(doubled?.differs).toHaveProperty(['instance_group[0].count'], 2);
 
-    const testProblem = gridOf(grid);
+    const testProblem = toGrid(grid);
     expect([...testProblem.space.assignments()]).toHaveLength(4);
     for (const { assignment, points } of recording.candidates) {
       const built = testProblem.space.build(assignment as { instances: number });
@@ -137,7 +137,7 @@ describe('record', () => {
     const refused = (await read()).candidates.filter(({ failure }) => failure !== null);
     expect(refused.map(({ assignment }) => assignment.instances)).toEqual([2, 2]);
     expect(refused.every(({ points }) => points.length === 0)).toBe(true);
-    const testProblem = gridOf(grid);
+    const testProblem = toGrid(grid);
     const built = testProblem.space.build(refused[0]?.assignment as { instances: number });
     expect(built.legal && testProblem.refusal(built.candidate)).toMatch(/memory/);
   }, 180_000);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { commandLineWithoutValues, readHeaders, withoutHeaderValues } from '../../src/app/server/headers.ts';
 import { filledBy } from '../../src/cli/options/filled-rows.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { type RequestFlags, requestOptionTable } from '../../src/cli/options/requests.ts';
@@ -67,12 +67,12 @@ describe('the options about what is sent', () => {
 
 describe('headers', () => {
   it('are read as names in lower case and values', () => {
-    expect(headersOf({ header: ['Authorization:  Bearer a:b ', 'X-Room:7', 'empty:'] })).toEqual([
+    expect(readHeaders({ header: ['Authorization:  Bearer a:b ', 'X-Room:7', 'empty:'] })).toEqual([
       { name: 'authorization', value: 'Bearer a:b' },
       { name: 'x-room', value: '7' },
       { name: 'empty', value: '' },
     ]);
-    expect(headersOf({})).toEqual([]);
+    expect(readHeaders({})).toEqual([]);
   });
 
   it.each([
@@ -91,7 +91,7 @@ describe('headers', () => {
     const { header: given = [] } = parse('-H', header);
     expect(said).toEqual([]);
     try {
-      headersOf({ header: given });
+      readHeaders({ header: given });
       expect.unreachable();
     } catch (error) {
       expect(error).toMatchObject({ code: 'USAGE' });
@@ -100,7 +100,9 @@ describe('headers', () => {
   });
 
   it('are refused when there are too many', () => {
-    expect(() => headersOf({ header: Array.from({ length: 33 }, (_, index) => `x-${index}: y`) })).toThrow(/too many/);
+    expect(() => readHeaders({ header: Array.from({ length: 33 }, (_, index) => `x-${index}: y`) })).toThrow(
+      /too many/,
+    );
   });
 
   it('leave only their names in what is written down', () => {

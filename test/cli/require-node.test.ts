@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/app/exit-codes.ts';
-import { failureOf } from '../../src/cli/failure.ts';
+import { toFailure } from '../../src/cli/failure.ts';
 import { requireNode } from '../../src/cli/require-node.ts';
 
 /** What the user reads on such a Node, null where it runs. */
@@ -9,7 +9,7 @@ function refusal(version: string): string | null {
     requireNode(version);
     return null;
   } catch (error) {
-    const { line, exitCode } = failureOf(error, false);
+    const { line, exitCode } = toFailure(error, false);
     expect(exitCode).toBe(exitCodes.usage);
     return line;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequencesOf } from '../../src/app/traffic/tensors/requests.ts';
+import { findSequences } from '../../src/app/traffic/tensors/requests.ts';
 
 const stateful = { max_batch_size: 8, sequence_batching: {} };
 const levels = { mode: 'concurrency', low: 1, high: 8 } as const;
@@ -8,22 +8,22 @@ const usage = (text: RegExp) => expect.objectContaining({ code: 'USAGE', message
 
 describe('sequencesOf', () => {
   it('makes no sequences for models without sequence batching, and says so when they are asked for', () => {
-    expect(sequencesOf(options, { max_batch_size: 8 }, levels)).toBeUndefined();
+    expect(findSequences(options, { max_batch_size: 8 }, levels)).toBeUndefined();
     for (const more of [{ sequenceLength: 5 }, { sequenceLengthVariation: 0 }, { sequenceIds: { low: 1, high: 9 } }]) {
-      expect(() => sequencesOf({ ...options, ...more }, {}, levels)).toThrow(usage(/does not use sequence batching/));
+      expect(() => findSequences({ ...options, ...more }, {}, levels)).toThrow(usage(/does not use sequence batching/));
     }
   });
 
   it('takes the length from the streams of data, and 20 for what is generated', () => {
     const common = { variation: 0.2, ids: { low: 1, high: 4294967295 }, seed: 3 };
-    expect(sequencesOf(options, stateful, levels)).toEqual({ ...common, length: 20 });
-    expect(sequencesOf({ ...options, inputData: ['zero'] }, stateful, levels)).toEqual({ ...common, length: 20 });
-    expect(sequencesOf({ ...options, inputData: ['a.json'] }, stateful, levels)).toEqual({
+    expect(findSequences(options, stateful, levels)).toEqual({ ...common, length: 20 });
+    expect(findSequences({ ...options, inputData: ['zero'] }, stateful, levels)).toEqual({ ...common, length: 20 });
+    expect(findSequences({ ...options, inputData: ['a.json'] }, stateful, levels)).toEqual({
       ...common,
       length: undefined,
     });
     const told = { sequenceLength: 7, sequenceLengthVariation: 50, sequenceIds: { low: 9, high: 99 } };
-    expect(sequencesOf({ ...options, ...told }, stateful, levels)).toEqual({
+    expect(findSequences({ ...options, ...told }, stateful, levels)).toEqual({
       length: 7,
       variation: 0.5,
       ids: { low: 9, high: 99 },
@@ -32,10 +32,10 @@ describe('sequencesOf', () => {
   });
 
   it('refuses batches, and fewer ids than requests in flight', () => {
-    expect(() => sequencesOf({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/a batch larger than 1/));
+    expect(() => findSequences({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/a batch larger than 1/));
     const few = { ...options, sequenceIds: { low: 1, high: 7 } };
-    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids are too few for 8/));
-    expect(sequencesOf(few, stateful, { mode: 'request-rate', low: 1, high: 100 })).toMatchObject({
+    expect(() => findSequences(few, stateful, levels)).toThrow(usage(/7 sequence ids are too few for 8/));
+    expect(findSequences(few, stateful, { mode: 'request-rate', low: 1, high: 100 })).toMatchObject({
       ids: few.sequenceIds,
     });
   });

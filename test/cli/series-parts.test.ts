@@ -11,7 +11,7 @@ import { TrituneError } from '../../src/base/errors.ts';
 import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { modelsIn, type SeriesOptions } from '../../src/spec/series-fields.ts';
-import { optionsFor, seriesOf } from '../../src/spec/series-options.ts';
+import { optionsFor, toSeries } from '../../src/spec/series-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const parse = (...args: string[]): SeriesOptions => {
@@ -82,7 +82,7 @@ describe('the directory of a series', () => {
     expect(await studiesIn(directory)).toEqual([directory]);
     await writeSeriesFile(directory, {
       models: directoriesFor(['a', 'b']),
-      spec: seriesOf({ model: ['a', 'b'] }),
+      spec: toSeries({ model: ['a', 'b'] }),
       commandLine: [],
     });
     for (const name of ['a', 'b']) await mkdir(join(directory, name));
@@ -91,7 +91,7 @@ describe('the directory of a series', () => {
     expect(await studiesIn(directory)).toEqual([join(directory, 'b')]);
     const again = writeSeriesFile(directory, {
       models: directoriesFor(['a']),
-      spec: seriesOf({ model: ['a'] }),
+      spec: toSeries({ model: ['a'] }),
       commandLine: [],
     });
     await expect(again).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
@@ -100,7 +100,7 @@ describe('the directory of a series', () => {
   it.each([['../elsewhere'], ['a/b'], ['..'], ['']])('believes no series.json that leads to %j', async (place) => {
     const directory = await freshDirectory();
     const models = [{ model: 'a', directory: place }];
-    const file = { schemaVersion: 2, models, spec: seriesOf({ model: ['a'] }), commandLine: [] };
+    const file = { schemaVersion: 2, models, spec: toSeries({ model: ['a'] }), commandLine: [] };
     await writeFile(join(directory, 'series.json'), JSON.stringify({ ...file, trituneVersion: '1' }));
     await expect(readSeriesFile(directory)).rejects.toMatchObject({ code: 'JOURNAL_INVALID' });
   });
@@ -110,21 +110,21 @@ describe('the time of a series', () => {
   it('is shared alike among the models that are left, with what the ones before did not use', () => {
     const clock = new VirtualClock();
     const turns = [{ spentSeconds: 0 }, { spentSeconds: 0 }, { spentSeconds: 0 }] as const;
-    const { shareOf } = timeShares(90, turns, clock);
-    expect(shareOf(turns[0], 3)).toBe(30);
+    const { computeShare } = timeShares(90, turns, clock);
+    expect(computeShare(turns[0], 3)).toBe(30);
     clock.advance(10_000);
-    expect(shareOf(turns[1], 2)).toBe(40);
+    expect(computeShare(turns[1], 2)).toBe(40);
     clock.advance(100_000);
-    expect(shareOf(turns[2], 1)).toBe(0);
+    expect(computeShare(turns[2], 1)).toBe(0);
   });
 
   it('counts what earlier runs took, which is part of the limit of a study that goes on', () => {
     const turns = [{ spentSeconds: 20 }, { spentSeconds: 10 }, { spentSeconds: 0 }] as const;
-    const { shareOf } = timeShares(90, turns, new VirtualClock());
+    const { computeShare } = timeShares(90, turns, new VirtualClock());
     // 60 s are left, for the second and the third.
-    expect(shareOf(turns[1], 2)).toBe(40);
-    expect(shareOf(turns[2], 2)).toBe(30);
-    expect(timeShares(undefined, turns, new VirtualClock()).shareOf(turns[0], 3)).toBeUndefined();
+    expect(computeShare(turns[1], 2)).toBe(40);
+    expect(computeShare(turns[2], 2)).toBe(30);
+    expect(timeShares(undefined, turns, new VirtualClock()).computeShare(turns[0], 3)).toBeUndefined();
   });
 });
 

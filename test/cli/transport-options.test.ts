@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import { sharedRegionsOf } from '../../src/app/traffic/tensors/shared-memory.ts';
-import { transportOptionsOf } from '../../src/app/traffic/tensors/transport.ts';
+import { openSharedRegions } from '../../src/app/traffic/tensors/shared-memory.ts';
+import { toTransportOptions } from '../../src/app/traffic/tensors/transport.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
 
 describe('the options of transports', () => {
   const decoupled = { name: 'm', model_transaction_policy: { decoupled: true } };
 
   it('pass on what is not the default', () => {
-    expect(transportOptionsOf({ compression: 'none', tensorFormat: 'binary' }, { name: 'm' })).toEqual({
+    expect(toTransportOptions({ compression: 'none', tensorFormat: 'binary' }, { name: 'm' })).toEqual({
       streaming: undefined,
       compression: undefined,
       tensorFormat: 'binary',
     });
-    expect(transportOptionsOf({ compression: 'gzip', streaming: true }, decoupled)).toMatchObject({
+    expect(toTransportOptions({ compression: 'gzip', streaming: true }, decoupled)).toMatchObject({
       streaming: true,
       compression: 'gzip',
     });
   });
 
   it('mean nothing new for a study whose journal does not have them', () => {
-    expect(transportOptionsOf({}, { name: 'm' })).toMatchObject({ compression: undefined });
+    expect(toTransportOptions({}, { name: 'm' })).toMatchObject({ compression: undefined });
   });
 
   it('want shared memory of the machine, none, or of a device, which there is not', async () => {
     const plan = { inputs: [{ requests: [], mostBatch: 1, values: [] }], config: {}, maxInFlight: 1 };
     const control = {} as SharedMemory;
-    expect(await sharedRegionsOf({}, control, plan)).toBeUndefined();
-    expect(await sharedRegionsOf({ sharedMemory: 'none' }, control, plan)).toBeUndefined();
-    await expect(sharedRegionsOf({ sharedMemory: 'cuda' }, control, plan)).rejects.toMatchObject({
+    expect(await openSharedRegions({}, control, plan)).toBeUndefined();
+    expect(await openSharedRegions({ sharedMemory: 'none' }, control, plan)).toBeUndefined();
+    await expect(openSharedRegions({ sharedMemory: 'cuda' }, control, plan)).rejects.toMatchObject({
       code: 'UNSUPPORTED',
       message: expect.stringContaining('CUDA'),
       hint: expect.stringContaining('--shared-memory system'),
@@ -35,7 +35,7 @@ describe('the options of transports', () => {
   });
 
   it('refuse a decoupled model without streams', () => {
-    expect(() => transportOptionsOf({}, decoupled)).toThrow(
+    expect(() => toTransportOptions({}, decoupled)).toThrow(
       expect.objectContaining({ code: 'USAGE', hint: expect.stringContaining('--streaming') }),
     );
   });

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
@@ -51,7 +51,7 @@ it('serves the original config under the name of the model, and is kept as a pro
   });
   const client = connectGrpc(/grpc (\S+),/.exec(line)?.[1] as string);
   const [started] = await recordsOf(run);
-  const original = started?.type === 'study-started' ? modelConfigOf(started.original) : {};
+  const original = started?.type === 'study-started' ? toModelConfig(started.original) : {};
   expect(await client.modelConfig('m')).toMatchObject(original);
   await client.close();
   served.child.kill('SIGTERM');

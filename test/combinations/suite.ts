@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Driver, refusalOf } from '../../src/spec/combinations.ts';
+import { type Driver, findRefusal } from '../../src/spec/combinations.ts';
 import { callCli } from '../support/call-cli.ts';
 import { combinationsOf, openStage } from './stage.ts';
 
@@ -21,7 +21,7 @@ export function combinationsSuite(driver: Driver): void {
   const combinations = combinationsOf(driver).map((combination) => ({
     ...combination,
     with: combination.extras.join(),
-    refusal: refusalOf(combination),
+    refusal: findRefusal(combination),
   }));
   const played = combinations.filter(({ refusal }) => refusal === null);
   const refused = combinations.filter(({ refusal }) => refusal !== null);

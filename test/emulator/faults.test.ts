@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { createModelSimulator } from '../../src/emulator/profile/simulators.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, httpInferClient } from '../support/infer-clients.ts';
@@ -188,7 +188,7 @@ it('drifts with time, and stays where it ends', () => {
   const executionNsAt = (minutes: number, drift: object): number => {
     const [model] = smallProfile({ a: 1, b: 1, model: { drift } }).models;
     if (!model) throw new Error('no model');
-    return modelSimulatorOf(model, {}, seededRandom(1), () => minutes * 60e9).executionNs(1, 1);
+    return createModelSimulator(model, {}, seededRandom(1), () => minutes * 60e9).executionNs(1, 1);
   };
   const slower = { per_minute: 0.1, to: 1.5 };
   expect([0, 1, 5, 60].map((minutes) => executionNsAt(minutes, slower))).toEqual([2e6, 2.2e6, 3e6, 3e6]);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
-import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { createModelSimulator, toLaw } from '../../src/emulator/profile/simulators.ts';
+import { toPolicy } from '../../src/queueing/batcher-policy.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Simulation } from '../../src/queueing/tally.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -13,7 +13,7 @@ const modelOf = (profile: string): ModelProfile => loadProfile(profile).models[0
 function serve(model: ModelProfile, change: object, concurrency: number): Simulation {
   const config = { ...model.config, ...change } as ModelConfig;
   const extent = { warmUpRequests: 10 * concurrency, requests: 2000, seed: 1 };
-  return simulate(policyOf(config, 1), lawOf(model, []), { kind: 'closed', concurrency }, extent);
+  return simulate(toPolicy(config, 1), toLaw(model, []), { kind: 'closed', concurrency }, extent);
 }
 
 describe('the profiles that are hard to tune', () => {
@@ -38,7 +38,7 @@ describe('the profiles that are hard to tune', () => {
 
   it('oom has no room for a fourth instance', () => {
     const { device, models } = loadProfile('oom');
-    const { memoryMib } = modelSimulatorOf(
+    const { memoryMib } = createModelSimulator(
       models[0] as ModelProfile,
       models[0]?.config as ModelConfig,
       seededRandom(1),
@@ -52,7 +52,7 @@ describe('the profiles that are hard to tune', () => {
     const precision = [{ name: 'tensorrt', parameters: { precision_mode: 'FP16' } }];
     const config = { optimization: { execution_accelerators: { gpu_execution_accelerator: precision } } };
     const exact = { ...model, law: { ...model.law, cv: 0 } };
-    const [plain, half] = [{}, config].map((each) => modelSimulatorOf(exact, each, seededRandom(1)));
+    const [plain, half] = [{}, config].map((each) => createModelSimulator(exact, each, seededRandom(1)));
     expect((half?.executionNs(16, 1) ?? 0) / (plain?.executionNs(16, 1) ?? 0)).toBeCloseTo(0.5, 3);
     expect(half?.load.fullSeconds).toBeGreaterThanOrEqual(30);
   });

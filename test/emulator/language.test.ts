@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { estimatedTokens } from '../../src/base/tokens.ts';
 import { type Generation, LanguageEngine } from '../../src/emulator/language/engine.ts';
-import { type LanguageModel, languageModelOf } from '../../src/emulator/language/language-model.ts';
+import { createLanguageModel, type LanguageModel } from '../../src/emulator/language/language-model.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { ContinuousBatcher } from '../../src/queueing/continuous/continuous-batcher.ts';
 import { emulatorForTest, languageProfile } from '../support/emulator.ts';
@@ -219,7 +219,7 @@ const generation = (inputTokens: number, outputTokens: number): Generation => ({
 
 function modelOf({ models: [model], device }: EmulatorProfile): LanguageModel {
   if (!model?.language) throw new Error('no language model');
-  return languageModelOf(model.language, device.memory_mib, new Map(), seededRandom(1));
+  return createLanguageModel(model.language, device.memory_mib, new Map(), seededRandom(1));
 }
 
 /** When each of so many equal requests, sent at once, gets each token, in milliseconds. */

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_MS } from '../../src/base/units.ts';
 import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { armsOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { createModelSimulator, listArms } from '../../src/emulator/profile/simulators.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -73,10 +73,10 @@ it('has arms that take the place of interference, refuse to load, and hold where
   const profile = smallProfile({ a: 1, b: 0, model: { arms } });
   const [model] = profile.models as [ModelProfile];
   const withThreads = (count: string) => ({ parameters: { threads: { string_value: count } } });
-  expect(armsOf(model, {}).map(({ name }) => name)).toEqual(['alone']);
+  expect(listArms(model, {}).map(({ name }) => name)).toEqual(['alone']);
   const random = seededRandom(1);
-  expect(modelSimulatorOf(model, {}, random).executionNs(1, 2)).toBeCloseTo(2e6, 0);
-  expect(modelSimulatorOf(model, withThreads('2'), random).executionNs(1, 2)).toBeCloseTo(1e6, 0);
+  expect(createModelSimulator(model, {}, random).executionNs(1, 2)).toBeCloseTo(2e6, 0);
+  expect(createModelSimulator(model, withThreads('2'), random).executionNs(1, 2)).toBeCloseTo(1e6, 0);
 
   const { grpcUrl } = await emulatorForTest({ profile });
   const client = connectGrpc(grpcUrl);

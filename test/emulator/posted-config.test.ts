@@ -4,7 +4,7 @@ import { readPostedConfig } from '../../src/emulator/profile/posted-config.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
 import { ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
 import { createBatcher } from '../../src/queueing/batcher.ts';
-import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { toPolicy } from '../../src/queueing/batcher-policy.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 const tensor = { data_type: 'TYPE_FP32', dims: [4] };
@@ -44,7 +44,7 @@ it('lets no config through that no batcher can run with, and refuses the others 
         return;
       }
       const { instances } = place('m', config, { gpus: 0 });
-      expect(createBatcher(policyOf(config, instances)).busyInstances).toBe(0);
+      expect(createBatcher(toPolicy(config, instances)).busyInstances).toBe(0);
       accepted += 1;
     }),
     { seed: 5, numRuns: 500 },

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profile/profiles.ts';
 import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { createModelSimulator } from '../../src/emulator/profile/simulators.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
@@ -70,7 +70,7 @@ describe('an arm', () => {
       max_batch_size: 16,
       optimization: { execution_accelerators: { gpu_execution_accelerator: accelerators } },
     };
-    return modelSimulatorOf({ ...model, law: { ...model.law, cv: 0 } }, config, seededRandom(1));
+    return createModelSimulator({ ...model, law: { ...model.law, cv: 0 } }, config, seededRandom(1));
   };
 
   it('changes the law, the memory and the load time when the config chooses it', () => {

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
-import { emulatedProfileOf } from '../../src/emulator/wire/server-identity.ts';
+import { findEmulatedProfile } from '../../src/emulator/wire/server-identity.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -24,8 +24,8 @@ describe.each(protocols)('over $protocol', ({ connect }) => {
     expect(await client.ready()).toBe(true);
     const metadata = await client.serverMetadata();
     expect(metadata.name).toBe('tritune-emulator');
-    expect(emulatedProfileOf(metadata)).toBe('small');
-    expect(emulatedProfileOf({ ...metadata, name: 'triton' })).toBeNull();
+    expect(findEmulatedProfile(metadata)).toBe('small');
+    expect(findEmulatedProfile({ ...metadata, name: 'triton' })).toBeNull();
   });
 
   it('tells the metadata of a model, with its batch dimension', async () => {

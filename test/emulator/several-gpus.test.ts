@@ -62,12 +62,12 @@ describe('a server with several GPUs', () => {
   });
 
   it('places an instance on each GPU of a group before the second ones, and refuses GPUs that it lacks', () => {
-    const gpusOf = (groups: readonly object[]) =>
+    const countGpus = (groups: readonly object[]) =>
       place('m', { name: 'm', instance_group: groups as never }, { gpus: 2 }).gpuOf;
-    expect(gpusOf([on([0, 1], 2)])).toEqual([0, 1, 0, 1]);
-    expect(gpusOf([{ kind: 'KIND_CPU', count: 2 }, on([1])])).toEqual([null, null, 1]);
-    expect(() => gpusOf([on([2])])).toThrowError(/invalid or unsupported gpu id 2/);
-    expect(() => gpusOf([{ kind: 'KIND_CPU', gpus: [0] }])).toThrowError(/KIND_CPU but specifies/);
+    expect(countGpus([on([0, 1], 2)])).toEqual([0, 1, 0, 1]);
+    expect(countGpus([{ kind: 'KIND_CPU', count: 2 }, on([1])])).toEqual([null, null, 1]);
+    expect(() => countGpus([on([2])])).toThrowError(/invalid or unsupported gpu id 2/);
+    expect(() => countGpus([{ kind: 'KIND_CPU', gpus: [0] }])).toThrowError(/KIND_CPU but specifies/);
   });
 
   it('has the memory of each GPU apart', () => {

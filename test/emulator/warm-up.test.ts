@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { NS_PER_MS } from '../../src/base/units.ts';
 import type { EmulatedModelSimulator } from '../../src/emulator/scheduling/model-simulator.ts';
-import { warmUpOf } from '../../src/emulator/scheduling/warm-up.ts';
+import { createWarmUp } from '../../src/emulator/scheduling/warm-up.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -63,7 +63,7 @@ it('warms up the instances that are added, side by side', async () => {
 
 it('goes in turns where fewer execute at once, and refuses what the model would not take', () => {
   const simulator = { executionNs: () => 1e6, atOnce: 2, firstExecutionMs: 0, firstOfSizeMs: 0 };
-  const warmUp = (config: ModelConfig) => warmUpOf('m', config, 5, simulator as unknown as EmulatedModelSimulator);
+  const warmUp = (config: ModelConfig) => createWarmUp('m', config, 5, simulator as unknown as EmulatedModelSimulator);
   const config = { max_batch_size: 8, input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }] };
   expect(warmUp({ ...config, ...warmed({ batch_size: 8, count: 10 }) }).seconds).toBeCloseTo(0.03, 9);
   expect(warmUp({ ...config, ...warmed({ batch_size: 0 }) })).toEqual({ samples: [], seconds: 0 });

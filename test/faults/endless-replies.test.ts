@@ -102,7 +102,7 @@ const grpcReplies: Readonly<Record<string, (call: GrpcCall) => void>> = {
 
 const request: InferRequest = { model: 'm', version: '', batch: 1, inputs: [] };
 
-async function outcomeOf(transport: Transport): Promise<SendOutcome> {
+async function toOutcome(transport: Transport): Promise<SendOutcome> {
   cleanUps.push(() => transport.close());
   const prompt = {
     messages: [{ role: 'user' as const, content: 'a' }],
@@ -139,12 +139,12 @@ const pairs = <A, B>(all: Readonly<Record<string, A>>, others: Readonly<Record<s
 
 describe('a reply that never ends fails at the time limit of its request', () => {
   it.each(pairs(overHttp, httpReplies))('over %s: %s', async (_, __, open, reply) => {
-    const outcome = await outcomeOf(open(await httpServer(reply)));
+    const outcome = await toOutcome(open(await httpServer(reply)));
     expect(outcome).toMatchObject({ ok: false, kind: 'timeout' });
   });
 
   it.each(pairs(overGrpc, grpcReplies))('over %s: %s', async (_, __, open, reply) => {
-    const outcome = await outcomeOf(open(await grpcServer(reply)));
+    const outcome = await toOutcome(open(await grpcServer(reply)));
     expect(outcome).toMatchObject({ ok: false, kind: 'timeout' });
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { failureOf } from '../../src/cli/failure.ts';
+import { toFailure } from '../../src/cli/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
@@ -82,7 +82,7 @@ export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome,
   try {
     await (await createProgram(terminal, args)).parseAsync([...args], { from: 'user' });
   } catch (error) {
-    const { line, exitCode } = failureOf(error, false);
+    const { line, exitCode } = toFailure(error, false);
     if (line !== null) told.push(line);
     process.exitCode = exitCode;
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/app/exit-codes.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
@@ -76,7 +76,7 @@ function check({ exitCode, fates, error = undefined }: Row, played: Played): voi
     ),
   );
   const configs = new Map(
-    records.flatMap((each) => (each.type === 'trial-started' ? [[each.trial, modelConfigOf(each.candidate)]] : [])),
+    records.flatMap((each) => (each.type === 'trial-started' ? [[each.trial, toModelConfig(each.candidate)]] : [])),
   );
   for (const { trial, measurement } of measuredOf(records)) {
     const leastMs = executionMsOf(configs.get(trial) ?? {});

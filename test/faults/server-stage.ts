@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodeFor, exitCodes } from '../../src/app/exit-codes.ts';
-import { messageOf, TrituneError } from '../../src/base/errors.ts';
+import { formatMessage, TrituneError } from '../../src/base/errors.ts';
 import type { Disturbance } from '../../src/emulator/faults.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -229,7 +229,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 
 async function recordsIn(directory: string): Promise<StudyRecord[]> {
   const text = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch((error: unknown) => {
-    throw new Error(`the run left no journal: ${messageOf(error)}`);
+    throw new Error(`the run left no journal: ${formatMessage(error)}`);
   });
   return text
     .trim()

@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planProfile } from '../../src/app/profile/plan.ts';
-import { headersOf } from '../../src/app/server/headers.ts';
-import { goalOf, levelsOf } from '../../src/app/study/goal.ts';
+import { readHeaders } from '../../src/app/server/headers.ts';
+import { chooseLevels, toGoal } from '../../src/app/study/goal.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
 import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
 import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
@@ -13,7 +13,7 @@ import { addOptions, type OptionTable } from '../../src/cli/options/option-table
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { modelsIn, type SeriesOptions } from '../../src/spec/series-fields.ts';
 import { optionsFor } from '../../src/spec/series-options.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { modelOf } from '../loadgen/input-files.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, fuzzAsync, hostileNames, refusedOr, refusedOrAsync } from '../support/fuzz.ts';
 
@@ -136,11 +136,11 @@ describe('options that are bad', () => {
       const models = options && refusedOr(() => modelsIn(options), 'USAGE');
       for (const model of models ?? []) {
         const own = refusedOr(() => optionsFor(options as SeriesOptions, model), 'USAGE');
-        const spec = own && refusedOr(() => specOf(own), 'USAGE');
+        const spec = own && refusedOr(() => toSpec(own), 'USAGE');
         if (!spec) continue;
-        refusedOr(() => goalOf(spec), 'USAGE', 'INPUT_INVALID');
-        refusedOr(() => headersOf(spec.server), 'USAGE', 'INPUT_INVALID');
-        const levels = refusedOr(() => levelsOf(spec), 'USAGE');
+        refusedOr(() => toGoal(spec), 'USAGE', 'INPUT_INVALID');
+        refusedOr(() => readHeaders(spec.server), 'USAGE', 'INPUT_INVALID');
+        const levels = refusedOr(() => chooseLevels(spec), 'USAGE');
         if (levels) expect(levels.low).toBeLessThanOrEqual(levels.high);
       }
     });
@@ -176,10 +176,10 @@ describe('options that are bad', () => {
   it('about headers look nowhere but in the environment', () => {
     for (const name of ['__proto__', 'constructor', 'toString']) {
       for (const flags of [{ tokenEnv: name }, { headerEnv: [`x:${name}`] }]) {
-        expect(() => headersOf(flags)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+        expect(() => readHeaders(flags)).toThrow(expect.objectContaining({ code: 'USAGE' }));
       }
     }
-    expect(() => headersOf({ header: [`x:${' '.repeat(1_000_000)}é`] })).toThrow(/ASCII/);
+    expect(() => readHeaders({ header: [`x:${' '.repeat(1_000_000)}é`] })).toThrow(/ASCII/);
   });
 
   it('about time are refused when no timer counts so far', () => {

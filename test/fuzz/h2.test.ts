@@ -128,7 +128,7 @@ afterEach(async () => {
  * A server that says its settings, and then what `speak` does at the first request; and what our
  * client makes of it.
  */
-async function outcomeOf(
+async function toOutcome(
   speak: (socket: Socket) => void,
   open: (options: { url: string; timeoutMs: number }) => Transport = openGrpcLean,
 ): Promise<SendOutcome> {
@@ -163,7 +163,7 @@ describe('our HTTP/2 clients, against a server that goes on for ever', () => {
     ['padding longer than its frame', Buffer.alloc(0), h2Frame(h2.DATA, 0x8, 1, Buffer.of(9, 1))],
     ['padding without its length', Buffer.alloc(0), h2Frame(h2.DATA, 0x8, 1)],
   ])('of %s: the request ends as malformed', async (_, first, again) => {
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.write(first);
       if (again.length > 0) forEver(socket, again);
     });
@@ -174,7 +174,7 @@ describe('our HTTP/2 clients, against a server that goes on for ever', () => {
     ['PINGs', h2Frame(h2.PING, 0, 0, Buffer.alloc(8))],
     ['SETTINGS', h2.settingsFrame()],
   ])('of %s, and takes no answer: the connection is given up', async (_, frame) => {
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.pause();
       forEver(socket, frame);
     });
@@ -183,7 +183,7 @@ describe('our HTTP/2 clients, against a server that goes on for ever', () => {
 
   it('of PINGs, and takes the answers: the request goes well all the same', async () => {
     const pings = Buffer.concat(Array.from({ length: 3000 }, () => h2Frame(h2.PING, 0, 0, Buffer.alloc(8))));
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.resume();
       socket.write(pings, () => socket.write(h2.okResponse(1)));
     });
@@ -199,7 +199,7 @@ describe('our HTTP/2 clients, against a server that goes on for ever', () => {
     ]);
     const bomb = Buffer.concat([h2.STATUS_200, entry, Buffer.alloc(60_000, 0xbe)]);
     const before = process.memoryUsage().heapUsed;
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.write(Buffer.concat([h2Frame(h2.HEADERS, 0x4, 1, bomb), h2.okMessage(1), h2.trailers(1)]));
     });
     expect(outcome).toEqual({ ok: true });
@@ -217,10 +217,10 @@ describe('our HTTP/2 clients, against a server that goes on for ever', () => {
         );
         socket.end();
       };
-      expect(await outcomeOf(speak)).toMatchObject({ ok: false });
+      expect(await toOutcome(speak)).toMatchObject({ ok: false });
       await transport?.close();
       await server?.close();
-      expect(await outcomeOf(speak, openGrpcStream)).toMatchObject({
+      expect(await toOutcome(speak, openGrpcStream)).toMatchObject({
         ok: false,
         kind: 'malformed',
         message: expect.stringContaining('longer than is read'),

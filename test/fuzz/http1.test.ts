@@ -62,7 +62,7 @@ afterEach(async () => {
   await server?.close();
 });
 
-async function outcomeOf(speak: (socket: Socket) => void, timeoutMs = 10_000): Promise<SendOutcome> {
+async function toOutcome(speak: (socket: Socket) => void, timeoutMs = 10_000): Promise<SendOutcome> {
   server = await startRaw((socket) => void socket.once('data', () => speak(socket)));
   transport = openHttpLean({ url: server.url, timeoutMs });
   return send(transport);
@@ -88,7 +88,7 @@ describe('our HTTP/1 client', () => {
     ['a length below nothing', 'HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n', ''],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', ''],
   ])('gives up on %s', async (_, first, again) => {
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.write(first);
       const many = again.repeat(again === '' ? 0 : Math.ceil(65_536 / again.length));
       const goOn = (): void => {
@@ -106,7 +106,7 @@ describe('our HTTP/1 client', () => {
     ['trailers', `${crlf('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '0')}`],
   ])('has its deadline whatever comes of %s without an end, and keeps none of it', async (_, text) => {
     const before = process.memoryUsage().arrayBuffers;
-    const outcome = await outcomeOf((socket) => {
+    const outcome = await toOutcome((socket) => {
       socket.write(text);
       const more = /500/.test(text)
         ? 'x'.repeat(65_536)

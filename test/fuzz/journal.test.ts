@@ -9,7 +9,7 @@ import { parseJournal } from '../../src/study/records/journal-text.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
-import { candidateOf } from '../study/builders.ts';
+import { toCandidate } from '../study/builders.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, hostileJson, nested, refusedOr } from '../support/fuzz.ts';
 import { journalBytes, journalRecords } from './parsers/records.ts';
 
@@ -99,7 +99,7 @@ describe('a journal that is bad', () => {
   it('keeps a model and a parameter of any name in a candidate, and its prototype', () => {
     const config = '{"name":"__proto__","parameters":{"__proto__":{"string_value":"x"}}}';
     const value = `{"models":{"__proto__":${config}},"others":{"\\u005f_proto__":${config}}}`;
-    const candidate = `{"fingerprint":"f","assignment":{"__proto__":{"polluted":1}},"value":${value},"shape":${JSON.stringify(candidateOf({}).shape)},"__proto__":{"polluted":1}}`;
+    const candidate = `{"fingerprint":"f","assignment":{"__proto__":{"polluted":1}},"value":${value},"shape":${JSON.stringify(toCandidate({}).shape)},"__proto__":{"polluted":1}}`;
     const line = `{"type":"trial-started","at":"${at}","trial":0,"role":"baseline","candidate":${candidate}}`;
     const { records: read } = parseJournal(Buffer.from(`${JSON.stringify(started)}\n${line}\n`), 'f');
     const own = (read[1] as Extract<StudyRecord, { type: 'trial-started' }>).candidate;
@@ -132,7 +132,7 @@ describe('any study', () => {
       .dictionary(fc.string({ maxLength: 5 }), value)
       .filter((all) => !Object.hasOwn(all, '__proto__'));
     fuzz(assignment, (chosen) => {
-      const candidate = { ...candidateOf({}, chosen), value: {} };
+      const candidate = { ...toCandidate({}, chosen), value: {} };
       const all = [started, { ...records[1], candidate }];
       const { records: read } = parseJournal(journalBytes(all), 'f');
       expect(read).toEqual(JSON.parse(JSON.stringify(all)));

@@ -11,7 +11,7 @@ import { encodeInferCall } from '../../src/loadgen/transports/infer-http.ts';
 import { createJournal } from '../../src/study/records/journal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted, trialOf } from '../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate, trialOf } from '../study/builders.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, hostileNames } from '../support/fuzz.ts';
 
 const part = fc.oneof(
@@ -55,7 +55,7 @@ describe('a name from elsewhere', () => {
 });
 
 const at = '2026-01-01T00:00:01.000Z';
-const served = (model: string, instances = 1) => candidateOf({ ...configOf(instances, 4), name: model });
+const served = (model: string, instances = 1) => toCandidate({ ...configOf(instances, 4), name: model });
 const recordsOf = (model: string): readonly StudyRecord[] => [
   studyStarted(goalOf(8), { model }),
   { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: served(model) },

@@ -6,9 +6,9 @@ import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { serverBreakdown } from '../../src/profiler/server-breakdown.ts';
 import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { faultOfJson, jsonOf } from '../../src/study/records/journal-text.ts';
-import { statisticsOf } from '../../src/triton/control/statistics.ts';
-import { serverMetadataOf } from '../../src/triton/wire/replies.ts';
+import { faultOfJson, formatJson } from '../../src/study/records/journal-text.ts';
+import { readStatistics } from '../../src/triton/control/statistics.ts';
+import { readServerMetadata } from '../../src/triton/wire/replies.ts';
 import { measured } from '../study/builders.ts';
 import { FUZZ_TIMEOUT_MS, fuzz } from '../support/fuzz.ts';
 
@@ -36,14 +36,14 @@ const statistics = fc.record({
 
 const faultOf = (measurement: Measurement): string | null => {
   const record = { type: 'trial-measured', at: '2026-01-01T00:00:00.000Z', trial: 0, measurement } as const;
-  return faultOfJson(jsonOf(record), builtInMetrics);
+  return faultOfJson(formatJson(record), builtInMetrics);
 };
 
 describe('whatever a server gives as a figure, the journal can be read with it', () => {
   it('in its statistics', { timeout: FUZZ_TIMEOUT_MS }, () => {
     let usable = 0;
     fuzz(fc.tuple(statistics, statistics), ([before, after]) => {
-      const [first, second] = [before, after].map((entry) => statisticsOf({ model_stats: [entry] }));
+      const [first, second] = [before, after].map((entry) => readStatistics({ model_stats: [entry] }));
       const outcome = serverBreakdown(first ?? [], second ?? [], '');
       if (!outcome.usable) return;
       usable++;
@@ -69,7 +69,7 @@ describe('whatever a server gives as a figure, the journal can be read with it',
 });
 
 it('a name of 5 MB is cut', () => {
-  const { name, version } = serverMetadataOf({ name: 'x'.repeat(5e6), version: 'y'.repeat(5e6) });
+  const { name, version } = readServerMetadata({ name: 'x'.repeat(5e6), version: 'y'.repeat(5e6) });
   expect([name.length, version.length]).toEqual([1024, 1024]);
 });
 

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Machine, problemsOf, stoppedBy } from '../../bench/gpu/machine.ts';
 import { configOf, sizes, subjects } from '../../bench/gpu/subjects.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import { parseConfigText } from '../../src/triton/config/parser.ts';
@@ -16,13 +16,13 @@ describe('the models of bench/gpu', () => {
       const config = parseConfigText(configOf(subject, size, 'gpu'), 'config.pbtxt').config;
       expect(config).toMatchObject({ name, backend: 'python', instance_group: [{ kind: 'KIND_GPU', gpus: [0] }] });
       for (const file of [`${name}.yaml`, 'grid.yaml']) {
-        const view = viewSpace(loadSpace(join(spaces, file)), originalOf(config));
+        const view = viewSpace(loadSpace(join(spaces, file)), toOriginal(config));
         const outcomes = [...view.assignments()].map((assignment) => view.build(assignment));
         expect(outcomes.length).toBeGreaterThanOrEqual(36);
         for (const outcome of outcomes) {
           if (!outcome.legal) throw new Error(JSON.stringify(outcome));
           // A knob that the model does not read would be a parameter of its own.
-          expect(Object.keys(modelConfigOf(outcome.candidate).parameters ?? {}).sort()).toEqual(
+          expect(Object.keys(toModelConfig(outcome.candidate).parameters ?? {}).sort()).toEqual(
             Object.keys(config.parameters ?? {}).sort(),
           );
         }

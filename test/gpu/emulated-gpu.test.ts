@@ -6,10 +6,10 @@ import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { metricsProbe } from '../../src/profiler/devices/device-probe.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Candidate } from '../../src/space/types.ts';
-import { attemptsOf } from '../../src/study/analysis/memory/attempts.ts';
+import { listAttempts } from '../../src/study/analysis/memory/attempts.ts';
 import { measuredFootprint } from '../../src/study/analysis/memory/footprint.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { pruneReason } from '../../src/study/search/pruning.ts';
@@ -52,7 +52,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
   const [original, metadata] = await Promise.all([client.modelConfig('m'), client.modelMetadata('m')]);
   const transport = openTransport('grpc', { url: emulator.grpcUrl, timeoutMs: 10_000 });
   try {
-    const view = viewOf(originalOf(original));
+    const view = viewOf(toOriginal(original));
     const inputs = prepareInputs(metadata, original, { seed: 1, batch: 1, kind: 'zero' });
     const goal = goalOf(null, { constraints: [constraint] });
     const {
@@ -61,7 +61,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
       ...study
     } = studyStarted(goal, {
       model: 'm',
-      original: originalOf(original),
+      original: toOriginal(original),
       levels: { mode: 'concurrency', low, high },
     });
     const { state, error } = await play({
@@ -78,7 +78,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
         }),
         profile: createProfile({
           transport,
-          requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),
+          requestsFor: (candidate) => inputs.forConfig(toModelConfig(candidate)),
           stats: client,
           clock: realClock,
           percentile: 99,
@@ -130,7 +130,7 @@ describe('on an emulated GPU', () => {
   });
 
   it('the memory of an instance, and of a place in its batches, is learnt from that', () => {
-    const learnt = measuredFootprint(attemptsOf(state));
+    const learnt = measuredFootprint(listAttempts(state));
     for (const part of ['model_mib', 'instance_mib', 'sample_mib'] as const)
       expect((learnt?.[part] ?? 0) / memory[part]).toBeCloseTo(1, 1);
   });

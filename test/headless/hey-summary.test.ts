@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.ts';
-import { heyLines, summaryOf } from '../../src/headless/hey-summary.ts';
+import { findSummary, heyLines } from '../../src/headless/hey-summary.ts';
 import { ReplyCounter } from '../../src/loadgen/plain-http/tally.ts';
 import { httpReplies } from '../../src/profiler/http-replies.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
@@ -26,7 +26,7 @@ function figures(more: Partial<Measurement> = {}): Measurement {
 }
 
 const textOf = (measurement: Measurement): string => {
-  const summary = summaryOf(measurement);
+  const summary = findSummary(measurement);
   return summary ? heyLines(summary).join('\n') : '';
 };
 
@@ -121,8 +121,8 @@ Request rate (response times count from when a request was due):
   });
 
   it('is nothing for a model, and plain JSON else', () => {
-    expect(summaryOf(measured(4, 40, 50))).toBeNull();
-    const summary = summaryOf(figures());
+    expect(findSummary(measured(4, 40, 50))).toBeNull();
+    const summary = findSummary(figures());
     expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
   });
 });

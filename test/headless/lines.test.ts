@@ -5,30 +5,30 @@ import { buildJoint } from '../../src/space/joint/build-joint.ts';
 import { jointToJson } from '../../src/space/joint/definition.ts';
 import { joinSpaces } from '../../src/space/joint/joint-space.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { labelledWords, reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Objective } from '../../src/study/types.ts';
 import { spaceOf } from '../space/fixtures.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { jointly, pipeline } from '../support/joint-records.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const emulated = { ...studyStarted(goalOf(8)).server, name: 'tritune-emulator', emulated: 'demo' };
 const records: StudyRecord[] = [
   studyStarted(goalOf(8), { server: emulated }),
-  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
   { type: 'trial-measured', at, trial: 0, measurement: measured(4, 100, 5) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
-  { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(configOf(2, 8), { instances: 2 }) },
+  { type: 'trial-started', at, trial: 1, role: 'search', candidate: toCandidate(configOf(2, 8), { instances: 2 }) },
   { type: 'trial-measured', at, trial: 1, measurement: measured(8, 250, 9, { stable: false }) },
   { type: 'trial-measured', at, trial: 1, measurement: measured(6, 240, 7) },
   { type: 'trial-finished', at, trial: 1, chosen: 1, feasible: true, failure: null },
   { type: 'readings-doubted', at, readings: [{ trial: 1, reading: 1 }] },
   { type: 'readings-doubted', at, readings: [] },
-  { type: 'trial-started', at, trial: 2, role: 'search', candidate: candidateOf(configOf(3, 8), { instances: 3 }) },
+  { type: 'trial-started', at, trial: 2, role: 'search', candidate: toCandidate(configOf(3, 8), { instances: 3 }) },
   {
     type: 'trial-finished',
     at,
@@ -153,7 +153,7 @@ describe('the lines about the noise at rest', () => {
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));
     const goal = goalOf(latencyMs);
-    const spec = specOf({ model: 'm', concurrency: { low: 1, high: 64 } });
+    const spec = toSpec({ model: 'm', concurrency: { low: 1, high: 64 } });
     onEvent(studyStarted(goal, { spec }));
     onEvent({ ...floor, highMs, share: latencyMs === null ? null : (highMs - 4) / (latencyMs - 4) });
     return lines.slice(2);
@@ -243,7 +243,7 @@ describe('the closing lines', () => {
   it('count a trial of the original config at another level as the original', () => {
     const again: readonly StudyRecord[] = [
       ...records.slice(0, 4),
-      { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(originalConfig, { instances: 1 }) },
+      { type: 'trial-started', at, trial: 1, role: 'search', candidate: toCandidate(originalConfig, { instances: 1 }) },
       { type: 'trial-measured', at, trial: 1, measurement: measured(8, 250, 7) },
       { type: 'trial-finished', at, trial: 1, chosen: 0, feasible: true, failure: null },
       ...records.slice(-2),

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { describeMeasurement } from '../../src/headless/measurement-line.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { candidateOf, configOf, goalOf, measured } from '../study/builders.ts';
+import { configOf, goalOf, measured, toCandidate } from '../study/builders.ts';
 
-const candidate = candidateOf(configOf(1, 4), {});
+const candidate = toCandidate(configOf(1, 4), {});
 const line = (more: Partial<Measurement>): string =>
   describeMeasurement(measured(4, 400, 8, more), goalOf(60), candidate);
 const failures = [{ kind: 'status', count: 25, firstMessage: 'Exceeds maximum queue size' }] as const;

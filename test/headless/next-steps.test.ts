@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { commandWords } from '../../src/adapter/engine/command-words.ts';
 import { profileCommand } from '../../src/headless/next/commands.ts';
 import { type EndedRun, nextSteps } from '../../src/headless/next/steps.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../src/spec/study-spec.ts';
 import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
@@ -11,7 +11,7 @@ import { summarize } from '../../src/study/summary/summary.ts';
 import type { Summary } from '../../src/study/summary/summary-schema.ts';
 import type { Verdict } from '../../src/study/summary/verdict.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { parseCommandLine } from '../support/parse-command-line.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -21,14 +21,14 @@ const load = { mode: 'concurrency', value: 32 } as const;
 async function startedBy(line: string, more: Partial<StudyStarted> = {}): Promise<StudyStarted> {
   const { unknown, options } = await parseCommandLine(commandWords(line));
   expect(unknown).toEqual([]);
-  const spec: StudySpec = specOf({ ...options, model: options.model?.toString() } as unknown as FlatStudyOptions);
+  const spec: StudySpec = toSpec({ ...options, model: options.model?.toString() } as unknown as FlatStudyOptions);
   return { ...studyStarted(goalOf(8)), model: spec.model, spec, ...more };
 }
 
 /** A summary with a best config that serves most at 32 requests in flight. */
 async function summaryOf(started: StudyStarted, verdict: Verdict, more: Partial<Summary> = {}): Promise<Summary> {
   const trial = (number: number, config: ModelConfig, role: 'baseline' | 'search', rate: number): StudyRecord[] => [
-    { type: 'trial-started', at, trial: number, role, candidate: candidateOf(config) },
+    { type: 'trial-started', at, trial: number, role, candidate: toCandidate(config) },
     { type: 'trial-measured', at, trial: number, measurement: measured(32, rate, 7) },
     { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
   ];

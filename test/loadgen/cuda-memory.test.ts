@@ -45,13 +45,13 @@ describe("a CUDA device's memory", () => {
   it('has blocks that share nothing, each with its handle', () => {
     const cuda = openCuda(0);
     const [one, two] = [cuda.allocate(1), cuda.allocate(3 * MIB)];
-    const handles = [one, two].map((address) => cuda.handleOf(address));
+    const handles = [one, two].map((address) => cuda.exportHandle(address));
     expect(handles.map((handle) => handle.byteLength)).toEqual([64, 64]);
     expect(handles[0]).not.toEqual(handles[1]);
     // Whole blocks of two MiB.
     expect(cuda.read(one, 2 * MIB)).toHaveLength(2 * MIB);
     expect(cuda.read(two, 4 * MIB)).toHaveLength(4 * MIB);
-    expect(() => cuda.handleOf(one + 1n)).toThrow('CUDA_ERROR_INVALID_VALUE');
+    expect(() => cuda.exportHandle(one + 1n)).toThrow('CUDA_ERROR_INVALID_VALUE');
     for (const address of [one, two]) cuda.free(address);
     expect(ownObjects()).toEqual([]);
   });
@@ -101,10 +101,10 @@ describe('regions in a GPU', () => {
       [overHttp, overGrpc],
     ] as const) {
       const region: CudaMemoryRegion = { name: 'frames', deviceId: 0, byteSize: 100 };
-      await client.registerCudaMemory(region, cuda.handleOf(address));
+      await client.registerCudaMemory(region, cuda.exportHandle(address));
       expect(await twin.cudaMemoryRegions()).toEqual([region]);
       expect(await twin.sharedMemoryRegions()).toEqual([]);
-      await expect(twin.registerCudaMemory(region, cuda.handleOf(address))).rejects.toThrow('already in manager');
+      await expect(twin.registerCudaMemory(region, cuda.exportHandle(address))).rejects.toThrow('already in manager');
       // Only calls about memory of the same kind reach it.
       expect(await twin.unregisterSharedMemory('frames')).toBe(true);
       expect(await client.cudaMemoryRegions()).toEqual([region]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dealt, limited, pacerOf, type Schedule } from '../../src/loadgen/pacing/pacers.ts';
-import { type Part, pieceOf, shareOf } from '../../src/loadgen/pacing/part.ts';
+import { createPacer, dealt, limited, type Schedule } from '../../src/loadgen/pacing/pacers.ts';
+import { computePiece, computeShare, type Part } from '../../src/loadgen/pacing/part.ts';
 import { requestCycle } from '../../src/loadgen/request-cycle.ts';
 import { partOfRule } from '../../src/loadgen/sequences.ts';
 import type { InferRequest, PreparedRequest, Transport } from '../../src/loadgen/types.ts';
@@ -11,10 +11,10 @@ const partsOf = (of: number): Part[] => Array.from({ length: of }, (_, index) =>
 
 describe('a level that several threads divide', () => {
   it('is divided exactly and evenly, the larger shares first', () => {
-    expect(partsOf(4).map((part) => shareOf(10, part))).toEqual([3, 3, 2, 2]);
+    expect(partsOf(4).map((part) => computeShare(10, part))).toEqual([3, 3, 2, 2]);
     fc.assert(
       fc.property(fc.nat(10_000), threads, (total, of) => {
-        const shares = partsOf(of).map((part) => shareOf(total, part));
+        const shares = partsOf(of).map((part) => computeShare(total, part));
         expect(shares.reduce((sum, share) => sum + share)).toBe(total);
         expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
       }),
@@ -31,8 +31,8 @@ describe('a level that several threads divide', () => {
         );
         expect(all).toEqual(Array.from({ length: size + spare + 1 }, (_, index) => low + index));
         for (const part of partsOf(of)) {
-          const piece = pieceOf(ids, part);
-          expect(piece.high - piece.low + 1).toBeGreaterThanOrEqual(shareOf(size + 1, part));
+          const piece = computePiece(ids, part);
+          expect(piece.high - piece.low + 1).toBeGreaterThanOrEqual(computeShare(size + 1, part));
         }
         expect(new Set(rules.map((rule) => rule.seed)).size).toBe(of);
       }),
@@ -53,7 +53,7 @@ describe('a schedule that is dealt out', () => {
 
   /** Every request until `requests` or the end, with its time. */
   function timesOf(schedule: Schedule, requests: number, part?: Part): [number, number][] {
-    const whole = limited(pacerOf(schedule), { requests });
+    const whole = limited(createPacer(schedule), { requests });
     const pacer = part ? dealt(whole, part) : whole;
     const times: [number, number][] = [];
     for (let sent = 0; ; sent++) {

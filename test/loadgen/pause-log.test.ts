@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allHeldUp } from '../../src/loadgen/client/held-up.ts';
-import { busyShareOf, hostCpuOf, hostCpuSince, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
+import { computeBusyShare, hostCpuSince, parseHostCpu, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
 import { PauseLog } from '../../src/loadgen/workers/pause-log.ts';
 
 const MS = 1e6;
@@ -61,21 +61,24 @@ describe('what the machine says of its CPUs', () => {
   const pressure = 'some avg10=96.13 avg60=79.42 avg300=36.48 total=231330790\nfull avg10=0.00 avg60=0.00 total=7\n';
 
   it('is the time that its host took, and the time in which something waited', () => {
-    const seen = hostCpuOf(stat, pressure);
+    const seen = parseHostCpu(stat, pressure);
     expect(seen).toEqual({ stolenMs: 320, pressedMs: 231_330.79, allMs: 1_927_260, idleMs: 1_243_930 });
-    const later = hostCpuOf(stat.replace(' 32 ', ' 35 '), pressure.replace('231330790', '231430790'));
+    const later = parseHostCpu(stat.replace(' 32 ', ' 35 '), pressure.replace('231330790', '231430790'));
     expect(hostCpuSince(seen, later)).toEqual({
       stolenMs: 30,
       pressedMs: expect.closeTo(100, 6),
       allMs: 30,
       idleMs: 0,
     });
-    expect([busyShareOf(seen), busyShareOf({ allMs: 0, idleMs: 0 })]).toEqual([expect.closeTo(0.3546, 4), null]);
+    expect([computeBusyShare(seen), computeBusyShare({ allMs: 0, idleMs: 0 })]).toEqual([
+      expect.closeTo(0.3546, 4),
+      null,
+    ]);
   });
 
   it('is absent where it is not told', () => {
-    expect(hostCpuOf('', '')).toEqual({});
-    expect(hostCpuOf('cpu  1 2 3 4\n', 'nothing')).toEqual({});
+    expect(parseHostCpu('', '')).toEqual({});
+    expect(parseHostCpu('cpu  1 2 3 4\n', 'nothing')).toEqual({});
     expect(hostCpuSince({ stolenMs: 3 }, {})).toEqual({});
   });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sleepingAlarm } from '../../src/base/alarm.ts';
 import { localFlow } from '../../src/loadgen/flow.ts';
-import { passesOf } from '../../src/loadgen/pacing/pacers.ts';
+import { createPassPacer } from '../../src/loadgen/pacing/pacers.ts';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import { requestTurns } from '../../src/loadgen/request-turns.ts';
 import type { InferRequest, Transport } from '../../src/loadgen/types.ts';
@@ -31,7 +31,7 @@ const set = classedSet([
 
 describe('a plan of arrivals', () => {
   it('is played pass after pass', () => {
-    const pacer = passesOf(plan);
+    const pacer = createPassPacer(plan);
     const dues = Array.from({ length: 9 }, (_, sent) => {
       const next = pacer(0, sent);
       return next === 'stop' ? Number.NaN : next.waitNs / 1e6;
@@ -46,7 +46,7 @@ describe('a plan of arrivals', () => {
     ['an arrival beyond its end', { ...plan, durationNs: 4e6 }, /does not end within/],
     ['no length', { ...plan, arrivalsNs: Float64Array.of(0), durationNs: 0 }, /does not end within/],
   ])('with %s is refused', (_, wrong, message) => {
-    expect(() => passesOf(wrong)).toThrow(message);
+    expect(() => createPassPacer(wrong)).toThrow(message);
   });
 });
 

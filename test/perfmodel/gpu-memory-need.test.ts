@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { gpuMemoryNeed } from '../../src/perfmodel/memory/gpu-memory-need.ts';
-import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../src/perfmodel/simulator.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
+import { configOf, goalOf, measured, toCandidate, trialOf } from '../study/builders.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
 
 /** A GPU with 8,000 MiB on which others hold 500. */
@@ -16,7 +16,7 @@ const trueMib = (instances: number, batch: number, perInstance = 2000): number =
 const precise = (precision: string) => ({ parameters: { precision: { string_value: precision } } });
 const onGpu = (count: number) => ({ instance_group: [{ kind: 'KIND_GPU', count, gpus: [0] }] }) as const;
 const at = (instances: number, batch: number, more = {}) =>
-  choiceOf(candidateOf(configOf(instances, batch, { ...onGpu(instances), ...more })));
+  toChoice(toCandidate(configOf(instances, batch, { ...onGpu(instances), ...more })));
 
 function using(instances: number, batch: number, gpuMemoryMiB: number, more = {}): MeasuredChoice {
   const gpus = [{ uuid: 'GPU-1', memoryTotalBytes: TOTAL_MIB * 2 ** 20 }];
@@ -115,7 +115,7 @@ describe('a sampler that knows what candidates need', () => {
     [1, 2].map((instances) => {
       const { choice, measurements } = using(instances, 4, 500 + 3000 * instances, precise('fp32'));
       const level = { throughput: { value: 400 * instances, low: 390 * instances, high: 410 * instances } };
-      return trialOf(instances - 1, modelConfigOf(choice.candidate), {
+      return trialOf(instances - 1, toModelConfig(choice.candidate), {
         measurements: measurements.map((each) => ({ ...each, ...level, ...(!withMemory && { device: {} }) })),
       });
     });

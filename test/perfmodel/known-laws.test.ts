@@ -5,20 +5,20 @@ import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_MS } from '../../src/base/units.ts';
-import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import { type Choice, toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Observation } from '../../src/perfmodel/observation.ts';
-import { type ServiceTimes, serviceTimesOf } from '../../src/perfmodel/service-times.ts';
+import { fitServiceTimes, type ServiceTimes } from '../../src/perfmodel/service-times.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { type SimulationOptions, simulate } from '../../src/queueing/simulate.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, configOf } from '../study/builders.ts';
+import { configOf, toCandidate } from '../study/builders.ts';
 
 const ms = (value: number): number => value * NS_PER_MS;
 const counted: SimulationOptions = { warmUpRequests: 200, requests: 1500, seed: 7 };
 
 const choiceFor = (instances: number, maxBatchSize: number, delayMs = 0, more: ModelConfig = {}): Choice =>
-  choiceOf(
-    candidateOf(
+  toChoice(
+    toCandidate(
       configOf(instances, maxBatchSize, {
         dynamic_batching: { max_queue_delay_microseconds: 1000 * delayMs },
         ...more,
@@ -55,7 +55,7 @@ function observe(law: ServiceLaw, choice: Choice, concurrency: number): Seen {
 }
 
 const timesOf = (...seen: readonly Seen[]): ServiceTimes | null =>
-  serviceTimesOf(seen.map(({ choice, observation }) => ({ choice, observations: [observation] })));
+  fitServiceTimes(seen.map(({ choice, observation }) => ({ choice, observations: [observation] })));
 const fitOf = (...seen: readonly Seen[]): ServiceTimes => timesOf(...seen) as ServiceTimes;
 const ratio = (a: number, b: number): number => Math.abs(a / b - 1);
 

@@ -3,16 +3,16 @@ import { affineNs } from '../../src/perfmodel/affine-line.ts';
 import type { Observed } from '../../src/perfmodel/execution-laws.ts';
 import { executionTimeFactors } from '../../src/perfmodel/execution-time-factors.ts';
 import type { ExecutionPoint } from '../../src/perfmodel/interference.ts';
-import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import { type Choice, toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Observation } from '../../src/perfmodel/observation.ts';
-import { correctedLineOf } from '../../src/perfmodel/residual-correction.ts';
-import { serviceTimesOf } from '../../src/perfmodel/service-times.ts';
+import { fitCorrectedLine } from '../../src/perfmodel/residual-correction.ts';
+import { fitServiceTimes } from '../../src/perfmodel/service-times.ts';
 import type { MeasuredChoice } from '../../src/perfmodel/simulator.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import { trainingSubset, trialsToFit } from '../../src/study/search/queueing/training-subset.ts';
-import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
+import { configOf, goalOf, measured, toCandidate, trialOf } from '../study/builders.ts';
 
 const MS = 1e6;
 /**
@@ -30,7 +30,7 @@ const point = (batchSize: number, instances: number, settingsKey = 'plain', fact
   weight: 0.9,
 });
 const predictedMs = (points: readonly ExecutionPoint[], batch: number, instances: number): number => {
-  const { line, correctionAt } = correctedLineOf(points, { settingsKey: 'plain', instances, isSingle: false });
+  const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances, isSingle: false });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
 
@@ -64,7 +64,7 @@ describe('the law without batching', () => {
   const batch = { ...point(4, 4), surroundingBatch: 3, executionNs: 5 * MS };
   const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
   const crowdedMs = (isSingle: boolean): number => {
-    const { line, correctionAt } = correctedLineOf(points, { settingsKey: 'plain', instances: 4, isSingle });
+    const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances: 4, isSingle });
     return (affineNs(line, single(3.5, 1, 0)) * Math.exp(correctionAt(1))) / MS;
   };
 
@@ -94,9 +94,9 @@ describe('the law without batching', () => {
         },
       ],
     });
-    const plain = choiceOf(candidateOf(configOf(4, 16)));
-    const batching = choiceOf(candidateOf(configOf(4, 16, { dynamic_batching: {} })));
-    const laws = serviceTimesOf([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
+    const plain = toChoice(toCandidate(configOf(4, 16)));
+    const batching = toChoice(toCandidate(configOf(4, 16, { dynamic_batching: {} })));
+    const laws = fitServiceTimes([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
     expect(executionNs(laws?.of(plain) as ServiceLaw, 8, 3.5) / MS).toBeLessThan(1.15);
   });
 });
@@ -118,7 +118,7 @@ describe('the law of more instances than were seen at rest', () => {
 
   it('has no execution alone that is far faster than that of one instance', () => {
     const points = [...pointsOf(ofOne, 1, 1), ...pointsOf(ofFour, 4, 3.9)];
-    const { line, correctionAt } = correctedLineOf(points, { settingsKey: 'plain', instances: 4, isSingle: false });
+    const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances: 4, isSingle: false });
     const alone = { ...point(15, 4), busyInstances: 1 };
     expect((affineNs(line, alone) * Math.exp(correctionAt(15))) / MS).toBeGreaterThan(0.75 * 6.51);
   });
@@ -162,7 +162,7 @@ describe('the execution-time factors of settings', () => {
 
 describe('the laws of choices', () => {
   const choice = (instances: number, batch: number) =>
-    choiceOf(candidateOf(configOf(instances, batch, { dynamic_batching: {} })));
+    toChoice(toCandidate(configOf(instances, batch, { dynamic_batching: {} })));
   const observed = choice(1, 64);
   const observation: Observation = {
     settingsKey: observed.settingsKey,
@@ -181,17 +181,17 @@ describe('the laws of choices', () => {
   };
 
   it('begin with what is expected of settings, and give it up for what was measured', () => {
-    const graphs = choiceOf(
-      candidateOf(configOf(1, 64, { dynamic_batching: {}, optimization: { cuda: { graphs: true } } })),
+    const graphs = toChoice(
+      toCandidate(configOf(1, 64, { dynamic_batching: {}, optimization: { cuda: { graphs: true } } })),
     );
-    const both = choiceOf(
-      candidateOf(
+    const both = toChoice(
+      toCandidate(
         configOf(1, 64, { dynamic_batching: {}, optimization: { cuda: { graphs: true, busy_wait_events: true } } }),
       ),
     );
     const expectedTime = ({ value }: Candidate): number => (JSON.stringify(value).includes('graphs') ? 0.5 : 1);
     const ratioOf = (seen: readonly Observed[], asked: Choice): number => {
-      const laws = serviceTimesOf(seen, undefined, expectedTime);
+      const laws = fitServiceTimes(seen, undefined, expectedTime);
       if (!laws) throw new Error('no law');
       return executionNs(laws.of(asked), 8, 1) / executionNs(laws.of(observed), 8, 1);
     };
@@ -207,7 +207,7 @@ describe('the laws of choices', () => {
 
   it('are the same whichever was asked for first', () => {
     const timeOf = (first: number): number => {
-      const laws = serviceTimesOf([{ choice: observed, observations: [observation] }]);
+      const laws = fitServiceTimes([{ choice: observed, observations: [observation] }]);
       if (!laws) throw new Error('no law');
       laws.of(choice(1, first));
       return executionNs(laws.of(choice(1, 64)), 64, 1);
@@ -219,7 +219,7 @@ describe('the laws of choices', () => {
 
 describe('the front end', () => {
   const US = 1e3;
-  const choice = choiceOf(candidateOf(configOf(8, 32, { dynamic_batching: {} })));
+  const choice = toChoice(toCandidate(configOf(8, 32, { dynamic_batching: {} })));
   const law = { ...affineLaw(2 * MS, 0.05 * MS), cv: 0.05, frontEndNs: 52 * US };
   /**
    * What a server with that front end would show; the busier it is, the more of the latency is
@@ -247,14 +247,14 @@ describe('the front end', () => {
   };
 
   it('is what keeps a busy server from doing more, not the long way to it', () => {
-    const laws = serviceTimesOf([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
+    const laws = fitServiceTimes([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
     expect(Math.abs((laws?.of(choice).frontEndNs ?? 0) / (52 * US) - 1)).toBeLessThan(0.15);
     expect(laws?.roundTripNs).toBeLessThan(0.3 * MS);
   });
 });
 
 describe('instances that are idle while requests wait', () => {
-  const choice = choiceOf(candidateOf(configOf(4, 16, { dynamic_batching: {} })));
+  const choice = toChoice(toCandidate(configOf(4, 16, { dynamic_batching: {} })));
   const seen = (law: ServiceLaw, concurrency: number): Observation => {
     const traffic = { kind: 'closed', concurrency, roundTripNs: 0.1 * MS } as const;
     const found = simulate(choice.policy, law, traffic, { warmUpRequests: 500, requests: 4000, seed: 3 });
@@ -273,7 +273,7 @@ describe('instances that are idle while requests wait', () => {
     };
   };
   const lawBehind = (law: ServiceLaw) =>
-    serviceTimesOf([{ choice, observations: [1, 16, 80].map((level) => seen(law, level)) }])?.of(choice);
+    fitServiceTimes([{ choice, observations: [1, 16, 80].map((level) => seen(law, level)) }])?.of(choice);
   const law = { ...affineLaw(2 * MS, 0.07 * MS), cv: 0.05 };
 
   it('take turns, where batches fill meanwhile', () => {
@@ -295,7 +295,7 @@ describe('instances that are idle while requests wait', () => {
 
 describe('what the model is made of', () => {
   const measuredAt = (number: number, throughput: number): MeasuredChoice => ({
-    choice: choiceOf(candidateOf(configOf(1, 4, {}), { number })),
+    choice: toChoice(toCandidate(configOf(1, 4, {}), { number })),
     measurements: [measured(4, throughput, 5)],
   });
   const goal = goalOf(8);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutionPoint } from '../../src/perfmodel/interference.ts';
-import { type PredictedExecution, uncertaintyOf } from '../../src/perfmodel/uncertainty.ts';
+import { computeUncertainty, type PredictedExecution } from '../../src/perfmodel/uncertainty.ts';
 import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
 
 const MS = 1e6;
@@ -28,7 +28,7 @@ const stepped = lawThrough({ 1: 10, 16: 200 });
 describe('the uncertainty about a batch size', () => {
   const ends = [seen(1), seen(16)];
   const at = (batchSize: number, law: ServiceLaw, points = ends): number =>
-    uncertaintyOf({ ...work, batchSize }, points, law);
+    computeUncertainty({ ...work, batchSize }, points, law);
 
   it('is none of those that were seen', () => {
     for (const batchSize of [1, 15, 16]) expect(at(batchSize, stepped)).toBe(0);
@@ -72,18 +72,18 @@ describe('the uncertainty about executions of one without batching', () => {
   const alone: PredictedExecution = { ...work, largestBatch: 1, busyInstances: 4 };
 
   it('is large where they were slow beside batches that save little: it may be the batches', () => {
-    expect(uncertaintyOf(alone, points, costly)).toBeGreaterThan(1);
-    expect(uncertaintyOf({ ...alone, largestBatch: 4 }, points, costly)).toBe(0);
+    expect(computeUncertainty(alone, points, costly)).toBeGreaterThan(1);
+    expect(computeUncertainty({ ...alone, largestBatch: 4 }, points, costly)).toBe(0);
   });
 
   it('is gone once they were seen beside each other, and where but one is busy', () => {
-    expect(uncertaintyOf(alone, [...points, beside(1, 1)], costly)).toBe(0);
-    expect(uncertaintyOf({ ...alone, busyInstances: 1 }, points, costly)).toBe(0);
+    expect(computeUncertainty(alone, [...points, beside(1, 1)], costly)).toBe(0);
+    expect(computeUncertainty({ ...alone, busyInstances: 1 }, points, costly)).toBe(0);
   });
 
   it('is none where batches save much, or none was seen', () => {
     const cheap = { ...costly, ...lawThrough({ 1: 0.2, 4: 0.3 }), interference: costly.interference };
-    expect(uncertaintyOf(alone, points, cheap)).toBe(0);
-    expect(uncertaintyOf(alone, points.slice(0, 2), costly)).toBe(0);
+    expect(computeUncertainty(alone, points, cheap)).toBe(0);
+    expect(computeUncertainty(alone, points.slice(0, 2), costly)).toBe(0);
   });
 });

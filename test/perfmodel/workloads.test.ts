@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.ts';
-import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import { type ModelSimulator, simulatorOf } from '../../src/perfmodel/simulator.ts';
+import { toChoice } from '../../src/perfmodel/modelled-config.ts';
+import { createSimulator, type ModelSimulator } from '../../src/perfmodel/simulator.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
-import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { toPolicy } from '../../src/queueing/batcher-policy.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
-import { candidateOf } from '../../src/space/model-configs.ts';
-import { instancesOf } from '../../src/triton/config/instances.ts';
+import { toCandidate } from '../../src/space/model-configs.ts';
+import { countInstances } from '../../src/triton/config/instances.ts';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
 import type { RobustRule } from '../../src/workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../src/workload/study-workloads.ts';
@@ -52,7 +52,7 @@ const groups = workload('groups', 24);
 function measuredUnder(config: ReturnType<typeof configOf>, { planAt }: StudyWorkload, perSecond: number): Measurement {
   const { arrivalsNs } = planAt(perSecond);
   const found = simulate(
-    policyOf(config, instancesOf(config)),
+    toPolicy(config, countInstances(config)),
     law,
     { kind: 'open', arrivalsNs, roundTripNs: ROUND_TRIP_NS },
     { warmUpRequests: 0, requests: arrivalsNs.length, seed: 5 },
@@ -106,7 +106,7 @@ function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percen
     }));
     return robustMeasurement(rule, { mode: 'request-rate', value: rate }, parts);
   });
-  return simulatorOf([{ choice: choiceOf(candidateOf(config)), measurements: levels }], {
+  return createSimulator([{ choice: toChoice(toCandidate(config)), measurements: levels }], {
     mode: 'request-rate',
     percentile,
     seed: 1,
@@ -117,7 +117,7 @@ function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percen
 describe('a simulator under workloads', () => {
   it('predicts what another config does under the arrivals of each', () => {
     for (const under of [steady, groups]) {
-      const predicted = fitted({ kind: 'worst' }, [under]).predict(choiceOf(candidateOf(other)), 360);
+      const predicted = fitted({ kind: 'worst' }, [under]).predict(toChoice(toCandidate(other)), 360);
       const truth = measuredUnder(other, under, 360);
       expect((predicted?.['latency-p99'] ?? 0) / truth.latencyMs.p99).toBeCloseTo(1, 1);
       expect(predicted?.throughput).toBeCloseTo(360, -1);
@@ -125,7 +125,7 @@ describe('a simulator under workloads', () => {
   });
 
   it('puts them together as measurements are', () => {
-    const choice = choiceOf(candidateOf(other));
+    const choice = toChoice(toCandidate(other));
     const worst = fitted({ kind: 'worst' }, [steady, groups]).predict(choice, 360);
     const mean = fitted({ kind: 'mean' }, [steady, { ...groups, weight: 3 }]).predict(choice, 360);
     const [even, grouped] = [steady, groups].map((each) => measuredUnder(other, each, 360).latencyMs.p99) as [
@@ -138,20 +138,20 @@ describe('a simulator under workloads', () => {
   });
 
   it('takes bursts for bursts, not for executions that vary', () => {
-    const choice = choiceOf(candidateOf(config));
-    expect(fitted({ kind: 'worst' }, [groups]).lawOf(choice).cv).toBeLessThanOrEqual(0.1);
+    const choice = toChoice(toCandidate(config));
+    expect(fitted({ kind: 'worst' }, [groups]).toLaw(choice).cv).toBeLessThanOrEqual(0.1);
   });
 
   it('counts rates in relation to what a workload asks for', () => {
     const half = workload('half', 24, { perLevel: 0.5 });
-    const choice = choiceOf(candidateOf(other));
+    const choice = toChoice(toCandidate(other));
     const predicted = fitted({ kind: 'worst' }, [steady, half]).predict(choice, 360);
     expect(predicted?.throughput).toBeCloseTo(360, -1);
   });
 
   it('counts requests within the limits of their class', () => {
     const limited = workload('groups', 24, { limitsNs: new Map([['short', 16 * NS_PER_MS]]) });
-    const choice = choiceOf(candidateOf(config));
+    const choice = toChoice(toCandidate(config));
     const simulator = fitted({ kind: 'worst' }, [limited]);
     expect(simulator.goodput).toBe(true);
     // The first request of a group goes alone, for 5.5 ms, then eight for 9 ms: five of those are

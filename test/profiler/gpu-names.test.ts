@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gpuNameOf, UNKNOWN_GPU } from '../../src/app/profile/gpu-name.ts';
+import { readGpuName, UNKNOWN_GPU } from '../../src/app/profile/gpu-name.ts';
 import type { FollowLines } from '../../src/launch/follow-lines.ts';
 import { gpuNames } from '../../src/profiler/devices/gpu-names.ts';
 
@@ -22,7 +22,7 @@ describe("the names of a machine's GPUs", () => {
 
 describe('the GPU of a scenario', () => {
   const server = (emulated: string | null, url = 'gpu-host.test:8001') =>
-    ({ server: { emulated, url } }) as Parameters<typeof gpuNameOf>[0];
+    ({ server: { emulated, url } }) as Parameters<typeof readGpuName>[0];
   const on = (kind: 'KIND_CPU' | 'KIND_GPU') => ({ instance_group: [{ kind }] });
   const measured = { device: { gpus: [{ uuid: 'GPU-1a' }] } };
 
@@ -31,10 +31,10 @@ describe('the GPU of a scenario', () => {
     ["the profile's of an emulated server", server('tft-a30'), on('KIND_GPU'), 'emulated (tft-a30)'],
     ["the UUID on another machine, whose driver's tool is not here", server(null), on('KIND_GPU'), 'GPU-1a'],
   ])('is %s', async (_, opened, config, name) => {
-    expect(await gpuNameOf(opened, config, measured)).toBe(name);
+    expect(await readGpuName(opened, config, measured)).toBe(name);
   });
 
   it('is said to be unknown where a model is on a GPU that nobody names', async () => {
-    expect(await gpuNameOf(server(null), on('KIND_GPU'), undefined)).toBe(UNKNOWN_GPU);
+    expect(await readGpuName(server(null), on('KIND_GPU'), undefined)).toBe(UNKNOWN_GPU);
   });
 });

@@ -78,13 +78,13 @@ export class SimulatedLanguageModel implements Transport {
         if (sequence.gapsNs.length + 1 === sequence.tokens) ended.push(sequence);
       }
       this.#running = this.#running.filter((sequence) => !ended.includes(sequence));
-      for (const sequence of ended) sequence.done(outcomeOf(sequence));
+      for (const sequence of ended) sequence.done(toOutcome(sequence));
       this.#step();
     });
   }
 }
 
-const outcomeOf = ({ firstNs, sentNs, gapsNs, tokens }: Sequence): SendOutcome => ({
+const toOutcome = ({ firstNs, sentNs, gapsNs, tokens }: Sequence): SendOutcome => ({
   ok: true,
   tokens: { firstNs: firstNs - sentNs, gapsNs, inputTokens: 100, outputTokens: tokens, countedBy: 'usage' },
 });

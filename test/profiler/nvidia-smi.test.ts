@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FollowLines } from '../../src/launch/follow-lines.ts';
-import { gpuOfLine, nvidiaSmi, withGpusOf } from '../../src/profiler/devices/nvidia-smi.ts';
+import { gpuOfLine, nvidiaSmi, withGpus } from '../../src/profiler/devices/nvidia-smi.ts';
 import type { DeviceMetrics } from '../../src/profiler/server-figures.ts';
 
 const A = 'GPU-11111111-2222-3333-4444-555555555555';
@@ -93,7 +93,7 @@ describe('the GPUs of this machine', () => {
     };
     const { tool, source } = told(`${A}, 10, 100, 1000, 50, 1410`);
     await told().source.close();
-    const whole = await withGpusOf(source, async () => page)(new AbortController().signal);
+    const whole = await withGpus(source, async () => page)(new AbortController().signal);
     expect(whole).toMatchObject({ ...page, gpus: [{ uuid: A, powerW: 3, clockMhz: 1410 }] });
     expect(tool.starts).toBe(1);
   });
@@ -101,7 +101,7 @@ describe('the GPUs of this machine', () => {
 
 describe('a metrics page with the GPUs of this machine behind it', () => {
   const { source } = told(`${A}, 10, 100, 1000, 50, 1500`, `${B}, 30, 300, 1000, 70, 1500`);
-  const reading = (page: DeviceMetrics | null) => withGpusOf(source, async () => page)(new AbortController().signal);
+  const reading = (page: DeviceMetrics | null) => withGpus(source, async () => page)(new AbortController().signal);
 
   it('has them where the page has none, or is none', async () => {
     const both = { gpuUtilizationPercent: 20, gpuMemoryMiB: 400, gpuPowerW: 120 };
@@ -131,7 +131,7 @@ describe('a metrics page with the GPUs of this machine behind it', () => {
   it('is the page alone where there is no GPU', async () => {
     const none = told();
     none.tool.end();
-    const probe = withGpusOf(none.source, async () => ({ cpuUtilizationPercent: 5 }));
+    const probe = withGpus(none.source, async () => ({ cpuUtilizationPercent: 5 }));
     expect(await probe(new AbortController().signal)).toEqual({ cpuUtilizationPercent: 5 });
   });
 });

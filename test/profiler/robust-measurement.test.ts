@@ -3,7 +3,7 @@ import type { Measurement, WorkloadMeasurement } from '../../src/profiler/measur
 import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import type { TokenFigures } from '../../src/profiler/token-figures.ts';
 import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
-import { robustRuleOf } from '../../src/workload/robust-rule.ts';
+import { parseRobustRule } from '../../src/workload/robust-rule.ts';
 import { measured } from '../study/builders.ts';
 
 const server = (queueUs: number, successCount: number, batches: ServerBreakdown['batches']): ServerBreakdown => ({
@@ -112,9 +112,9 @@ describe('robustMeasurement', () => {
   });
 
   it('takes the figure that a share of the weight has or betters', () => {
-    const half = robustMeasurement(robustRuleOf('quantile:0.75'), level, [steady, burst]);
+    const half = robustMeasurement(parseRobustRule('quantile:0.75'), level, [steady, burst]);
     expect([half.throughput.value, half.budgetLatencyMs.value]).toEqual([100, 10]);
-    const most = robustMeasurement(robustRuleOf('quantile:0.8'), level, [steady, burst]);
+    const most = robustMeasurement(parseRobustRule('quantile:0.8'), level, [steady, burst]);
     expect([most.throughput.value, most.budgetLatencyMs.value]).toEqual([75, 50]);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import { isSettled, SETTLED_SLICES, type Slice, slicesOf } from '../../src/profiler/windows/settled.ts';
+import { isSettled, listSlices, SETTLED_SLICES, type Slice } from '../../src/profiler/windows/settled.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const drawn = (rates: readonly number[], tails: readonly number[] = rates.map(() => 5e6)): Slice[] =>
@@ -58,7 +58,7 @@ describe('a server after a load', () => {
   });
 
   it('is seen in six slices of the batches, the last ones where they do not divide', () => {
-    const batchOf = (succeeded: number, index: number) => {
+    const takeBatch = (succeeded: number, index: number) => {
       const latencies = new LatencyHistogram();
       latencies.record(1e6);
       return {
@@ -71,9 +71,9 @@ describe('a server after a load', () => {
         sequences: 0,
       };
     };
-    const batches = Array.from({ length: 15 }, (_, index) => batchOf(index, index));
-    expect(slicesOf(batches).map(({ rate }) => rate)).toEqual([35, 55, 75, 95, 115, 135]);
-    expect(slicesOf(batches.slice(0, 7))).toHaveLength(6);
-    expect(slicesOf(batches.slice(0, 5))).toHaveLength(5);
+    const batches = Array.from({ length: 15 }, (_, index) => takeBatch(index, index));
+    expect(listSlices(batches).map(({ rate }) => rate)).toEqual([35, 55, 75, 95, 115, 135]);
+    expect(listSlices(batches.slice(0, 7))).toHaveLength(6);
+    expect(listSlices(batches.slice(0, 5))).toHaveLength(5);
   });
 });

@@ -15,7 +15,7 @@ function histogramOf(latenciesNs: readonly number[]): LatencyHistogram {
 }
 
 const of = (latenciesMs: readonly number[]): LatencyHistogram => histogramOf(latenciesMs.map((ms) => ms * MS));
-const oneEach = { percentile: 0.99, hitsOf: () => 1, pausesPerRequest: 1 };
+const oneEach = { percentile: 0.99, countHits: () => 1, pausesPerRequest: 1 };
 const times = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
 
 describe('how far pauses can have moved a percentile', () => {
@@ -77,10 +77,10 @@ describe('how far pauses can have moved a percentile', () => {
             }
           }
           const seen = histogramOf(observed);
-          const hitsOf = (lengthNs: number): number =>
+          const countHits = (lengthNs: number): number =>
             Math.max(...pauses.filter((pause) => pause.lengthNs === lengthNs).map(({ requests }) => requests));
           const lengths = pauses.map(({ lengthNs }) => lengthNs);
-          const shift = tailShiftNs(lengths, seen, { percentile, hitsOf, pausesPerRequest: 1 });
+          const shift = tailShiftNs(lengths, seen, { percentile, countHits, pausesPerRequest: 1 });
           const truth = histogramOf(undelayed).quantileNs(percentile);
           // To the resolution of the histograms.
           expect(seen.quantileNs(percentile) - shift).toBeLessThanOrEqual(truth * 1.002 + 2);
@@ -98,7 +98,7 @@ describe('how far pauses can have moved the gaps of streamed replies', () => {
    * Ten replies of a hundred gaps in ten seconds, of which `slow` gaps took 60 ms and the others
    * 10.
    */
-  const batchOf = (slow: number, pausesMs: readonly number[] | null): Batch => {
+  const takeBatch = (slow: number, pausesMs: readonly number[] | null): Batch => {
     const tokens = new TokenCount();
     for (let reply = 0; reply < 10; reply++) {
       const gapsNs = Array.from({ length: 100 }, (_, gap) => (reply * 100 + gap < slow ? 60 * MS : 10 * MS));
@@ -124,17 +124,17 @@ describe('how far pauses can have moved the gaps of streamed replies', () => {
   };
 
   it('is no more than the pause, of as many gaps as replies are under way', () => {
-    expect(shiftMs(batchOf(12, [50]))).toBeCloseTo(50, 0);
-    expect(shiftMs(batchOf(11, [5]))).toBeCloseTo(5, 0);
+    expect(shiftMs(takeBatch(12, [50]))).toBeCloseTo(50, 0);
+    expect(shiftMs(takeBatch(11, [5]))).toBeCloseTo(5, 0);
     // Four of sixteen slow gaps can have been ours, and of the others enough are left.
-    expect(shiftMs(batchOf(16, [50]))).toBe(0);
-    expect(shiftMs(batchOf(16, [50]), 8)).toBeCloseTo(50, 0);
-    expect(shiftMs(batchOf(12, []))).toBe(0);
+    expect(shiftMs(takeBatch(16, [50]))).toBe(0);
+    expect(shiftMs(takeBatch(16, [50]), 8)).toBeCloseTo(50, 0);
+    expect(shiftMs(takeBatch(12, []))).toBe(0);
   });
 
   it('is not known where nobody watched, or nothing was streamed', () => {
-    expect(shiftMs(batchOf(12, null))).toBeNull();
-    const { tokens: _, ...plain } = batchOf(12, [5]);
+    expect(shiftMs(takeBatch(12, null))).toBeNull();
+    const { tokens: _, ...plain } = takeBatch(12, [5]);
     expect(shiftMs(plain)).toBeNull();
   });
 });

@@ -6,7 +6,7 @@ import { nextFinal } from '../../src/study/final/final.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { measure } from './simulate.ts';
 
 /** Lognormal with mean 1. */
@@ -78,7 +78,7 @@ function searched(level: number): StudyRecord[] {
       at,
       trial: number,
       role: number === 0 ? 'baseline' : 'search',
-      candidate: candidateOf(configOf(number + 1, 1)),
+      candidate: toCandidate(configOf(number + 1, 1)),
       levels: { kind: 'search' },
     },
     { type: 'trial-measured', at, trial: number, measurement: measured(level, throughput, 1) },

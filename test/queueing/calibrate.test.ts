@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { lawOf } from '../../src/emulator/profile/simulators.ts';
-import { type BatcherPolicy, policyOf } from '../../src/queueing/batcher-policy.ts';
+import { toLaw } from '../../src/emulator/profile/simulators.ts';
+import { type BatcherPolicy, toPolicy } from '../../src/queueing/batcher-policy.ts';
 import { calibrate } from '../../src/queueing/calibration/calibrate.ts';
 import { levelsToFit, predictHeldOut } from '../../src/queueing/calibration/held-out.ts';
-import { calibratedLaw, predictRow, type Unknowns, windowNsOf } from '../../src/queueing/calibration/model.ts';
+import { calibratedLaw, computeWindowNs, predictRow, type Unknowns } from '../../src/queueing/calibration/model.ts';
 import { aloneRows, type CalibrationRow } from '../../src/queueing/calibration/row.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { isNightly } from '../support/fuzz.ts';
@@ -124,14 +124,14 @@ describe('a fit', () => {
   });
 
   it('reads from Little’s law how long the windows of a client are that miss their edges', () => {
-    const rowOf = (meanMs: number, counted: number) => ({
+    const toRow = (meanMs: number, counted: number) => ({
       concurrency: 10,
       samplesPerRequest: 4,
       inferPerSecond: (counted * 10 * 4 * 1000) / meanMs,
       latencyMs: { mean: meanMs },
     });
-    expect(windowNsOf([rowOf(100, 0.95), rowOf(400, 0.8)])).toBeCloseTo(2000e6, -3);
-    expect(windowNsOf([rowOf(100, 1)])).toBe(Number.POSITIVE_INFINITY);
+    expect(computeWindowNs([toRow(100, 0.95), toRow(400, 0.8)])).toBeCloseTo(2000e6, -3);
+    expect(computeWindowNs([toRow(100, 1)])).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
@@ -165,8 +165,8 @@ describe('the profile of an object detector with a queue delay', () => {
   const rows = readResultTable(fixture('yolov7-rtx4090.csv').toString(), 'yolov7.csv', 1)[0]?.rows ?? [];
   const model = loadProfile('yolov7-rtx4090').models[0] as ModelProfile;
   const server = {
-    policy: policyOf(model.config as ModelConfig, 3),
-    law: lawOf(model, []),
+    policy: toPolicy(model.config as ModelConfig, 3),
+    law: toLaw(model, []),
     roundTripNs: 0.4e6,
     jitterNs: 0,
     windowNs: Number.POSITIVE_INFINITY,

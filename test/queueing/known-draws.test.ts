@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { meanTimesOf } from '../../src/queueing/mean-times.ts';
-import { executionNs, type ServiceLaw, spreadOf } from '../../src/queueing/service-law.ts';
+import { computeMeanTimes } from '../../src/queueing/mean-times.ts';
+import { createSpread, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { sharedSpread } from '../../src/queueing/shared-spread.ts';
 
 describe('factors that simulations share', () => {
   it('are those of a generator of their own, whoever drew them first, and beyond those that are kept', () => {
-    const own = Array.from({ length: 20_000 }, spreadOf(0.2, seededRandom(7)));
+    const own = Array.from({ length: 20_000 }, createSpread(0.2, seededRandom(7)));
     const short = sharedSpread(0.2, 7);
     expect([short(), short(), short()]).toEqual(own.slice(0, 3));
     expect(Array.from({ length: 20_000 }, sharedSpread(0.2, 7))).toEqual(own);
@@ -39,8 +39,8 @@ describe('mean times that are known', () => {
     ['a law with interference', law],
     ['one without', { ...law, interference: { perInstance: 0, batchExponent: 0 } }],
   ])('are those of %s, at first and later, for large batches and parts of samples too', (_, given) => {
-    const times = meanTimesOf(given);
-    expect(meanTimesOf(given)).toBe(times);
+    const times = computeMeanTimes(given);
+    expect(computeMeanTimes(given)).toBe(times);
     for (let look = 0; look < 2; look++)
       for (const batchSize of [1, 2, 3.5, 8, 63, 64, 65, 1000])
         for (const busy of [0, 1, 1.7, 4])

@@ -3,10 +3,10 @@ import { seededRandom } from '../../src/base/random.ts';
 import {
   affineLaw,
   checkServiceLaw,
+  createSpread,
   executionNs,
   type ServiceLaw,
   splitExecution,
-  spreadOf,
 } from '../../src/queueing/service-law.ts';
 
 const law = (changes: Partial<ServiceLaw>): ServiceLaw => ({ ...affineLaw(1000, 100), ...changes });
@@ -62,7 +62,7 @@ describe('interference', () => {
 describe('spread', () => {
   it('keeps the mean and has the asked-for deviation', () => {
     const random = seededRandom(5);
-    const draws = Array.from({ length: 60_000 }, spreadOf(0.4, random));
+    const draws = Array.from({ length: 60_000 }, createSpread(0.4, random));
     const mean = draws.reduce((sum, value) => sum + value, 0) / draws.length;
     const deviation = Math.sqrt(draws.reduce((sum, value) => sum + (value - mean) ** 2, 0) / draws.length);
     expect(mean).toBeCloseTo(1, 2);
@@ -72,7 +72,7 @@ describe('spread', () => {
 
   it('draws nothing when there is none', () => {
     const random = seededRandom(5);
-    expect(spreadOf(0, random)()).toBe(1);
+    expect(createSpread(0, random)()).toBe(1);
     expect(random.float()).toBe(seededRandom(5).float());
   });
 });

@@ -16,7 +16,7 @@ const request = { model: 'mlp_onnx', version: '', batch: SAMPLES, inputs: [input
 const requests: RequestSet = { model: 'mlp_onnx', version: '', batch: SAMPLES, requests: [request] };
 
 /** Traffic of four requests in flight, until a batch of it is recorded. */
-async function batchOf(transport: ReturnType<typeof openTransport>): Promise<Batch> {
+async function takeBatch(transport: ReturnType<typeof openTransport>): Promise<Batch> {
   const recorder = new Recorder();
   const loop = new ClosedLoop(transport, { nextRequest: requestCycle(transport, requests) }, recorder, realClock);
   const batch = new Promise<Batch>((resolve) =>
@@ -44,7 +44,7 @@ const ownNsOf = ({ requests: timed, marshalNs, sendNs, receiveNs, unmarshalNs }:
 async function quietBatchOf(transport: ReturnType<typeof openTransport>) {
   const batches: (Batch & { readonly clientTimes: Timed })[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const batch = await batchOf(transport);
+    const batch = await takeBatch(transport);
     expect(batch.failed).toBe(0);
     const { clientTimes } = batch;
     if (!clientTimes) throw new Error('no request was timed');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { recordsOf, summaryOf } from '../support/cli.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 import { installDirectory, realTriton } from '../support/real-triton.ts';
@@ -77,7 +77,7 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     const started = records.flatMap((record) => (record.type === 'trial-started' ? [record.candidate] : []));
     const [, candidate] = started;
     expect(candidate?.assignment).toEqual(knobs);
-    expect(candidate && modelConfigOf(candidate)).toMatchObject({ parameters: { graphs: { string_value: 'cuda' } } });
+    expect(candidate && toModelConfig(candidate)).toMatchObject({ parameters: { graphs: { string_value: 'cuda' } } });
     for (const record of records.filter((each) => each.type === 'trial-measured')) {
       const { device, errorRate } = record.measurement;
       expect(errorRate).toBe(0);

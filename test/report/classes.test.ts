@@ -14,7 +14,7 @@ import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
 import { ViewFold } from '../../src/tui/state.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const interval = (value: number) => ({ value, low: value * 0.95, high: value * 1.05 });
@@ -36,7 +36,7 @@ const trial = (number: number, config: typeof originalConfig, share: number): St
     at,
     trial: number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(config),
+    candidate: toCandidate(config),
   },
   {
     type: 'trial-measured',

@@ -10,13 +10,13 @@ import { foldStudy } from '../../src/study/records/fold.ts';
 import type { FinalMeasured, StudyRecord } from '../../src/study/records/records.ts';
 import { parseConfigText } from '../../src/triton/config/parser.ts';
 import {
-  candidateOf,
   configOf,
   failedTrial,
   goalOf,
   measured,
   originalConfig,
   studyStarted,
+  toCandidate,
   trialOf,
 } from '../study/builders.ts';
 
@@ -30,7 +30,7 @@ function studyOf(model: string, reason: string): StudyRecord[] {
       at,
       trial: number,
       role: number === 0 ? 'baseline' : 'search',
-      candidate: candidateOf(config, number === 0 ? {} : { note: hostile }),
+      candidate: toCandidate(config, number === 0 ? {} : { note: hostile }),
     },
     { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5) },
     { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
@@ -39,7 +39,7 @@ function studyOf(model: string, reason: string): StudyRecord[] {
     studyStarted(goalOf(8), { model, commandLine: ['tune', hostile] }),
     ...trial(0, originalConfig, 100),
     ...trial(1, configOf(2, 8), 250),
-    { type: 'trial-started', at, trial: 2, role: 'search', candidate: candidateOf(configOf(3, 8)) },
+    { type: 'trial-started', at, trial: 2, role: 'search', candidate: toCandidate(configOf(3, 8)) },
     { type: 'trial-finished', at, trial: 2, chosen: null, feasible: false, failure: { kind: 'init-failed', reason } },
   ];
 }
@@ -104,7 +104,7 @@ describe('results.csv', () => {
       trialOf(0, originalConfig, { measurements: [measured(1, 100, 5), measured(2, 150, 6)], chosen: 1 }),
       {
         ...failedTrial(1, configOf(2, 8), 'init-failed'),
-        candidate: candidateOf(configOf(2, 8), { note: '=1+1', list: [4, 8] }),
+        candidate: toCandidate(configOf(2, 8), { note: '=1+1', list: [4, 8] }),
       },
     ];
     const at = '2026-01-01T00:00:00.000Z';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { firstScreen } from '../../src/report/page/first/first-screen.ts';
-import { pictureOf } from '../../src/report/page/first/picture.ts';
+import { drawPicture } from '../../src/report/page/first/picture.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
@@ -100,7 +100,7 @@ describe('the first screen of the report', () => {
     ];
     const goal = { ...goalOf(20), objectives: [{ metric: 'cost-per-million', weight: 1 }], cost: costs };
     const state = studyOf(tried, { goal });
-    const picture = pictureOf(state);
+    const picture = drawPicture(state);
     expect(picture?.objective.label).toBe('cost per million');
     expect(picture?.limited.label).toBe('p99 latency');
     expect(valuesOf(firstScreen(state, summarize(state, 'j')).text)).toEqual([
@@ -109,7 +109,7 @@ describe('the first screen of the report', () => {
       expect.stringMatching(/^about \d+ %$/),
     ]);
     const byLatency = studyOf(tried, { goal: { ...goalOf(null), objectives: [{ metric: 'latency-p99', weight: 1 }] } });
-    expect(pictureOf(byLatency)?.objective.label).toBe('throughput');
+    expect(drawPicture(byLatency)?.objective.label).toBe('throughput');
   });
 
   it('shows the configs of all models of a pipeline, and the limits of co-located ones', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { reportOf } from '../../src/profiler/report-of.ts';
+import { toReport } from '../../src/profiler/report-of.ts';
 import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
 import { type GateDocument, type MetricReading, readGateDocument } from '../../src/report/gate/readings.ts';
-import { type MetricVerdict, verdictOf } from '../../src/report/gate/verdict.ts';
+import { type MetricVerdict, toVerdict } from '../../src/report/gate/verdict.ts';
 import { adviceLine, decisionLine } from '../../src/report/gate/words.ts';
 import { profileJson } from '../../src/report/profile-json.ts';
 import { measure } from '../profiler/simulate.ts';
@@ -67,7 +67,7 @@ describe('the verdict on one figure', () => {
     ['better', 'lower', 0.1, 0.99],
   ])('is %s where %s is better and the change is %s to %s', (verdict, better, low, high, tolerance = 0.02) => {
     const change = { ratio: Math.sqrt(low * high), low, high, sureness: 0.9 };
-    expect(verdictOf({ better }, change, { tolerance, mustSee: 0.1 })).toBe(verdict);
+    expect(toVerdict({ better }, change, { tolerance, mustSee: 0.1 })).toBe(verdict);
   });
 });
 
@@ -339,7 +339,7 @@ describe('measured in turn', () => {
     const executionNs = (batch: number): number => factor * (2e6 + 0.3e6 * batch) * jitter();
     const measurement = await measure({ instances: 2, maxBatch: 8, executionNs }, 16);
     const asked = { percentiles: [50, 90, 95, 99], percentile: null, latencyLimitMs: 0, isDecoupled: false };
-    return readGateDocument(JSON.stringify(profileJson(head, [reportOf(measurement, asked)])), 'r.json');
+    return readGateDocument(JSON.stringify(profileJson(head, [toReport(measurement, asked)])), 'r.json');
   }
 
   it('passes the same server 20 times, and finds one 10 % slower 20 times', async () => {

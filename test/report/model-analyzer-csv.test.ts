@@ -4,11 +4,11 @@ import { analyzerTables } from '../../src/report/model-analyzer-csv.ts';
 import { buildJoint } from '../../src/space/joint/build-joint.ts';
 import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 
@@ -16,7 +16,7 @@ function trial(number: number, config: ModelConfig, measurements: readonly Measu
   const role = number === 0 ? 'baseline' : 'search';
   const ending = { type: 'trial-finished', at, trial: number, feasible: false, failure: null } as const;
   return [
-    { type: 'trial-started', at, trial: number, role, candidate: candidateOf(config) },
+    { type: 'trial-started', at, trial: number, role, candidate: toCandidate(config) },
     ...measurements.map((measurement): StudyRecord => ({ type: 'trial-measured', at, trial: number, measurement })),
     { ...ending, chosen: measurements.length > 0 ? 0 : null },
   ];
@@ -55,7 +55,7 @@ describe("Model Analyzer's tables", () => {
         ...trial(2, configOf(3, 8), []),
         ...trial(3, configOf(3, 4), [measured(1, 50, 20)]),
       ],
-      { spec: specOf({ model: 'net', batch: 2 }) },
+      { spec: toSpec({ model: 'net', batch: 2 }) },
     );
     expect(lines['metrics-model-inference.csv']?.slice(1)).toEqual([
       'net,2,2,net_config_1,2:CPU,8,Yes,180,6',

@@ -1,5 +1,5 @@
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { candidateOf, modelConfigOf } from '../../src/space/model-configs.ts';
+import { toCandidate, toModelConfig } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
@@ -40,8 +40,8 @@ export async function hostileStudy(): Promise<readonly StudyRecord[]> {
       case 'trial-started': {
         const { candidate, trial } = record;
         const assignment = { ...candidate.assignment, [hostile]: `${hostile}${trial % 2}` };
-        const config = { ...modelConfigOf(candidate), parameters: { [hostile]: { string_value: hostile } } };
-        return { ...record, candidate: { ...candidateOf(config), assignment } };
+        const config = { ...toModelConfig(candidate), parameters: { [hostile]: { string_value: hostile } } };
+        return { ...record, candidate: { ...toCandidate(config), assignment } };
       }
       case 'trial-finished':
         return record.failure ? { ...record, failure: { ...record.failure, reason: hostile } } : record;

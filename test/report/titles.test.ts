@@ -82,7 +82,7 @@ describe('a file of a chart', () => {
 });
 
 describe('the titles of a scenario', () => {
-  const rowOf = (value: number, inferPerSecond: number, p99Us: number): ScenarioRow =>
+  const toRow = (value: number, inferPerSecond: number, p99Us: number): ScenarioRow =>
     ({
       batch: value,
       report: { level: { value }, inferPerSecond, percentilesUs: [{ percentile: 99, us: p99Us }] },
@@ -90,12 +90,12 @@ describe('the titles of a scenario', () => {
   const titles = (...rows: ScenarioRow[]) => scenarioPlots(rows, 'offline').map(({ title: text }) => text);
 
   it('say where throughput stops growing, and how latency grows', () => {
-    expect(titles(rowOf(1, 100, 1000), rowOf(4, 350, 2000), rowOf(16, 360, 8000))).toEqual([
+    expect(titles(toRow(1, 100, 1000), toRow(4, 350, 2000), toRow(16, 360, 8000))).toEqual([
       'Throughput stops growing at batch 4: 350 infer/s',
       'p99 goes from 1 ms at batch 1 to 8 ms at batch 16',
     ]);
-    expect(titles(rowOf(1, 100, 1000), rowOf(4, 350, 2000))[0]).toBe('Throughput still grows at batch 4: 350 infer/s');
-    expect(titles(rowOf(1, 100, 1000))).toEqual(['Throughput at batch 1: 100 infer/s', 'p99 is 1 ms at batch 1']);
+    expect(titles(toRow(1, 100, 1000), toRow(4, 350, 2000))[0]).toBe('Throughput still grows at batch 4: 350 infer/s');
+    expect(titles(toRow(1, 100, 1000))).toEqual(['Throughput at batch 1: 100 infer/s', 'p99 is 1 ms at batch 1']);
   });
 });
 

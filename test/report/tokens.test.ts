@@ -15,7 +15,7 @@ import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
 import { ViewFold } from '../../src/tui/state.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { tokensOf } from '../study/token-figures.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
@@ -27,7 +27,7 @@ const trial = (number: number, config: typeof originalConfig, itlMs: (users: num
     at,
     trial: number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(config, number === 0 ? {} : { sequences: 2 ** number }),
+    candidate: toCandidate(config, number === 0 ? {} : { sequences: 2 ** number }),
   },
   ...levels.map((users): StudyRecord => {
     const tokens = tokensOf(users, itlMs(users));
@@ -121,7 +121,7 @@ describe('a study of a language model', () => {
     const judge = (more: Partial<Measurement>, metric = 'ttft') =>
       requireMetrics(
         measured(1, 1, 1, more),
-        candidateOf(originalConfig),
+        toCandidate(originalConfig),
         goalOf(8, { constraints: [{ metric, relation: '<=', value: 1 }] }),
       );
     expect(() => judge({})).toThrow(/ttft is about the tokens of a language model, and this one is asked with tensors/);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { csvRows } from '../../src/base/csv.ts';
 import { TrituneError } from '../../src/base/errors.ts';
-import { failureOf } from '../../src/cli/failure.ts';
+import { toFailure } from '../../src/cli/failure.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createJsonLines } from '../../src/headless/json-lines.ts';
 import { createLines } from '../../src/headless/lines.ts';
@@ -90,7 +90,7 @@ describe('hostile words on a terminal', () => {
 
   it('do nothing in the line of an error', () => {
     const error = new TrituneError('SERVER_FAILED', HOSTILE, HOSTILE);
-    for (const thrown of [error, new Error(HOSTILE)]) expect(failureOf(thrown, false).line).not.toMatch(ACTIVE);
+    for (const thrown of [error, new Error(HOSTILE)]) expect(toFailure(thrown, false).line).not.toMatch(ACTIVE);
   });
 
   it('do nothing when a server says them to the command', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { headersOf } from '../../src/app/server/headers.ts';
+import { readHeaders } from '../../src/app/server/headers.ts';
 import { readTls } from '../../src/app/server/read-tls.ts';
 import { readPrices } from '../../src/app/study/cost/cost-terms.ts';
 import { readSpec } from '../../src/app/study/read-spec.ts';
@@ -45,8 +45,8 @@ const readers: Readonly<Record<string, (path: string) => unknown>> = {
   journal: (path) => readJournal(path),
   'journal to resume': (path) => resumeJournal(path),
   certificate: (path) => readTls({ tlsCa: path }),
-  token: (path) => headersOf({ tokenFile: path } as never),
-  headers: (path) => headersOf({ headerFile: [path] } as never),
+  token: (path) => readHeaders({ tokenFile: path } as never),
+  headers: (path) => readHeaders({ headerFile: [path] } as never),
   traces: (path) => readTraceFiles([path]),
   'log of requests': (path) => recordedWorkload([path], {} as never),
   'result grid': readGridFile,

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { writeAllDocuments, writeAllPlots } from '../../src/app/output/documents.ts';
 import { checkOverwritten } from '../../src/app/record/write-recording.ts';
 import { openStudy } from '../../src/app/study/open-study.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { hostileRecords } from '../support/hostile-study.ts';
 import { sourcesIn } from '../support/import-graph.ts';
 
@@ -137,7 +137,7 @@ describe('links in a run directory', () => {
 describe('a new run', () => {
   it.each(['report.html', 'best', 'results', 'summary.json'])('does not overwrite %s of the user', async (name) => {
     await writeFile(join(run, name), SECRET);
-    const spec = specOf({ model: 'm', output: run } as never);
+    const spec = toSpec({ model: 'm', output: run } as never);
     await expect(openStudy(spec, {}, 0)).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
     expect(await readdir(run)).toEqual([name]);
   });

@@ -6,7 +6,7 @@ import { readLaunchCommand } from '../../src/adapter/engine/launch-command.ts';
 import { commandLineWithoutValues, withoutSecretValues } from '../../src/app/server/headers.ts';
 import { resumedSpec } from '../../src/app/study/resumed-spec.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import { type CliOutcome, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -133,7 +133,7 @@ describe('tokens and headers', () => {
 
 describe('a secret in --launch-command', () => {
   const command = `./serve --api-key ${API_KEY} --port {port} {flags}`;
-  const engine = { ...specOf({ model: 'm', launchCommand: command }) };
+  const engine = { ...toSpec({ model: 'm', launchCommand: command }) };
 
   it('is neither stored nor a setting, and a resumed study needs it again', () => {
     const stored = { ...engine, server: withoutSecretValues(engine.server) };

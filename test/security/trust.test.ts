@@ -8,14 +8,14 @@ import { readSeriesFile, writeSeriesFile } from '../../src/app/series/directory.
 import type { Json, JsonObject } from '../../src/base/json.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { tune } from '../../src/library/tune.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { checkSeriesSpec } from '../../src/spec/series-spec.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../src/spec/study-spec.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -67,11 +67,11 @@ afterEach(() => void trap.close());
 
 /** A killed run against a server at this address. */
 function killed(url: string, server: Partial<StudySpec['server']> = {}, more: Partial<StudyStarted> = {}) {
-  const spec = specOf({ model: 'm', url });
+  const spec = toSpec({ model: 'm', url });
   const identity = { ...studyStarted(goalOf(8)).server, url, controlUrl: url };
   const started = studyStarted(goalOf(8), {
     server: identity,
-    original: originalOf(original),
+    original: toOriginal(original),
     space: { name: 's', parameters: { instances: [1, 2] } },
     spec: { ...spec, server: { ...spec.server, ...server } },
     ...more,
@@ -82,7 +82,7 @@ function killed(url: string, server: Partial<StudySpec['server']> = {}, more: Pa
     { type: 'trial-applied', at, trial: 0, change: 'none', loadMs: 0 },
     { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
     { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
-    { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(configOf(2, 4), { instances: 2 }) },
+    { type: 'trial-started', at, trial: 1, role: 'search', candidate: toCandidate(configOf(2, 4), { instances: 2 }) },
   ];
   return records;
 }
@@ -228,7 +228,7 @@ describe('a run directory of somebody else', () => {
 
   it('may be a series: its list of models is marked, too', async () => {
     const directory = await freshDirectory();
-    const spec = { studies: ['a', 'b'].map((model) => specOf({ model, url: trapUrl })) };
+    const spec = { studies: ['a', 'b'].map((model) => toSpec({ model, url: trapUrl })) };
     const models = ['a', 'b'].map((model) => ({ model, directory: model }));
     await writeSeriesFile(directory, { models, spec: checkSeriesSpec(spec, 'test'), commandLine: [] });
     expect(await readSeriesFile(directory)).toMatchObject({ origin: 'own' });
@@ -245,7 +245,7 @@ describe('a run directory of somebody else', () => {
     const folder = join(state, 'servers', 'here', 'study');
     await mkdir(folder, { recursive: true });
     await writeJournal(join(folder, 'journal.jsonl'), killed(emulator.grpcUrl), randomBytes(32));
-    const own = { server: specOf({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
+    const own = { server: toSpec({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
     const told: string[] = [];
     const surroundings = { signal: new AbortController().signal, tell: (line: string) => void told.push(line) };
     await expect(serverHost('here', state, own, surroundings).putBack('study')).rejects.toMatchObject({
@@ -319,7 +319,7 @@ describe('one’s own run', () => {
     const path = join(folder, 'journal.jsonl');
     await writeJournal(path, killed(emulator.grpcUrl));
     await writeFile(path, (await readFile(path, 'utf8')).split('\n').toSpliced(2, 1).join('\n'));
-    const own = { server: specOf({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
+    const own = { server: toSpec({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
     const host = serverHost('here', state, own, { signal: new AbortController().signal, tell: () => undefined });
     expect(await host.unrestored()).toEqual(['study']);
     expect(await host.putBack('study')).toMatchObject({ verified: true });

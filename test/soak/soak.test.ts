@@ -2,16 +2,16 @@ import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createControl } from '../../src/adapter/triton/control.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
-import { devicesOf } from '../../src/app/server/devices.ts';
+import { listDevices } from '../../src/app/server/devices.ts';
 import { openServer, readOriginal } from '../../src/app/server/open-server.ts';
 import { openTraffic } from '../../src/app/traffic/tensors/open-traffic.ts';
-import { requestsOf } from '../../src/app/traffic/tensors/requests.ts';
+import { readRequests } from '../../src/app/traffic/tensors/requests.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { tune } from '../../src/library/index.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
-import { candidateOf, modelConfigOf } from '../../src/space/model-configs.ts';
+import { toCandidate, toModelConfig } from '../../src/space/model-configs.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -73,7 +73,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
   const { client } = opened;
   const original = await readOriginal(client, 'm');
   const spec = { seed: 1, batch: 1, clientThreads };
-  const inputs = await requestsOf(spec, original);
+  const inputs = await readRequests(spec, original);
   const levels = { mode: 'concurrency', low: 1, high: 4 } as const;
   const traffic = await openTraffic(opened, {
     spec,
@@ -82,7 +82,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
     levels,
     timeoutMs: TIMEOUT_MS,
   });
-  const devices = devicesOf(opened, 'm');
+  const devices = listDevices(opened, 'm');
   const control = createControl(client, [{ model: 'm', config: original.config, wasLoaded: true }], {
     clock: realClock,
     restore: 'config',
@@ -91,7 +91,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
   });
   const profile = createProfile({
     ...traffic.sending,
-    requestsFor: (candidate) => traffic.requestsFor(modelConfigOf(candidate)),
+    requestsFor: (candidate) => traffic.requestsFor(toModelConfig(candidate)),
     stats: client,
     clock: realClock,
     percentile: 99,
@@ -102,7 +102,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
   return {
     async tryOne(instances: number, level: LoadLevel, screen: WatchedScreen): Promise<number> {
       const config: ModelConfig = { ...original.config, instance_group: [{ kind: 'KIND_CPU', count: instances }] };
-      const applied = await control.apply(candidateOf(config), signal);
+      const applied = await control.apply(toCandidate(config), signal);
       const onProgress = screen.onProgress.bind(screen, level);
       const measuring = profile.measure(applied, level, { signal, onProgress });
       const [{ requests, errorRate }] = await Promise.all([measuring, screen.press()]);

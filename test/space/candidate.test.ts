@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson, type Json } from '../../src/base/json.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { assignments } from '../../src/space/enumerate.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -14,16 +14,16 @@ function candidateOf(
   base: ModelConfig,
   assignment: Assignment,
 ): Candidate & { config: ModelConfig } {
-  const outcome = buildCandidate(space, originalOf(base), assignment);
+  const outcome = buildCandidate(space, toOriginal(base), assignment);
   if (!outcome.legal) throw new Error(outcome.reason);
-  return { ...outcome.candidate, config: modelConfigOf(outcome.candidate) };
+  return { ...outcome.candidate, config: toModelConfig(outcome.candidate) };
 }
 
 const configOf = (text: string, base: ModelConfig, assignment: Assignment): ModelConfig =>
   candidateOf(spaceOf(text), base, assignment).config;
 
 function reasonOf(space: SearchSpace, base: ModelConfig, assignment: Assignment): string {
-  const outcome = buildCandidate(space, originalOf(base), assignment);
+  const outcome = buildCandidate(space, toOriginal(base), assignment);
   return outcome.legal ? 'legal' : outcome.reason;
 }
 
@@ -57,7 +57,7 @@ describe('a candidate', () => {
 
   it('has another fingerprint when its config differs', () => {
     const space = loadSpace('base');
-    const prints = [...assignments(space, originalOf(cpuModel))].map(
+    const prints = [...assignments(space, toOriginal(cpuModel))].map(
       (one) => candidateOf(space, cpuModel, one).fingerprint,
     );
     expect(new Set(prints).size).toBe(prints.length);
@@ -382,15 +382,15 @@ describe('an assignment that is not legal', () => {
 
 describe('buildCandidate', () => {
   const space = loadSpace('onnxruntime');
-  const all = [...assignments(space, originalOf(gpuModel))];
+  const all = [...assignments(space, toOriginal(gpuModel))];
   const some = fc.nat({ max: all.length - 1 }).map((index) => all[index] as Assignment);
 
   it('is pure: it leaves the base config as it was and gives the same again', () => {
     const before = canonicalJson(gpuModel as Json);
     fc.assert(
       fc.property(some, (assignment) => {
-        const first = buildCandidate(space, originalOf(gpuModel), assignment);
-        expect(buildCandidate(space, originalOf(structuredClone(gpuModel)), assignment)).toEqual(first);
+        const first = buildCandidate(space, toOriginal(gpuModel), assignment);
+        expect(buildCandidate(space, toOriginal(structuredClone(gpuModel)), assignment)).toEqual(first);
         expect(canonicalJson(gpuModel as Json)).toBe(before);
       }),
     );

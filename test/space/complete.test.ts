@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { completeAssignment } from '../../src/space/complete.ts';
 import { assignments } from '../../src/space/enumerate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { originalConfig as base } from '../study/builders.ts';
@@ -17,7 +17,7 @@ const space = spaceFromJson({
   },
 });
 const complete = (wanted: Assignment, narrowing = {}, seed = 1) =>
-  completeAssignment(space, originalOf(base), wanted, seededRandom(seed), narrowing);
+  completeAssignment(space, toOriginal(base), wanted, seededRandom(seed), narrowing);
 
 it('keeps what it is given, and drops a value whose parameter does not apply', () => {
   const [full, small] = [
@@ -47,7 +47,7 @@ it('keeps within what is left of the space, and is null where nothing is', () =>
 });
 
 it('gives an assignment of the space whatever is wanted', () => {
-  const all = [...assignments(space, originalOf(base))].map((each) => JSON.stringify(each));
+  const all = [...assignments(space, toOriginal(base))].map((each) => JSON.stringify(each));
   const wanted = fc.record(
     {
       max_batch_size: fc.constantFrom(1, 4, 8, 16),

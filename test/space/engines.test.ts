@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { differencesOf } from '../../src/space/differences.ts';
+import { listDifferences } from '../../src/space/differences.ts';
 import { launchedCandidate, withEngineSettings } from '../../src/space/engine/candidate.ts';
 import { spaceSize } from '../../src/space/enumerate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { mostPlaces } from '../../src/space/most-places.ts';
 import { loadInlineSpace, loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import { presetForCommand } from '../../src/space/source/presets.ts';
@@ -131,7 +131,7 @@ describe('presets of engines', () => {
 describe('the settings of an engine in Triton', () => {
   const space = loadInlineSpace({ extends: 'engines/vllm', parameters: { max_num_seqs: [4, 8] } }, 'mine');
   const config = { name: 'llm', backend: 'vllm' };
-  const base = withEngineSettings(originalOf(config), { engine: { model: 'm', max_num_seqs: 4 } });
+  const base = withEngineSettings(toOriginal(config), { engine: { model: 'm', max_num_seqs: 4 } });
 
   it('go with the load call as model.json, and are named by a mark in the config', () => {
     const candidate = built(space, base, { max_num_seqs: 8 });
@@ -143,7 +143,7 @@ describe('the settings of an engine in Triton', () => {
         parameters: { tritune_variant: { string_value: expect.stringMatching(/^engine [0-9a-f]{12}$/) } },
       },
     });
-    expect(differencesOf(base, candidate)).toEqual([{ path: 'max_num_seqs', before: 4, after: 8 }]);
+    expect(listDifferences(base, candidate)).toEqual([{ path: 'max_num_seqs', before: 4, after: 8 }]);
     expect(candidate.shape.continuous?.maxSequences).toBe(8);
   });
 

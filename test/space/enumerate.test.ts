@@ -4,7 +4,7 @@ import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { presetNames } from '../../src/space/source/presets.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
@@ -38,7 +38,7 @@ rules:
   );
 
 const textsOf = (space: SearchSpace): string[] =>
-  [...assignments(space, originalOf(cpuModel))].map((one) => canonicalJson(one));
+  [...assignments(space, toOriginal(cpuModel))].map((one) => canonicalJson(one));
 
 describe('assignments', () => {
   it('are all legal, all different, as many as the size says, and the same every time', () => {
@@ -46,10 +46,10 @@ describe('assignments', () => {
       fc.property(spaces, (space) => {
         const texts = textsOf(space);
         expect(new Set(texts).size).toBe(texts.length);
-        expect(spaceSize(space, originalOf(cpuModel))).toBe(texts.length);
+        expect(spaceSize(space, toOriginal(cpuModel))).toBe(texts.length);
         expect(textsOf(space)).toEqual(texts);
-        for (const assignment of assignments(space, originalOf(cpuModel))) {
-          expect(buildCandidate(space, originalOf(cpuModel), assignment)).toMatchObject({
+        for (const assignment of assignments(space, toOriginal(cpuModel))) {
+          expect(buildCandidate(space, toOriginal(cpuModel), assignment)).toMatchObject({
             legal: true,
             candidate: { assignment },
           });
@@ -67,7 +67,7 @@ parameters:
   dynamic_batching: { values: [off, on], when: { max_batch_size: { above: 1 } } }
   queue_delay_us: { values: [0, 100], when: { dynamic_batching: on } }
 `);
-    expect([...assignments(space, originalOf(cpuModel))]).toEqual([
+    expect([...assignments(space, toOriginal(cpuModel))]).toEqual([
       { max_batch_size: 1, instances: 1 },
       { max_batch_size: 1, instances: 2 },
       { max_batch_size: 4, dynamic_batching: false, instances: 1 },
@@ -81,7 +81,7 @@ parameters:
 
   it.each(presetNames())('of %s change only instances most of the time', (name) => {
     const space = loadSpace(name);
-    const without = [...assignments(space, originalOf(gpuModel))].map(({ instances: _, ...rest }) =>
+    const without = [...assignments(space, toOriginal(gpuModel))].map(({ instances: _, ...rest }) =>
       canonicalJson(rest),
     );
     const reloads = without.filter((text, index) => text !== without[index - 1]).length;
@@ -89,18 +89,18 @@ parameters:
   });
 
   it('of the dearest parameter change least', () => {
-    const arms = [...assignments(loadSpace('onnxruntime'), originalOf(gpuModel))].map((one) => one.tensorrt_precision);
+    const arms = [...assignments(loadSpace('onnxruntime'), toOriginal(gpuModel))].map((one) => one.tensorrt_precision);
     expect(arms.filter((arm, index) => arm !== arms[index - 1])).toEqual(['none', 'FP32', 'FP16']);
   });
 
   it('of a space without parameters are none', () => {
-    expect([...assignments(spaceOf('name: empty'), originalOf(cpuModel))]).toEqual([]);
-    expect(spaceSize(spaceOf('name: empty'), originalOf(cpuModel))).toBe(0);
+    expect([...assignments(spaceOf('name: empty'), toOriginal(cpuModel))]).toEqual([]);
+    expect(spaceSize(spaceOf('name: empty'), toOriginal(cpuModel))).toBe(0);
   });
 
   it('are not counted when there are too many', () => {
     const wide = Array.from({ length: 6 }, (_, index) => `  parameters.p${index}: { range: [1, 10] }`).join('\n');
-    expect(spaceSize(spaceOf(`parameters:\n${wide}`), originalOf(cpuModel))).toBe(Number.POSITIVE_INFINITY);
+    expect(spaceSize(spaceOf(`parameters:\n${wide}`), toOriginal(cpuModel))).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
@@ -110,9 +110,9 @@ describe('sampleAssignment', () => {
       fc.property(spaces, fc.integer(), (space, seed) => {
         const texts = new Set(textsOf(space));
         fc.pre(texts.size > 0);
-        const drawn = sampleAssignment(space, originalOf(cpuModel), seededRandom(seed));
+        const drawn = sampleAssignment(space, toOriginal(cpuModel), seededRandom(seed));
         expect(texts).toContain(canonicalJson(drawn));
-        expect(sampleAssignment(space, originalOf(cpuModel), seededRandom(seed))).toEqual(drawn);
+        expect(sampleAssignment(space, toOriginal(cpuModel), seededRandom(seed))).toEqual(drawn);
       }),
       { numRuns: 60 },
     );
@@ -133,7 +133,7 @@ rules:
     const counts = new Map(texts.map((text) => [text, 0]));
     const draws = 10_000;
     for (let draw = 0; draw < draws; draw += 1) {
-      const text = canonicalJson(sampleAssignment(space, originalOf(cpuModel), random));
+      const text = canonicalJson(sampleAssignment(space, toOriginal(cpuModel), random));
       counts.set(text, (counts.get(text) ?? 0) + 1);
     }
     // Pearson's chi-squared statistic with 10 degrees of freedom; 29.6 is exceeded with probability
@@ -148,11 +148,11 @@ rules:
     const rule = 'parameters.p0 * parameters.p1 * parameters.p2 * parameters.p3 >= 20736';
     const space = spaceOf(`parameters:\n${wide}\nrules:\n  - { require: "${rule}", message: too little }`);
     const only = { 'parameters.p0': 12, 'parameters.p1': 12, 'parameters.p2': 12, 'parameters.p3': 12 };
-    expect(sampleAssignment(space, originalOf(cpuModel), seededRandom(1))).toEqual(only);
+    expect(sampleAssignment(space, toOriginal(cpuModel), seededRandom(1))).toEqual(only);
   });
 
   it('says so when nothing is legal', () => {
     const space = spaceOf('parameters: { instances: [1, 2] }\nrules: [{ require: instances > 2, message: no }]');
-    expect(() => sampleAssignment(space, originalOf(cpuModel), seededRandom(1))).toThrow(/has no valid candidate/);
+    expect(() => sampleAssignment(space, toOriginal(cpuModel), seededRandom(1))).toThrow(/has no valid candidate/);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { expectedTime } from '../../src/space/expected-time.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace, spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -25,9 +25,9 @@ const space = spaceFromJson({
 
 describe('what a space expects of execution times', () => {
   const timeOf = (assignment: Assignment, of: SearchSpace = space, on = base): number => {
-    const built = buildCandidate(of, originalOf(on), assignment);
+    const built = buildCandidate(of, toOriginal(on), assignment);
     if (!built.legal) throw new Error(built.reason);
-    return expectedTime(of, originalOf(on), built.candidate);
+    return expectedTime(of, toOriginal(on), built.candidate);
   };
 
   it('is the product over the values, and 1 for those that it does not name', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import {
   type Narrowing,
   toggleExclusion,
@@ -29,8 +29,8 @@ const space = spaceFromJson({
     instances: [1, 2, 3, 4],
   },
 });
-const all = [...assignments(space, originalOf(base))];
-const listed = (narrowing: Narrowing): Assignment[] => [...assignments(space, originalOf(base), narrowing)];
+const all = [...assignments(space, toOriginal(base))];
+const listed = (narrowing: Narrowing): Assignment[] => [...assignments(space, toOriginal(base), narrowing)];
 
 const restriction = (values: readonly number[]) =>
   fc.oneof(
@@ -52,7 +52,7 @@ describe('a narrowing', () => {
       fc.property(narrowings, (narrowing) => {
         const left = listed(narrowing);
         expect(left).toEqual(all.filter((assignment) => whyRuledOut(narrowing, assignment) === null));
-        expect(spaceSize(space, originalOf(base), narrowing)).toBe(left.length);
+        expect(spaceSize(space, toOriginal(base), narrowing)).toBe(left.length);
       }),
     );
   });
@@ -61,7 +61,7 @@ describe('a narrowing', () => {
     const narrowing: Narrowing = { queue_delay_us: { pinned: 100 }, instances: { excluded: [1, 3] } };
     const random = seededRandom(1);
     const drawn = Array.from({ length: 600 }, () =>
-      canonicalJson(sampleAssignment(space, originalOf(base), random, narrowing)),
+      canonicalJson(sampleAssignment(space, toOriginal(base), random, narrowing)),
     );
     const texts = listed(narrowing).map((one) => canonicalJson(one));
     expect(new Set(drawn)).toEqual(new Set(texts));
@@ -73,7 +73,7 @@ describe('a narrowing', () => {
     const presets = loadSpace('base');
     const narrowing: Narrowing = { max_batch_size: { pinned: 128 }, queue_delay_us: { pinned: 5000 } };
     const draws = Array.from({ length: 50 }, (_, seed) =>
-      sampleAssignment(presets, originalOf(base), seededRandom(seed), narrowing),
+      sampleAssignment(presets, toOriginal(base), seededRandom(seed), narrowing),
     );
     for (const { max_batch_size, queue_delay_us } of draws) {
       expect(max_batch_size).toBe(128);
@@ -83,7 +83,7 @@ describe('a narrowing', () => {
 
   it('never falls back to the base config where all values of a parameter are excluded', () => {
     expect(listed({ instances: { excluded: [1, 2, 3, 4] } })).toEqual([]);
-    expect(spaceSize(space, originalOf(base), { instances: { excluded: [1, 2, 3, 4] } })).toBe(0);
+    expect(spaceSize(space, toOriginal(base), { instances: { excluded: [1, 2, 3, 4] } })).toBe(0);
     const left = listed({ queue_delay_us: { excluded: [0, 100] } });
     expect(left.map(({ max_batch_size }) => max_batch_size)).toEqual([1, 1, 1, 1]);
   });

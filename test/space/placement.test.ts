@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { settingsKeyOf } from '../../src/perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../src/perfmodel/settings-key.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
@@ -16,14 +16,14 @@ const base: ModelConfig = {
 const build = (parameters: object, assignment: object) => {
   const outcome = buildCandidate(
     spaceFromJson({ name: 's', parameters } as never),
-    originalOf(base),
+    toOriginal(base),
     assignment as never,
   );
   if (!outcome.legal) throw new Error(outcome.reason);
   return outcome.candidate;
 };
 const groupsOf = (parameters: object, assignment: object) =>
-  modelConfigOf(build(parameters, assignment)).instance_group?.map(({ kind, count, gpus }) => ({ kind, count, gpus }));
+  toModelConfig(build(parameters, assignment)).instance_group?.map(({ kind, count, gpus }) => ({ kind, count, gpus }));
 
 describe('a space over GPUs', () => {
   it('has how many hold instances as a parameter, the count being that on each', () => {
@@ -51,7 +51,7 @@ describe('a space over GPUs', () => {
   });
 
   it('takes GPUs for alike: which of them has the instances changes no execution time', () => {
-    const key = (gpus: readonly number[]) => settingsKeyOf(build({ gpus: [[0], [3], [0, 3]] }, { gpus }).shape);
+    const key = (gpus: readonly number[]) => toSettingsKey(build({ gpus: [[0], [3], [0, 3]] }, { gpus }).shape);
     expect(key([0])).toBe(key([3]));
     expect(key([0])).toBe(key([0, 3]));
   });

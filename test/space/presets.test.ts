@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { describeParameter, describeSpace } from '../../src/space/describe.ts';
 import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import { presetFor, presetNames } from '../../src/space/source/presets.ts';
 import type { Limits } from '../../src/space/types.ts';
@@ -18,11 +18,11 @@ const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
 function configsOf(preset: string, base: ModelConfig, limits: Limits = {}): string[] {
   const space = loadSpace(preset, { limits });
   const random = seededRandom(7);
-  if (assignments(space, originalOf(base)).next().done) return [];
+  if (assignments(space, toOriginal(base)).next().done) return [];
   return Array.from({ length: 300 }, () => {
-    const outcome = buildCandidate(space, originalOf(base), sampleAssignment(space, originalOf(base), random));
+    const outcome = buildCandidate(space, toOriginal(base), sampleAssignment(space, toOriginal(base), random));
     if (!outcome.legal) throw new Error(outcome.reason);
-    return JSON.stringify(modelConfigOf(outcome.candidate));
+    return JSON.stringify(toModelConfig(outcome.candidate));
   });
 }
 
@@ -130,19 +130,19 @@ describe('the presets', () => {
     });
     const of = (name: string): unknown[] => [
       ...new Set(
-        [...assignments(stated, originalOf(cpuModel))].map((assignment) => canonicalJson(assignment[name] ?? null)),
+        [...assignments(stated, toOriginal(cpuModel))].map((assignment) => canonicalJson(assignment[name] ?? null)),
       ),
     ];
     expect(of('max_batch_size')).toEqual(['1', '2', '4', '8', '16']);
     expect(of('instances')).toEqual(['1']);
     expect(of('queue_delay_us')).toEqual(['null', '0', '100', '500']);
-    expect(spaceSize(free, originalOf(cpuModel))).toBeGreaterThan(spaceSize(stated, originalOf(cpuModel)));
+    expect(spaceSize(free, toOriginal(cpuModel))).toBeGreaterThan(spaceSize(stated, toOriginal(cpuModel)));
   });
 
   it('do not raise the largest batch of a TensorRT plan unless it is stated', () => {
     const largest = (limits: Record<string, number>): number =>
       Math.max(
-        ...[...assignments(loadSpace('tensorrt', { limits }), originalOf(gpuModel))].map((one) =>
+        ...[...assignments(loadSpace('tensorrt', { limits }), toOriginal(gpuModel))].map((one) =>
           Number(one.max_batch_size),
         ),
       );
@@ -151,7 +151,7 @@ describe('the presets', () => {
   });
 
   it('describe themselves', () => {
-    const text = describeSpace(loadSpace('onnxruntime'), originalOf(cpuModel));
+    const text = describeSpace(loadSpace('onnxruntime'), toOriginal(cpuModel));
     expect(text).toContain('valid candidates');
     expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
     const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frontLevels, stagesOf } from '../../src/space/topology.ts';
+import { countStages, frontLevels } from '../../src/space/topology.ts';
 
 const front = (model: string, own: object = {}) => ({ model, steps: [{ stage: model }], ...own });
 
@@ -36,7 +36,7 @@ describe('frontLevels', () => {
 describe('stagesOf', () => {
   it('counts the places of a stage in nested steps', () => {
     const steps = [{ stage: 'a' }, { steps: [{ stage: 'b' }, { stage: 'a' }] }];
-    expect([...stagesOf({ steps }, {})]).toEqual([
+    expect([...countStages({ steps }, {})]).toEqual([
       ['a', 2],
       ['b', 1],
     ]);
@@ -44,7 +44,7 @@ describe('stagesOf', () => {
 
   it('follows the calls of BLS models, whose number nobody knows beforehand', () => {
     const calls = { a: ['b', 'c'], c: ['d', 'a'] };
-    expect([...stagesOf({ steps: [{ stage: 'b' }, { stage: 'a' }] }, { calls })]).toEqual([
+    expect([...countStages({ steps: [{ stage: 'b' }, { stage: 'a' }] }, { calls })]).toEqual([
       ['b', null],
       ['a', null],
       ['c', null],

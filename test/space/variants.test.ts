@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { artifactOf, MARK } from '../../src/space/artifact.ts';
+import { MARK, toArtifact } from '../../src/space/artifact.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { checkVariants } from '../../src/space/check-variants.ts';
-import { differencesOf } from '../../src/space/differences.ts';
+import { listDifferences } from '../../src/space/differences.ts';
 import { assignments, sampleAssignment } from '../../src/space/enumerate.ts';
 import { expectedTime } from '../../src/space/expected-time.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { mostPlaces } from '../../src/space/most-places.ts';
 import { otherModelsIn } from '../../src/space/other-models.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
-const base = originalOf({
+const base = toOriginal({
   name: 'mlp',
   platform: 'onnxruntime_onnx',
   backend: 'onnxruntime',
@@ -48,7 +48,7 @@ function built(space: SearchSpace, assignment: Candidate['assignment']): Candida
   return outcome.candidate;
 }
 
-const configOf = (space: SearchSpace, variant: string): ModelConfig => modelConfigOf(built(space, { variant }));
+const configOf = (space: SearchSpace, variant: string): ModelConfig => toModelConfig(built(space, { variant }));
 
 describe('variants', () => {
   it('are values of one parameter, which conditions can ask for', async () => {
@@ -67,7 +67,7 @@ describe('variants', () => {
       max_batch_size: 64,
       instance_group: [{ count: 1, kind: 'KIND_CPU' }],
     };
-    const both = originalOf(modelConfigOf(base), { fast });
+    const both = toOriginal(toModelConfig(base), { fast });
     const yaml = `variants: { a: {}, fast: { model: fast, config: { parameters.x: y } } }
 parameters:
   max_batch_size: { cases: [{ when: { base.max_batch_size: { above: 8 } }, values: [32, 64] }, { values: [4] }] }
@@ -81,7 +81,7 @@ parameters:
         { variant: 'fast', max_batch_size: 64 },
       ]);
       const outcome = buildCandidate(space, both, { variant: 'fast', max_batch_size: 32 });
-      expect(outcome.legal && modelConfigOf(outcome.candidate)).toMatchObject({
+      expect(outcome.legal && toModelConfig(outcome.candidate)).toMatchObject({
         name: 'fast',
         backend: 'python',
         max_batch_size: 32,
@@ -109,8 +109,8 @@ parameters:
       const space = await spaceOf(
         'variants: { a: {}, fast: { model: fast }, b: { config: { dynamic_batching.preserve_ordering: true } } }\n',
       );
-      const ensemble = originalOf(
-        { ...modelConfigOf(base), platform: 'ensemble', ensemble_scheduling: { step: [] } },
+      const ensemble = toOriginal(
+        { ...toModelConfig(base), platform: 'ensemble', ensemble_scheduling: { step: [] } },
         { fast },
       );
       expect([...assignments(space, ensemble)].map(({ variant }) => variant)).toContain('fast');
@@ -133,7 +133,7 @@ parameters:
 
     it('differ from the original by their names too', async () => {
       const outcome = buildCandidate(await spaceOf(yaml), both, { variant: 'fast' });
-      expect(outcome.legal && differencesOf(both, outcome.candidate)).toEqual(
+      expect(outcome.legal && listDifferences(both, outcome.candidate)).toEqual(
         expect.arrayContaining([{ path: 'name', before: 'mlp', after: 'fast' }]),
       );
     });
@@ -162,7 +162,7 @@ parameters:
       'variants: { two: { version: 2 }, other: { config: { default_model_filename: int8.onnx } } }\n',
     );
     expect(configOf(space, 'two').version_policy).toEqual({ specific: { versions: [2] } });
-    expect(artifactOf(built(space, { variant: 'two' }))).toBeUndefined();
+    expect(toArtifact(built(space, { variant: 'two' }))).toBeUndefined();
     expect(configOf(space, 'other')).toMatchObject({ default_model_filename: 'int8.onnx' });
     expect(configOf(space, 'other')).not.toHaveProperty('parameters');
   });
@@ -180,7 +180,7 @@ parameters:
 
   it('name in the config which files are served', async () => {
     const space = await spaceOf('variants: { b: { files: { 1/model.onnx: b.onnx } } }\n');
-    const digest = artifactOf(built(space, { variant: 'b' }))?.digest ?? '';
+    const digest = toArtifact(built(space, { variant: 'b' }))?.digest ?? '';
     expect(configOf(space, 'b').parameters).toEqual({ [MARK]: { string_value: `b ${digest.slice(0, 12)}` } });
   });
 
@@ -195,7 +195,7 @@ parameters:
     await writeFile(join(folder, 'child.yaml'), 'extends: space.yaml\nvariants: { b: { version: 3 } }\ndrop: [c]\n');
     const child = loadSpace('child.yaml', { directory: folder });
     expect(child.parameters[0]?.cases[0]?.options.map(({ value }) => value)).toEqual(['a', 'b']);
-    expect(artifactOf(built(child, { variant: 'b' }))).toBeUndefined();
+    expect(toArtifact(built(child, { variant: 'b' }))).toBeUndefined();
   });
 
   it('of which nothing is legal are refused before the study', async () => {

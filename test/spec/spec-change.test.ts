@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readSpecChange, specPaths, withChange } from '../../src/spec/spec-change.ts';
-import { specOf, studyDocument } from '../../src/spec/spec-of-options.ts';
+import { studyDocument, toSpec } from '../../src/spec/spec-of-options.ts';
 
 describe('a change of one field of a study', () => {
   it.each([
@@ -49,7 +49,7 @@ describe('a change of one field of a study', () => {
 
   it('takes precedence over the options, and is checked by the schema', () => {
     const studyOf = (...texts: string[]) =>
-      specOf({ model: 'm', maxTrials: 3, set: texts.map((text) => readSpecChange(text, studyDocument)) });
+      toSpec({ model: 'm', maxTrials: 3, set: texts.map((text) => readSpecChange(text, studyDocument)) });
     expect(studyOf('limits.maxTrials=9', 'traffic.batch=2')).toMatchObject({
       limits: { maxTrials: 9 },
       traffic: { batch: 2 },

@@ -6,9 +6,9 @@ import { readSpec } from '../../src/app/study/read-spec.ts';
 import { tuneFleetOptionTable } from '../../src/cli/commands/tune/fleet-options.ts';
 import { type SeriesFlags, seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
-import { askedOf } from '../../src/spec/series-options.ts';
+import { toStudyOrSeries } from '../../src/spec/series-options.ts';
 import { specFileSchema } from '../../src/spec/series-spec.ts';
-import { changedSpec, specOf, studyOptionNames } from '../../src/spec/spec-of-options.ts';
+import { changedSpec, studyOptionNames, toSpec } from '../../src/spec/spec-of-options.ts';
 import { checkStudySpec, specToJson } from '../../src/spec/study-spec.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
@@ -41,7 +41,7 @@ describe('a study spec', () => {
   });
 
   it('is the same by options as by a file', () => {
-    const options: Parameters<typeof specOf>[0] = {
+    const options: Parameters<typeof toSpec>[0] = {
       model: 'm',
       url: 'a:1',
       tlsCa: 'ca.pem',
@@ -59,7 +59,7 @@ describe('a study spec', () => {
       trace: true,
       seed: 7,
     };
-    expect(specOf(options)).toEqual(
+    expect(toSpec(options)).toEqual(
       checkStudySpec(
         {
           model: 'm',
@@ -85,11 +85,13 @@ describe('a study spec', () => {
 
   it('of the command without options is what the command line always meant', () => {
     const command = addOptions(new Command(), seriesOptionTable).parse(['-m', 'm'], { from: 'user' });
-    expect(askedOf(command.opts<SeriesFlags>())).toEqual(checkStudySpec({ model: 'm', ...withFlagDefaults }, 'it'));
+    expect(toStudyOrSeries(command.opts<SeriesFlags>())).toEqual(
+      checkStudySpec({ model: 'm', ...withFlagDefaults }, 'it'),
+    );
   });
 
   it('is changed by the named options alone, which take the place of what says the same', () => {
-    const spec = specOf({
+    const spec = toSpec({
       model: 'm',
       url: 'a:1',
       metricsUrl: 'http://a:2',
@@ -102,7 +104,7 @@ describe('a study spec', () => {
       'maxTrials',
     ]);
     expect(changed).toEqual(
-      specOf({ model: 'm', launch: 'emulator', requestRate: { low: 5, high: 9 }, maxTrials: 4, seed: 3 }),
+      toSpec({ model: 'm', launch: 'emulator', requestRate: { low: 5, high: 9 }, maxTrials: 4, seed: 3 }),
     );
   });
 

@@ -2,13 +2,13 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { type SeriesFlags, seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
-import { askedOf } from '../../src/spec/series-options.ts';
+import { toStudyOrSeries } from '../../src/spec/series-options.ts';
 import type { StudySpec } from '../../src/spec/study-spec.ts';
 
 /** The study that the command line asks for. */
 function studyOf(...argv: string[]): StudySpec {
   const command = addOptions(new Command(), seriesOptionTable).parse(argv, { from: 'user' });
-  return askedOf(command.opts<SeriesFlags>()) as StudySpec;
+  return toStudyOrSeries(command.opts<SeriesFlags>()) as StudySpec;
 }
 
 describe('models that are tuned together', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { type ChangeFactor, type Changes, changesOf } from '../../src/stats/change.ts';
+import { type ChangeFactor, type Changes, toChanges } from '../../src/stats/change.ts';
 import type { Interval } from '../../src/stats/interval.ts';
 
 const around = (value: number, share: number): Interval => ({
@@ -12,7 +12,7 @@ const around = (value: number, share: number): Interval => ({
 
 /** Each figure measured once before and once after; 95 % intervals. */
 const changes = (pairs: readonly (readonly [Interval, Interval])[], tail = 0.025): Changes =>
-  changesOf(
+  toChanges(
     pairs.map(([before, after]) => ({ before: [before], after: [after] })),
     { each: tail, together: tail },
   );
@@ -87,9 +87,9 @@ describe('the changes of several figures', () => {
       after: [around(100 * factor, 0.02)],
     }));
     const tails = { each: 0.001, together: 0.001 };
-    const { each: unbounded } = changesOf(gains, tails);
+    const { each: unbounded } = toChanges(gains, tails);
     expect(unbounded[0]?.low).toBeLessThan(1);
-    const { each, together } = changesOf(gains, tails, 2);
+    const { each, together } = toChanges(gains, tails, 2);
     expect(together?.low).toBeGreaterThan(3);
     for (const [index, { low, high, ratio, sureness }] of each.entries()) {
       expect(low, `${index}`).toBeGreaterThan(ratio / 2.3);
@@ -101,7 +101,7 @@ describe('the changes of several figures', () => {
       before: [around(100, 0.02)],
       after: [around(100 * factor, 0.02)],
     }));
-    for (const { low, high, sureness } of changesOf(drifting, tails, 2).each) {
+    for (const { low, high, sureness } of toChanges(drifting, tails, 2).each) {
       expect(low).toBeLessThan(1);
       expect(high).toBeGreaterThan(1);
       expect(sureness).toBeLessThan(0.97);
@@ -124,7 +124,7 @@ describe('the changes of several figures', () => {
       (base: number) =>
         shared.map((by) => around(base * by, 0.005));
     const of = (before: (base: number) => Interval[], after: (base: number) => Interval[]): ChangeFactor =>
-      changesOf(
+      toChanges(
         [100, 200, 300, 400].map((base) => ({ before: before(base), after: after(base) })),
         { each: 0.025, together: 0.025 },
       ).together as ChangeFactor;

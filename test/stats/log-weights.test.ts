@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { logSum, weightsOf } from '../../src/stats/log-weights.ts';
+import { computeWeights, logSum } from '../../src/stats/log-weights.ts';
 
 it('sums numbers by their logarithms, however large', () => {
   expect(logSum([Math.log(2), Math.log(3)])).toBeCloseTo(Math.log(5), 12);
@@ -8,5 +8,5 @@ it('sums numbers by their logarithms, however large', () => {
 });
 
 it('makes weights that add up to 1', () => {
-  expect(weightsOf([5, 5 + Math.log(3)])).toEqual([expect.closeTo(0.25, 12), expect.closeTo(0.75, 12)]);
+  expect(computeWeights([5, 5 + Math.log(3)])).toEqual([expect.closeTo(0.25, 12), expect.closeTo(0.75, 12)]);
 });

@@ -9,7 +9,7 @@ import { summarize } from '../../src/study/summary/summary.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
 import { ViewFold } from '../../src/tui/state.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
+import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const agent = (address: string, change: Partial<AgentFigures> = {}, offsetMs = 3): AgentFigures => ({
   address,
@@ -50,7 +50,7 @@ describe('the agents that sent the load', () => {
     const at = '2026-01-01T00:00:01.000Z';
     const records = (measurements: readonly Measurement[]): StudyRecord[] => [
       studyStarted(goalOf(8)),
-      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
       ...measurements.map((measurement): StudyRecord => ({ type: 'trial-measured', at, trial: 0, measurement })),
       { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
     ];

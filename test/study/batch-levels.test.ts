@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LoadOutcome, nextLoad } from '../../src/study/goal/batch-levels.ts';
 import { chooseLevel } from '../../src/study/goal/levels.ts';
-import { inFlightOf, lineThrough, trialAlong } from '../../src/study/level/line.ts';
+import { findInFlight, lineThrough, trialAlong } from '../../src/study/level/line.ts';
 import type { LevelPoint, LevelRange } from '../../src/study/types.ts';
 import { configOf, measured, trialOf } from './builders.ts';
 
@@ -23,7 +23,7 @@ function run(range: LevelRange, of: ReturnType<typeof law>, largestRequest = 102
   for (let step = 0; step < 60; step++) {
     const next = nextLoad(outcomes, { range, largestRequest });
     if (next.kind === 'done') {
-      const chosen = chooseLevel(outcomes.map((each) => ({ ...each, level: inFlightOf(each.level) })));
+      const chosen = chooseLevel(outcomes.map((each) => ({ ...each, level: findInFlight(each.level) })));
       return { levels: outcomes.map(({ level }) => level), best: chosen === null ? null : outcomes[chosen] };
     }
     outcomes.push({ level: next.level, ...of(next.level) });
@@ -87,7 +87,7 @@ describe('a line of levels', () => {
   it('has the batch as position where that alone varies', () => {
     const line = lineThrough({ value: 1, batch: 8 }, offline);
     expect(line.range).toEqual({ mode: 'concurrency', low: 1, high: 128 });
-    expect([line.positionOf({ value: 1, batch: 32 }), line.positionOf({ value: 2, batch: 32 })]).toEqual([32, null]);
+    expect([line.toPosition({ value: 1, batch: 32 }), line.toPosition({ value: 2, batch: 32 })]).toEqual([32, null]);
     expect(line.levelAt(24)).toEqual({ value: 1, batch: 24 });
   });
 

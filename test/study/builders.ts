@@ -1,6 +1,6 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { candidateOf, originalOf } from '../../src/space/model-configs.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toCandidate, toOriginal } from '../../src/space/model-configs.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import type { StudyStarted } from '../../src/study/records/records.ts';
 import type { Goal, Trial, TrialFailure } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -19,7 +19,7 @@ export const goalOf = (latencyMs: number | null, more: Partial<Goal> = {}): Goal
   ...more,
 });
 
-export { candidateOf };
+export { toCandidate };
 
 export const configOf = (instances: number, batch: number, more: ModelConfig = {}): ModelConfig => ({
   ...originalConfig,
@@ -61,7 +61,7 @@ export function trialOf(number: number, config: ModelConfig, more: Partial<Trial
   return {
     number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(config),
+    candidate: toCandidate(config),
     measurements: [measured(1, 100, 5)],
     chosen: 0,
     feasible: true,
@@ -88,14 +88,14 @@ export const studyStarted = (goal: Goal, more: Partial<StudyStarted> = {}): Stud
     controlProtocol: 'grpc',
     emulated: null,
   },
-  original: originalOf(originalConfig),
+  original: toOriginal(originalConfig),
   wasLoaded: true,
   goal,
   levels: { mode: 'concurrency', low: 1, high: 64 },
   sampler: 'grid',
   seed: 1,
   space: {},
-  spec: specOf({ model: 'm' }),
+  spec: toSpec({ model: 'm' }),
   commandLine: ['tune', '-m', 'm'],
   trituneVersion: '0.1.0',
   ...more,

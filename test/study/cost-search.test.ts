@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { parseProfile } from '../../src/emulator/profile/profiles.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import { representative } from '../../src/study/final/final.ts';
-import { metricsOf } from '../../src/study/goal/metrics/registry.ts';
+import { toMetrics } from '../../src/study/goal/metrics/registry.ts';
 import type { CostTerms } from '../../src/study/records/schema/goal.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { Goal, LevelRange } from '../../src/study/types.ts';
@@ -96,13 +96,13 @@ const ABOVE = 3;
  */
 function servedWithin(profile: EmulatorProfile, levels: LevelRange): readonly Served[] {
   const own = new VirtualServer(profile, 77);
-  const view = viewSpace(spaces[levels.mode], originalOf(own.original));
+  const view = viewSpace(spaces[levels.mode], toOriginal(own.original));
   const grid = gridOf(levels);
   return [...view.assignments()].flatMap((assignment): Served[] => {
     const outcome = view.build(assignment);
     if (!outcome.legal) return [];
     const { candidate } = outcome;
-    const config = modelConfigOf(candidate);
+    const config = toModelConfig(candidate);
     const served: Served[] = [];
     const isKept = (level: number): boolean => {
       const seen = levels.mode === 'concurrency' ? own.measure(config, level) : own.measureAtRate(config, level);
@@ -130,7 +130,7 @@ function exhaustive(profile: EmulatorProfile, cost: CostTerms, levels: LevelRang
   const all = known.get(key) ?? servedWithin(profile, levels);
   known.set(key, all);
   const goal: Goal = { budget: { percentile: 99, latencyMs: BUDGET_MS }, constraints: [], objectives: [], cost };
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const costs = all.map(({ seen, candidate }) => metrics.read('cost-per-hour', seen, candidate));
   return Math.min(...costs.map((each) => each ?? Number.POSITIVE_INFINITY));
 }
@@ -141,7 +141,7 @@ async function foundBy(profile: EmulatorProfile, cost: CostTerms, levels: LevelR
   const { best, goal } = state;
   const stands = best && representative(state, best);
   expect(stands?.feasible).toBe(true);
-  return (best && stands && metricsOf(goal).read('cost-per-hour', stands.measurement, best.candidate)) ?? Number.NaN;
+  return (best && stands && toMetrics(goal).read('cost-per-hour', stands.measurement, best.candidate)) ?? Number.NaN;
 }
 
 const IN_FLIGHT: LevelRange = { mode: 'concurrency', low: 1, high: 256 };

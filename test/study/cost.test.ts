@@ -3,14 +3,14 @@ import { readGateDocument } from '../../src/report/gate/readings.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import { assess, costOfServed, followsFromThroughput, goalOfLevels } from '../../src/study/goal/goal.ts';
 import { goalOverModels } from '../../src/study/goal/goal-of-models.ts';
-import { metricsOf } from '../../src/study/goal/metrics/registry.ts';
+import { toMetrics } from '../../src/study/goal/metrics/registry.ts';
 import { tableMetrics } from '../../src/study/goal/metrics/shown.ts';
-import { standingOf } from '../../src/study/goal/ranking.ts';
+import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { checkRecord } from '../../src/study/records/record-schema.ts';
 import type { CostTerms } from '../../src/study/records/schema/goal.ts';
-import { costPointOf, describeCost, describeCostShare } from '../../src/study/summary/cost-point.ts';
+import { describeCost, describeCostShare, toCostPoint } from '../../src/study/summary/cost-point.ts';
 import type { Goal } from '../../src/study/types.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
+import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const terms: CostTerms = {
   currency: 'EUR',
@@ -25,16 +25,16 @@ const goalFor = (more: Partial<CostTerms> = {}, metric = 'cost-per-hour'): Goal 
   goalOf(20, { cost: { ...terms, ...more }, objectives: [{ metric, weight: 1 }] });
 
 const onGpus = (gpus: readonly number[], count = 1): Candidate =>
-  candidateOf({ ...originalConfig, instance_group: [{ kind: 'KIND_GPU', count, gpus: [...gpus] }] });
+  toCandidate({ ...originalConfig, instance_group: [{ kind: 'KIND_GPU', count, gpus: [...gpus] }] });
 /** Throughput with an interval of ±10 %. */
 const at = (throughput: number, level = 8) =>
   measured(level, throughput, 5, { throughput: { value: throughput, low: 0.9 * throughput, high: 1.1 * throughput } });
 const read = (goal: Goal, name: string, throughput: number, candidate: Candidate): number | undefined =>
-  metricsOf(goal).read(name, at(throughput), candidate);
+  toMetrics(goal).read(name, at(throughput), candidate);
 
 describe('GPUs of a candidate', () => {
   const gpus = (candidate: Candidate, device = {}): number | undefined =>
-    metricsOf(goalOf(20)).read('gpus', measured(1, 1, 1, { device }), candidate);
+    toMetrics(goalOf(20)).read('gpus', measured(1, 1, 1, { device }), candidate);
   const four = { gpus: ['a', 'b', 'c', 'd'].map((uuid) => ({ uuid })) };
 
   it('are those that its groups name, each once, however many instances they have', () => {
@@ -45,21 +45,21 @@ describe('GPUs of a candidate', () => {
     ] as const;
     expect(
       gpus(
-        candidateOf({ ...originalConfig, instance_group: groups.map((each) => ({ ...each, gpus: [...each.gpus] })) }),
+        toCandidate({ ...originalConfig, instance_group: groups.map((each) => ({ ...each, gpus: [...each.gpus] })) }),
       ),
     ).toBe(3);
   });
 
   it('are all that the server shows where a group names none, none on the CPU, and unknown where nothing tells', () => {
-    const anywhere = candidateOf({ ...originalConfig, instance_group: [{ kind: 'KIND_GPU', count: 1 }] });
+    const anywhere = toCandidate({ ...originalConfig, instance_group: [{ kind: 'KIND_GPU', count: 1 }] });
     expect([gpus(anywhere, four), gpus(anywhere)]).toEqual([4, undefined]);
-    expect(gpus(candidateOf({ ...originalConfig, instance_group: [{ kind: 'KIND_CPU', count: 2 }] }), four)).toBe(0);
+    expect(gpus(toCandidate({ ...originalConfig, instance_group: [{ kind: 'KIND_CPU', count: 2 }] }), four)).toBe(0);
     const told = goalFor({ serverGpus: 2 });
     expect(read(told, 'gpus', 1, anywhere)).toBe(2);
   });
 
   it('of an engine are its parallel sizes', () => {
-    const plain = candidateOf(originalConfig);
+    const plain = toCandidate(originalConfig);
     expect(gpus({ ...plain, shape: { ...plain.shape, parallelGpus: 8 } })).toBe(8);
   });
 
@@ -87,7 +87,7 @@ describe('costs', () => {
     const candidate = onGpus([0, 1]);
     const of = (perSecond: number): number => (4 / (3600 * perSecond)) * 1e6;
     expect(read(goal, 'cost-per-million', 400, candidate)).toBeCloseTo(of(400), 9);
-    const interval = metricsOf(goal).named('cost-per-million').interval?.of(at(400), candidate);
+    const interval = toMetrics(goal).named('cost-per-million').interval?.of(at(400), candidate);
     expect(interval?.low).toBeCloseTo(of(440), 9);
     expect(interval?.high).toBeCloseTo(of(360), 9);
   });
@@ -96,7 +96,7 @@ describe('costs', () => {
     const own = (model: string, throughput: number) => ({ ...at(throughput), model });
     const mix = measured(8, 500, 5, { fronts: [own('a', 400), own('b', 100)] });
     const goal = goalFor({ forRate: { a: 800, b: 450 } });
-    expect(metricsOf(goal).read('replicas', mix, onGpus([0]))).toBe(5);
+    expect(toMetrics(goal).read('replicas', mix, onGpus([0]))).toBe(5);
     const topology = {
       fronts: [
         { model: 'a', steps: [] },
@@ -109,8 +109,8 @@ describe('costs', () => {
 
   it('are not known without prices, and no columns of tables then', () => {
     const goal = goalOf(20);
-    expect(metricsOf(goal).read('cost-per-hour', at(400), onGpus([0]))).toBeUndefined();
-    const names = (of: Goal): readonly string[] => tableMetrics(metricsOf(of), [at(1)]).map(({ name }) => name);
+    expect(toMetrics(goal).read('cost-per-hour', at(400), onGpus([0]))).toBeUndefined();
+    const names = (of: Goal): readonly string[] => tableMetrics(toMetrics(of), [at(1)]).map(({ name }) => name);
     expect(names(goal)).not.toContain('cost-per-hour');
     expect(names(goal).at(-1)).toBe('gpus');
     expect(names(goalFor()).slice(-4)).toEqual(['gpus', 'cost-per-hour', 'cost-per-million', 'replicas']);
@@ -133,7 +133,7 @@ describe('a goal of the least cost for a rate', () => {
   it('takes a candidate at its highest throughput within the budget, although fewer would cost as much', () => {
     const goal = goalFor();
     const levels = [at(520, 4), at(700, 8), measured(16, 2000, 30)];
-    expect(standingOf(levels, onGpus([0]), goal)).toEqual({ chosen: 1, feasible: true });
+    expect(computeStanding(levels, onGpus([0]), goal)).toEqual({ chosen: 1, feasible: true });
     expect(goalOfLevels(goal).objectives).toEqual([{ metric: 'throughput', weight: 1 }]);
     expect(followsFromThroughput(goal)).toBe(true);
     expect([goalOf(20), goalFor({ forRate: undefined })].map(followsFromThroughput)).toEqual([false, false]);
@@ -157,13 +157,13 @@ describe('a goal of the least cost for a rate', () => {
 });
 
 describe('what a config costs, for people', () => {
-  const point = costPointOf(goalFor(), at(400), onGpus([0]));
+  const point = toCostPoint(goalFor(), at(400), onGpus([0]));
 
   it('is said with the replicas and how full they are', () => {
     expect(point && describeCost(point)).toBe(
       '6.00 EUR an hour for 1,000 infer/s: 3 replicas of 1 × L4, 83 % used; 1.39 EUR for a million inferences (95 %: 1.26 to 1.54)',
     );
-    expect(costPointOf(goalOf(20), at(400), onGpus([0]))).toBeUndefined();
+    expect(toCostPoint(goalOf(20), at(400), onGpus([0]))).toBeUndefined();
     expect(describeCostShare(1 / 0.62)).toBe("0.62 of the original's cost");
   });
 

@@ -5,9 +5,9 @@ import { comparison } from '../../src/report/page/comparison.ts';
 import { threeFigures } from '../../src/report/page/first/three-figures.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { decidingFigures, describeBasis, judgedPoint } from '../../src/study/summary/deciding-figures.ts';
-import { headlineOf } from '../../src/study/summary/headline.ts';
+import { createHeadline } from '../../src/study/summary/headline.ts';
 import type { StandingPoint } from '../../src/study/summary/schema/point.ts';
-import { entryOf } from '../../src/study/summary/series-summary.ts';
+import { toEntry } from '../../src/study/summary/series-summary.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { standingRows } from '../../src/tui/panels/standing.ts';
 import { ViewFold } from '../../src/tui/state.ts';
@@ -68,7 +68,7 @@ describe('the figures beside a verdict', () => {
   });
 
   it('are those of a series, too', () => {
-    const entry = entryOf({ model: 'm', directory: 'm', config: 'm/c' }, summary, { exitCode: 0, error: null });
+    const entry = toEntry({ model: 'm', directory: 'm', config: 'm/c' }, summary, { exitCode: 0, error: null });
     expect(entry.best).toMatchObject({
       throughput: { value: 1430 },
       budgetLatencyMs: { value: 74.4 },
@@ -85,13 +85,13 @@ describe('the figures beside a verdict', () => {
 
   it('stand in the headline where nothing meets the goal, or nothing is better', () => {
     const missed = summarize(slowedStudy(false), 'j');
-    expect(headlineOf(missed).text).toContain(`gives 1,430 infer/s at p99 74.4 ms ${MEASURED.slice(0, -1)}`);
+    expect(createHeadline(missed).text).toContain(`gives 1,430 infer/s at p99 74.4 ms ${MEASURED.slice(0, -1)}`);
   });
 
   it('are the tokens of a language model', () => {
     const compared = { ...decidingFigures(summary.best as StandingPoint), tokens: tokensOf(10, 20) };
     const point = { ...(summary.best as StandingPoint), tokens: tokensOf(4, 33), compared };
-    const text = headlineOf({ ...summary, verdict: 'nothing-better', best: { ...point, predicted: null } }).text;
+    const text = createHeadline({ ...summary, verdict: 'nothing-better', best: { ...point, predicted: null } }).text;
     expect(text).toMatch(
       /500 output tokens\/s at p99 TTFT .* \(normalised to the usual speed; measured 121 output tokens\/s, p99 TTFT 80 ms, ITL 66 ms\)/,
     );

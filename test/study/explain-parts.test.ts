@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { launchedCandidate } from '../../src/space/engine/candidate.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { loadSpace, spaceToJson } from '../../src/space/source/load.ts';
-import { changedParametersOf, changedSettingsOf } from '../../src/study/analysis/explain/changed-parameters.ts';
+import { listChangedParameters, listChangedSettings } from '../../src/study/analysis/explain/changed-parameters.ts';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { timeSplitOf } from '../../src/study/analysis/explain/time-split.ts';
+import { splitTime } from '../../src/study/analysis/explain/time-split.ts';
 import type { LimitKind } from '../../src/study/summary/schema/explanation.ts';
 import type { Goal } from '../../src/study/types.ts';
-import { candidateOf, goalOf, measured, originalConfig } from './builders.ts';
+import { goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 import { candidate, type Served, served, space, studyOf, type Tried } from './explained.ts';
 import { measuredAt, truth } from './simulated.ts';
 
@@ -178,7 +178,7 @@ describe('the advice', () => {
 describe('what the knobs are worth', () => {
   const simulated = (assignment: Tried['assignment'], ...levels: number[]): Tried => ({
     assignment,
-    measurements: levels.map((level) => measuredAt(modelConfigOf(candidate(assignment)), level)),
+    measurements: levels.map((level) => measuredAt(toModelConfig(candidate(assignment)), level)),
   });
   const best = { instances: 4, max_batch_size: 16, dynamic_batching: true };
   const study = studyOf(
@@ -202,10 +202,10 @@ describe('what the knobs are worth', () => {
     ]);
     for (const { set, ratio, basis, without } of credit?.knobs ?? []) {
       const rest = Object.fromEntries(Object.entries(best).filter(([name]) => !(name in set)));
-      const real = truth(modelConfigOf(candidate(rest)), 32).requestsPerSecond;
+      const real = truth(toModelConfig(candidate(rest)), 32).requestsPerSecond;
       expect(basis).toBe('model');
       expect(Math.abs(without.throughput / real - 1)).toBeLessThan(0.1);
-      expect(Math.abs(ratio / (truth(modelConfigOf(candidate(best)), 32).requestsPerSecond / real) - 1)).toBeLessThan(
+      expect(Math.abs(ratio / (truth(toModelConfig(candidate(best)), 32).requestsPerSecond / real) - 1)).toBeLessThan(
         0.1,
       );
     }
@@ -259,7 +259,7 @@ describe('what the knobs are worth', () => {
 
   it('leaves out what the original has anyway', () => {
     const { started } = study;
-    const set = (assignment: Tried['assignment']) => changedSettingsOf(started, candidate(assignment));
+    const set = (assignment: Tried['assignment']) => listChangedSettings(started, candidate(assignment));
     // The original has one instance and no batcher; the delay is 0 by default.
     expect(set({ instances: 1, max_batch_size: 8 })).toEqual({ max_batch_size: 8 });
     expect(set({ instances: 4, dynamic_batching: true, queue_delay_us: 0 })).toEqual({
@@ -275,7 +275,7 @@ describe('what the knobs are worth', () => {
     const outcome = buildCandidate(vllm, original, assignment);
     if (!outcome.legal) throw new Error(outcome.reason);
     const started = { ...study.started, original, space: spaceToJson(vllm) };
-    expect(changedSettingsOf(started, outcome.candidate)).toEqual({ max_num_seqs: 64 });
+    expect(listChangedSettings(started, outcome.candidate)).toEqual({ max_num_seqs: 64 });
   });
 
   it('goes to a part of a knob where that alone is worth as much', () => {
@@ -293,7 +293,7 @@ describe('what the knobs are worth', () => {
   it('counts a message and its fields as one, and each field alone', () => {
     const { started } = study;
     const sets = (assignment: Tried['assignment']) =>
-      changedParametersOf(started, candidate(assignment)).map(({ set }) => set);
+      listChangedParameters(started, candidate(assignment)).map(({ set }) => set);
     expect(sets({ ...best, queue_delay_us: 2000 })).toEqual([
       { instances: 4 },
       { max_batch_size: 16 },
@@ -301,13 +301,13 @@ describe('what the knobs are worth', () => {
       { dynamic_batching: true, queue_delay_us: 2000 },
     ]);
     const free = { ...space, parameters: { ...space.parameters, queue_delay_us: [0, 2000] } };
-    const freely = changedParametersOf(
+    const freely = listChangedParameters(
       { ...started, space: free },
       candidate({ dynamic_batching: true, queue_delay_us: 0 }),
     );
     expect(freely.map(({ set }) => set)).toEqual([{ dynamic_batching: true, queue_delay_us: 0 }]);
     expect(sets({ instances: 1, max_batch_size: 8 })).toEqual([{ max_batch_size: 8 }]);
-    expect(changedParametersOf({ ...started, space: {} }, candidate(best))).toEqual([]);
+    expect(listChangedParameters({ ...started, space: {} }, candidate(best))).toEqual([]);
   });
 });
 
@@ -315,8 +315,8 @@ describe('where the time went', () => {
   const measurement = served({ ...calm, queueMs: 1, computeMs: 2, outsideMs: 1 });
   const server = measurement.server as NonNullable<Measurement['server']>;
   const cache = { hitCount: server.successCount / 2, hitUs: 10, missCount: 0, missUs: 0 };
-  const { shape } = candidateOf(originalConfig);
-  const { shape: ensemble } = candidateOf({ ...originalConfig, ensemble_scheduling: { step: [] } });
+  const { shape } = toCandidate(originalConfig);
+  const { shape: ensemble } = toCandidate({ ...originalConfig, ensemble_scheduling: { step: [] } });
   const member = (share: number) => ({
     ...server,
     queueUs: 200,
@@ -329,7 +329,7 @@ describe('where the time went', () => {
   });
 
   it('counts nothing for requests that the cache answered', () => {
-    expect(timeSplitOf({ ...measurement, server: { ...server, cache } }, shape)?.parts).toEqual({
+    expect(splitTime({ ...measurement, server: { ...server, cache } }, shape)?.parts).toEqual({
       queueMs: 0.5,
       computeMs: 1,
       outsideMs: 2.5,
@@ -338,16 +338,16 @@ describe('where the time went', () => {
 
   it("is its members' for an ensemble, as often as each was asked, and not known when they ran side by side", () => {
     const composing = [member(1), member(0.5)];
-    expect(timeSplitOf({ ...measurement, composing }, ensemble)?.parts).toEqual({
+    expect(splitTime({ ...measurement, composing }, ensemble)?.parts).toEqual({
       queueMs: expect.closeTo(0.3),
       computeMs: expect.closeTo(1.2),
       outsideMs: expect.closeTo(2.5),
     });
-    expect(timeSplitOf({ ...measurement, composing: [member(3), member(2)] }, ensemble)?.parts).toBeNull();
-    expect(timeSplitOf(measurement, ensemble)?.parts).toBeNull();
+    expect(splitTime({ ...measurement, composing: [member(3), member(2)] }, ensemble)?.parts).toBeNull();
+    expect(splitTime(measurement, ensemble)?.parts).toBeNull();
   });
 
   it('is none where nothing was served', () => {
-    expect(timeSplitOf(measured(1, 0, 0), shape)).toBeNull();
+    expect(splitTime(measured(1, 0, 0), shape)).toBeNull();
   });
 });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { limitOf } from '../../src/study/analysis/explain/limit.ts';
+import { findLimit } from '../../src/study/analysis/explain/limit.ts';
 import { limitPhrase } from '../../src/study/analysis/explain/limit-texts.ts';
-import { timeSplitOf } from '../../src/study/analysis/explain/time-split.ts';
+import { splitTime } from '../../src/study/analysis/explain/time-split.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { TimeSplit } from '../../src/study/summary/schema/explanation.ts';
@@ -69,9 +69,9 @@ describe('why the best of several models is the best', () => {
     const state = foldStudy(jointRecords(pipeline, pipelineMeasured));
     const trial = state.baseline as Trial;
     const measurement = trial.measurements[0] as Measurement;
-    const split = timeSplitOf(measurement, trial.candidate.shape) as TimeSplit;
+    const split = splitTime(measurement, trial.candidate.shape) as TimeSplit;
     const bottleneck = { stage: 'encoder', utilization: 0.93, ...found };
-    const limit = limitOf(state, trial, measurement, { split, bottleneck });
+    const limit = findLimit(state, trial, measurement, { split, bottleneck });
     expect(limit).toMatchObject({ kind: 'compute', stage: 'encoder', instances: 1 });
     expect(limitPhrase({ state, trial, measurement, split, bottleneck, limit })).toBe(
       `compute in encoder (1 instance, 93 % busy; ${words})`,

@@ -1,7 +1,7 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
@@ -27,7 +27,7 @@ export const space = {
  * 4, no batcher.
  */
 export function candidate(assignment: Assignment): Candidate {
-  const outcome = buildCandidate(spaceFromJson(space), originalOf(originalConfig), assignment);
+  const outcome = buildCandidate(spaceFromJson(space), toOriginal(originalConfig), assignment);
   if (!outcome.legal) throw new Error(outcome.reason);
   return outcome.candidate;
 }

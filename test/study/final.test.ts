@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { decideNow, isFinalOver, medianByPrecision, nextFinal, representative } from '../../src/study/final/final.ts';
 import { RECOMMENDED_CHANCE } from '../../src/study/level/chances.ts';
-import { levelsOf } from '../../src/study/level/recommended.ts';
+import { chooseLevels } from '../../src/study/level/recommended.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { type EstimateSpeeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
+import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { goalOf, measured } from './builders.ts';
 import {
@@ -76,7 +76,7 @@ function recommendedOf({ records }: Played, number: number) {
   const { trials, finals, goal, started } = foldStudy(records);
   const { measurements, candidate } = trialOfNumber(trials, number);
   const own = finals.filter(({ trial }) => trial === number).map(({ measurement }) => measurement);
-  return levelsOf([...measurements, ...own], candidate, goal, started.levels);
+  return chooseLevels([...measurements, ...own], candidate, goal, started.levels);
 }
 
 function lastLevel(played: Played, trial: number): number {
@@ -212,7 +212,7 @@ describe('the final', () => {
     it('decides the same from its journal', () => {
       fc.assert(
         fc.property(drawn, (stream) => {
-          const { records, decision } = play(stream, speedsOf);
+          const { records, decision } = play(stream, fitSpeeds);
           const journal = JSON.parse(JSON.stringify(records)) as StudyRecord[];
           // Where nothing is left to compare there is no final, and no decision.
           expect(nextFinal(foldStudy(journal), 2)).toEqual(decision && { kind: 'decide', decision });
@@ -458,7 +458,7 @@ describe('the decision', () => {
       rivals: [{ law: saturating({ aloneMs: 4, most: 250 }), levels: [1, 2] }],
     };
     expect(playFinal(certain).decision).toMatchObject({ best: 1, verdict: 'better' });
-    const spec = specOf({ model: 'm', leastGain: 40 });
+    const spec = toSpec({ model: 'm', leastGain: 40 });
     expect(playFinal({ ...certain, started: { spec } }).decision).toMatchObject({
       best: 0,
       rejected: { trial: 1, reason: 'its gain, 1.25×, is below the 40 % of --least-gain' },

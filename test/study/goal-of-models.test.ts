@@ -6,7 +6,7 @@ import type { Topology } from '../../src/space/topology.ts';
 import { assess, costHalfWidth, missedConstraints, requireMetrics } from '../../src/study/goal/goal.ts';
 import { budgetsOfModels, goalOverModels } from '../../src/study/goal/goal-of-models.ts';
 import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
-import { columnsOf } from '../../src/study/goal/metrics/columns.ts';
+import { listColumns } from '../../src/study/goal/metrics/columns.ts';
 import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { goalOf, measured } from './builders.ts';
@@ -104,12 +104,12 @@ describe('METRIC@MODEL', () => {
   });
 
   it('has columns of its own', () => {
-    const columns = ['throughput@a b', 'gpu-memory'].flatMap((name) => columnsOf(builtInMetrics.named(name)));
+    const columns = ['throughput@a b', 'gpu-memory'].flatMap((name) => listColumns(builtInMetrics.named(name)));
     expect(columns.map(({ name }) => name)).toEqual([
       ...['throughput_infer_per_s@a b', 'throughput_low@a b', 'throughput_high@a b'],
       'gpu_memory_mib',
     ]);
-    const [throughput] = columnsOf(builtInMetrics.named('throughput@b'));
+    const [throughput] = listColumns(builtInMetrics.named('throughput@b'));
     expect(throughput?.read(mix, candidate)).toBe(100);
   });
 });

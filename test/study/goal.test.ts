@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
 import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
 import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { instancesOf } from '../../src/triton/config/instances.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig } from './builders.ts';
+import { countInstances } from '../../src/triton/config/instances.ts';
+import { configOf, goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 
-const candidate = candidateOf(originalConfig);
+const candidate = toCandidate(originalConfig);
 
 const parseConstraint = constraintParser(builtInMetrics);
 const parseObjective = objectiveParser(builtInMetrics);
@@ -98,8 +98,8 @@ describe('metrics', () => {
   });
 
   it('counts instances per listed GPU, over all groups', () => {
-    expect(instancesOf({})).toBe(1);
-    expect(instancesOf({ instance_group: [{ count: 2, gpus: [0, 1] }, { count: 3 }] })).toBe(7);
+    expect(countInstances({})).toBe(1);
+    expect(countInstances({ instance_group: [{ count: 2, gpus: [0, 1] }, { count: 3 }] })).toBe(7);
   });
 });
 
@@ -154,10 +154,10 @@ describe('the goal', () => {
         { metric: 'instances', weight: 1 },
       ],
     });
-    const one = assess(measured(1, 100, 1), candidateOf(configOf(1, 4)), goal).cost;
-    const doubled = assess(measured(1, 200, 1), candidateOf(configOf(4, 4)), goal).cost;
+    const one = assess(measured(1, 100, 1), toCandidate(configOf(1, 4)), goal).cost;
+    const doubled = assess(measured(1, 200, 1), toCandidate(configOf(4, 4)), goal).cost;
     expect(doubled).toBeCloseTo(one, 12);
-    expect(assess(measured(1, 200, 1), candidateOf(configOf(3, 4)), goal).cost).toBeLessThan(one);
+    expect(assess(measured(1, 200, 1), toCandidate(configOf(3, 4)), goal).cost).toBeLessThan(one);
   });
 
   it('ranks the feasible first, then by the least violation', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { gridSampler } from '../../src/study/search/samplers/grid.ts';
 import { nextInSweep } from '../../src/study/search/samplers/grid-sweep.ts';
 import type { LevelRange, RunningTrial, Trial, TrialFailure } from '../../src/study/types.ts';
 import { play, space } from '../tuner/world.ts';
-import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
+import { configOf, goalOf, measured, toCandidate, trialOf } from './builders.ts';
 import { drain, smallSpace } from './sampler-suite.ts';
 
 const range: LevelRange = { mode: 'concurrency', low: 1, high: 64 };
@@ -14,10 +14,10 @@ const grid = () => gridSampler(smallSpace, { goal: goalOf(8), levels: range });
  * What a drained grid tried, as delay/batch/count, when its candidates have these throughputs, or
  * fail so.
  */
-function triedWith(outcomeOf: (place: string, batch: number) => number | TrialFailure['kind']) {
+function triedWith(toOutcome: (place: string, batch: number) => number | TrialFailure['kind']) {
   const place = (trial: Trial): string => Object.values(trial.candidate.assignment).join('/');
   const { trials, reason } = drain(grid(), (_, trial) => {
-    const outcome = outcomeOf(place(trial), modelConfigOf(trial.candidate).max_batch_size ?? 0);
+    const outcome = toOutcome(place(trial), toModelConfig(trial.candidate).max_batch_size ?? 0);
     if (typeof outcome === 'number') return { ...trial, measurements: [measured(1, 50, 5), measured(2, outcome, 6)] };
     return { ...trial, measurements: [], chosen: null, feasible: false, failure: { kind: outcome, reason: 'no' } };
   });
@@ -69,7 +69,7 @@ describe('the walks of the grid', () => {
 const running = (made: readonly (readonly [number, number])[], more: Partial<RunningTrial> = {}): RunningTrial => ({
   number: 9,
   role: 'search',
-  candidate: candidateOf(configOf(2, 4)),
+  candidate: toCandidate(configOf(2, 4)),
   measurements: made.map(([level, throughput]) => measured(level, throughput, level)),
   ...more,
 });

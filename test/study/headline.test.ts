@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { headlineOf } from '../../src/study/summary/headline.ts';
+import { createHeadline } from '../../src/study/summary/headline.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { goalOf } from './builders.ts';
@@ -20,7 +20,7 @@ const decided = (low: number, high: number): readonly StudyRecord[] => [
   { type: 'gain-decided', at, best: 1, gain: { value: 2.4, low, high } },
 ];
 const headline = (tried: readonly Tried[], goal: Goal = goalOf(20), ending: readonly StudyRecord[] = []) =>
-  headlineOf(summarize(studyOf(tried, { goal, ending }), 'j'));
+  createHeadline(summarize(studyOf(tried, { goal, ending }), 'j'));
 
 describe('the headline', () => {
   it('gives the gain with its interval, within the limits', () => {
@@ -85,10 +85,10 @@ describe('the headline', () => {
       { assignment: { instances: 2 }, measurements: good(10) },
     ];
     const summary = summarize(studyOf(tried, { goal }), 'j');
-    expect(headlineOf(summary).text).toBe(
+    expect(createHeadline(summary).text).toBe(
       'About 2.50 times the goodput of your config (requests within TTFT ≤ 500 ms and ITL ≤ 50 ms), by the search alone (the best at concurrency 10, your config at concurrency 4): no final has confirmed it yet.',
     );
-    expect(headlineOf(summarize(studyOf(tried.slice(0, 1), { goal }), 'j')).text).toMatch(
+    expect(createHeadline(summarize(studyOf(tried.slice(0, 1), { goal }), 'j')).text).toMatch(
       /it gives a goodput of 0\.4 requests\/s, 200 output tokens\/s at p99 TTFT/,
     );
     const lines = closingLines(summary, {}).join('\n');

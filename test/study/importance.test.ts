@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { importanceOf, tellingParameters } from '../../src/study/analysis/importance/importance.ts';
+import { computeImportance, tellingParameters } from '../../src/study/analysis/importance/importance.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import type { Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted, trialOf } from './builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate, trialOf } from './builders.ts';
 
 type Point = Readonly<Record<string, number>>;
 
@@ -14,7 +14,7 @@ function studyOf(
   const goal = goalOf(50);
   const trials = points.map((point, number) =>
     trialOf(number, configOf(number + 1, 4), {
-      candidate: candidateOf(configOf(number + 1, 4), point),
+      candidate: toCandidate(configOf(number + 1, 4), point),
       measurements: [measured(4, throughput(point), 5)],
       ...more,
     }),
@@ -35,7 +35,7 @@ const withTrials = (state: StudyState, trials: readonly Trial[]): StudyState => 
 describe('the importance of parameters', () => {
   it('finds each factor of a product again, the strongest first', () => {
     const state = studyOf(product([1, 2, 4, 8], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * 1.2 ** y);
-    const importance = importanceOf(state);
+    const importance = computeImportance(state);
     const [first, second, third] = importance?.parameters ?? [];
     expect([first?.name, second?.name, third?.name]).toEqual(['x', 'y', 'z']);
     expect(first?.verdict).toBe('moved');
@@ -51,7 +51,7 @@ describe('the importance of parameters', () => {
   it('calls nothing an effect that lies within what measurements differ by', () => {
     // builders.measured gives every throughput an interval of 2 % to either side.
     const state = studyOf(product([1, 2], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * (y === 1 ? 1.004 : 1));
-    const y = importanceOf(state)?.parameters.find(({ name }) => name === 'y');
+    const y = computeImportance(state)?.parameters.find(({ name }) => name === 'y');
     expect(y).toMatchObject({ verdict: 'within noise', pairs: { count: 6 } });
   });
 
@@ -61,19 +61,19 @@ describe('the importance of parameters', () => {
       { x: 2, y: 1 },
       { x: 2, y: 3 },
     ];
-    const parameters = importanceOf(studyOf(points, ({ x = 1, y = 1 }) => 100 * x * y))?.parameters ?? [];
+    const parameters = computeImportance(studyOf(points, ({ x = 1, y = 1 }) => 100 * x * y))?.parameters ?? [];
     const pairsOf = (name: string) => parameters.find((parameter) => parameter.name === name)?.pairs;
     expect(pairsOf('x')).toEqual({ count: 1, largest: expect.closeTo(2, 6) });
     expect(pairsOf('y')).toEqual({ count: 1, largest: expect.closeTo(3, 6) });
   });
 
   it('admits that it predicts nothing where parameters only work together, and that few trials are few', () => {
-    const tangled = importanceOf(studyOf(product([0, 1], [0, 1]), ({ x = 0, y = 0 }) => (x === y ? 400 : 100)));
+    const tangled = computeImportance(studyOf(product([0, 1], [0, 1]), ({ x = 0, y = 0 }) => (x === y ? 400 : 100)));
     expect(tangled?.predictedShare).toBeLessThan(0.5);
     expect(tangled?.isScarce).toBe(true);
     // What remains are direct comparisons; without any, nothing is said.
     expect(tangled && tellingParameters(tangled).map(({ name }) => name)).toEqual(['x', 'y']);
-    const apart = importanceOf(
+    const apart = computeImportance(
       studyOf(
         [
           { x: 0, y: 0 },
@@ -95,13 +95,16 @@ describe('the importance of parameters', () => {
       ...trial,
       candidate: { ...trial.candidate, assignment: { text: `${long}${number}` } },
     }));
-    expect(importanceOf(withTrials(state, trials))?.parameters[0]).toMatchObject({ name: 'text', verdict: 'moved' });
+    expect(computeImportance(withTrials(state, trials))?.parameters[0]).toMatchObject({
+      name: 'text',
+      verdict: 'moved',
+    });
   });
 
   it('leaves out what missed the goal, and is silent about one trial', () => {
     const state = studyOf(product([1, 2], [1]), () => 100);
     const trials = [state.trials[0] as Trial, { ...(state.trials[1] as Trial), feasible: false }];
-    expect(importanceOf(withTrials(state, trials))).toBeNull();
-    expect(importanceOf(studyOf([], () => 1))).toBeNull();
+    expect(computeImportance(withTrials(state, trials))).toBeNull();
+    expect(computeImportance(studyOf([], () => 1))).toBeNull();
   });
 });

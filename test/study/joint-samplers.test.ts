@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { oneByOneSampler } from '../../src/benchmark/pipelines/one-by-one.ts';
-import { choiceOf, partsOf } from '../../src/perfmodel/modelled-config.ts';
+import { listParts, toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { standingOf } from '../../src/study/goal/ranking.ts';
+import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { jointLoadChance } from '../../src/study/search/joint-load-chance.ts';
 import { pruneReason } from '../../src/study/search/pruning.ts';
-import { neighboursIn, swapsOf } from '../../src/study/search/queueing/joint-candidates.ts';
+import { listSwaps, neighboursIn } from '../../src/study/search/queueing/joint-candidates.ts';
 import { makeSampler, samplerNames } from '../../src/study/search/samplers/registry.ts';
 import type { FailureKind, Sampler, Trial } from '../../src/study/types.ts';
 import { model, pipeline, without } from '../perfmodel/network/made.ts';
@@ -19,7 +19,7 @@ const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_I
 
 function trialOf(number: number, assignment: Assignment, level: number): Trial {
   const { choice, measurements } = made.measured(assignment, level);
-  const standing = standingOf(measurements, choice.candidate, goal);
+  const standing = computeStanding(measurements, choice.candidate, goal);
   const role = number === 0 ? 'baseline' : 'search';
   return { number, role, candidate: choice.candidate, measurements, ...standing, failure: null };
 }
@@ -72,8 +72,8 @@ describe('a joint space', () => {
   );
 
   it('has as neighbours what differs in one parameter, and as swaps an instance of one model for one of another', () => {
-    const neighboursOf = neighboursIn(problem.space);
-    const choice = choiceOf(
+    const listNeighbours = neighboursIn(problem.space);
+    const choice = toChoice(
       candidate({
         'a/max_batch_size': 4,
         'a/queue_delay_us': 0,
@@ -83,9 +83,9 @@ describe('a joint space', () => {
         'b/instances': 3,
       }),
     );
-    const instances = (each: typeof choice) => partsOf(each).map(({ policy }) => policy.instances);
-    expect(neighboursOf(choice)).toHaveLength(2 * (3 + 2));
-    expect(swapsOf(choice, neighboursOf).map(instances)).toEqual([
+    const instances = (each: typeof choice) => listParts(each).map(({ policy }) => policy.instances);
+    expect(listNeighbours(choice)).toHaveLength(2 * (3 + 2));
+    expect(listSwaps(choice, listNeighbours).map(instances)).toEqual([
       [3, 2],
       [1, 4],
     ]);

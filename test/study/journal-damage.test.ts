@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isTrituneError } from '../../src/base/errors.ts';
 import { createJournal, readJournal, resumeForRestoring, resumeJournal } from '../../src/study/records/journal.ts';
-import { type JournalText, jsonOf, parseForRestoring, parseJournal } from '../../src/study/records/journal-text.ts';
+import { formatJson, type JournalText, parseForRestoring, parseJournal } from '../../src/study/records/journal-text.ts';
 import { LineSealer } from '../../src/study/records/line-seal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { runKey, runKeyPath } from '../../src/study/records/run-key.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const started = studyStarted(goalOf(8));
 const records: readonly StudyRecord[] = [
   started,
-  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(configOf(1, 4)) },
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(configOf(1, 4)) },
   { type: 'trial-applied', at, trial: 0, change: 'none', loadMs: 0 },
   { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
@@ -24,7 +24,7 @@ const records: readonly StudyRecord[] = [
 const key = randomBytes(32);
 const sealed = (all: readonly StudyRecord[], by: Buffer | null = key): readonly string[] => {
   const sealer = new LineSealer(by);
-  return all.map((record) => sealer.seal(jsonOf(record)));
+  return all.map((record) => sealer.seal(formatJson(record)));
 };
 const lines = sealed(records);
 const whole = Buffer.from(lines.join(''));
@@ -93,7 +93,7 @@ describe('damage of a journal is noticed', () => {
   });
 
   it('for every flipped bit of the stored original, also under a check value that fits', () => {
-    const json = jsonOf(started);
+    const json = formatJson(started);
     const text = JSON.stringify(started.original.value);
     const from = json.indexOf(text);
     expect(from).toBeGreaterThan(0);
@@ -130,7 +130,7 @@ describe('the origin of a journal', () => {
   it('is foreign when somebody else went on with it', () => {
     const sealer = new LineSealer(randomBytes(32), whole.subarray(whole.lastIndexOf('"check":"') + 9));
     const resumed: StudyRecord = { type: 'study-resumed', at, server: { ...started.server, controlUrl: 'evil:1' } };
-    const longer = Buffer.concat([whole, Buffer.from(sealer.seal(jsonOf(resumed)))]);
+    const longer = Buffer.concat([whole, Buffer.from(sealer.seal(formatJson(resumed)))]);
     const read = parse(longer);
     expect(read.records).toEqual([...records, resumed]);
     expect(read.origin).toBe('foreign');
@@ -174,7 +174,7 @@ describe('on the disk', () => {
     ] as const) {
       const begun = sealed(records.slice(0, 2), first).join('');
       const sealer = new LineSealer(then, Buffer.from(begun.slice(begun.lastIndexOf('"check":"') + 9)));
-      writeFileSync(path, begun + sealer.seal(jsonOf(records[2] as StudyRecord)));
+      writeFileSync(path, begun + sealer.seal(formatJson(records[2] as StudyRecord)));
       for (const record of records.slice(3)) {
         const { journal, origin } = await resumeJournal(path);
         expect(origin).toBe('foreign');

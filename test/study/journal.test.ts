@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
 import { parseJournal } from '../../src/study/records/journal-text.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 let directory = '';
 let path = '';
@@ -21,7 +21,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const at = '2026-01-01T00:00:01.000Z';
 const records: readonly StudyRecord[] = [
   studyStarted(goalOf(8)),
-  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(configOf(1, 4)) },
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(configOf(1, 4)) },
   { type: 'trial-applied', at, trial: 0, change: 'none', loadMs: 0 },
   { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },

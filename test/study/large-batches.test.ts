@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { parseProfile } from '../../src/emulator/profile/profiles.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { mostPlaces } from '../../src/space/most-places.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
-import { chosenOf } from '../../src/study/goal/ranking.ts';
+import { findChosen } from '../../src/study/goal/ranking.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
@@ -43,10 +43,10 @@ const original = new VirtualServer(profile).original;
 
 it('finds batches of hundreds with more than a thousand requests in flight', { timeout: 180_000 }, async () => {
   const space = loadSpace('base', { limits: { latency_budget_us: BUDGET_MS * 1e3 } });
-  const high = Math.min(4096, 2 * mostPlaces(space, originalOf(original)));
+  const high = Math.min(4096, 2 * mostPlaces(space, toOriginal(original)));
   expect(high).toBe(4096);
   const { best, trials } = (await searchVirtually(profile, space, BUDGET_MS, { high })).state;
-  const found = best && chosenOf(best);
+  const found = best && findChosen(best);
   expect(found?.throughput.value).toBeGreaterThan(0.95 * truth(space));
   expect(best?.candidate.shape.policy.maxBatchSize).toBeGreaterThanOrEqual(512);
   expect(found?.level.value).toBeGreaterThan(1000);
@@ -61,10 +61,10 @@ function truth(space: SearchSpace): number {
   const server = new VirtualServer(profile);
   const rates = [512, 1024].flatMap((batch) => {
     const batching = { max_batch_size: batch, dynamic_batching: true, queue_delay_us: 0 };
-    const outcome = buildCandidate(space, originalOf(original), { ...batching, instances: 2 });
+    const outcome = buildCandidate(space, toOriginal(original), { ...batching, instances: 2 });
     if (!outcome.legal) throw new Error(outcome.reason);
     return [1024, 2048, 3072].flatMap((level) => {
-      const { throughput, latencyMs } = server.measure(modelConfigOf(outcome.candidate), level);
+      const { throughput, latencyMs } = server.measure(toModelConfig(outcome.candidate), level);
       return latencyMs.p99 <= BUDGET_MS ? [throughput.value] : [];
     });
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { specOf } from '../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { latencyNote, latencyWarning } from '../../src/study/summary/latency-note.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { goalOf } from './builders.ts';
@@ -9,7 +9,7 @@ const topology = {
   fronts: ['detector', 'forecaster'].map((model) => ({ model, steps: [{ stage: model }] })),
   stages: ['detector', 'forecaster'],
 };
-const one = { model: 'm', spec: specOf({ model: 'm' }) };
+const one = { model: 'm', spec: toSpec({ model: 'm' }) };
 const two = { ...one, topology };
 const limitOn = (metric: string) => ({ metric, relation: '<=' as const, value: 40 });
 
@@ -20,12 +20,12 @@ it('warns where a search may take throughput at any latency', () => {
   expect(latencyWarning(one, goalOf(20))).toBeNull();
   expect(latencyWarning(one, goalOf(null, { constraints: [limitOn('latency-p95')] }))).toBeNull();
   expect(latencyWarning(one, goalOf(null, { objectives: [{ metric: 'latency-p99', weight: 1 }] }))).toBeNull();
-  const bounded = { ...one, spec: specOf({ model: 'm', concurrency: { low: 1, high: 8 } }) };
+  const bounded = { ...one, spec: toSpec({ model: 'm', concurrency: { low: 1, high: 8 } }) };
   expect(latencyWarning(bounded, goalOf(null))).toBeNull();
 });
 
 it('warns of co-located models without a limit of their own, also at bounded levels', () => {
-  const spec = specOf({ model: 'm', concurrency: { low: 1, high: 8 } });
+  const spec = toSpec({ model: 'm', concurrency: { low: 1, high: 8 } });
   expect(latencyWarning({ ...two, spec }, goalOf(null))).toContain(
     'no latency limit for detector, forecaster: the search takes',
   );

@@ -5,9 +5,9 @@ import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import { LIKELY, RECOMMENDED_CHANCE, SAFE_CHANCE } from '../../src/study/level/chances.ts';
 import { type LevelCurve, levelCurve } from '../../src/study/level/curve.ts';
-import { levelsOf } from '../../src/study/level/recommended.ts';
+import { chooseLevels } from '../../src/study/level/recommended.ts';
 import type { Goal, LevelRange } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, measured } from './builders.ts';
+import { configOf, goalOf, measured, toCandidate } from './builders.ts';
 
 const range: LevelRange = { mode: 'concurrency', low: 1, high: 256 };
 const rates: LevelRange = { mode: 'request-rate', low: 10, high: 5000 };
@@ -260,20 +260,20 @@ describe('the curve over the levels', () => {
 });
 
 describe('the levels of a config', () => {
-  const candidate = candidateOf(configOf(1, 1));
+  const candidate = toCandidate(configOf(1, 1));
   const readings = [8, 16, 20, 24].map((level) => read(usual, level));
   const fewErrors = { metric: 'error-rate', relation: '<=', value: 0.01 } as const;
 
   it('come from the curve where throughput within a budget is asked for', () => {
-    const { curve, recommended } = levelsOf(readings, candidate, goalOf(BUDGET.latencyMs), range);
+    const { curve, recommended } = chooseLevels(readings, candidate, goalOf(BUDGET.latencyMs), range);
     if (!curve || recommended === null) throw new Error('no level');
     expect(curve.chance(recommended)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
     expect(recommended).toBe(curve.recommended?.level);
   });
 
   it('knows how many requests fill a batch with dynamic batching, and that they wait for no other without', () => {
-    const batching = candidateOf(configOf(1, 8, { dynamic_batching: {} }));
-    const of = (config: Candidate) => levelsOf(readings, config, goalOf(BUDGET.latencyMs), range).curve;
+    const batching = toCandidate(configOf(1, 8, { dynamic_batching: {} }));
+    const of = (config: Candidate) => chooseLevels(readings, config, goalOf(BUDGET.latencyMs), range).curve;
     // 19 requests are two batches of 8 and a part of one.
     expect(of(batching)?.latency(19).sd).toBeGreaterThan(1.2 * (of(candidate)?.latency(19).sd ?? 0));
     const filled = of(batching)?.latency(16).sd ?? 0;
@@ -284,19 +284,19 @@ describe('the levels of a config', () => {
     ['without a budget', goalOf(null)],
     ['for the lowest latency', goalOf(BUDGET.latencyMs, { objectives: [{ metric: 'latency-p99', weight: 1 }] })],
   ])('come from the readings themselves %s: the best that most of them met', (_, goal) => {
-    const { curve, recommended } = levelsOf(readings, candidate, goal, range);
+    const { curve, recommended } = chooseLevels(readings, candidate, goal, range);
     expect(curve).toBeNull();
     expect(readings.map(({ level }) => level.value)).toContain(recommended);
     const once = readings.map((each) => (each.level.value === recommended ? { ...each, errorRate: 0.5 } : each));
     const failing: Goal = { ...goal, constraints: [fewErrors] };
-    expect(levelsOf(once, candidate, failing, range).recommended).not.toBe(recommended);
+    expect(chooseLevels(once, candidate, failing, range).recommended).not.toBe(recommended);
   });
 
   it('leave out readings that miss another constraint', () => {
     const failing = readings.map((each) => (each.level.value > 16 ? { ...each, errorRate: 0.5 } : each));
     const goal = goalOf(BUDGET.latencyMs, { constraints: [fewErrors] });
-    const of = (all: readonly Measurement[]) => levelsOf(all, candidate, goal, range).recommended ?? 0;
+    const of = (all: readonly Measurement[]) => chooseLevels(all, candidate, goal, range).recommended ?? 0;
     expect(of(failing)).toBeLessThanOrEqual(of(readings));
-    expect(levelsOf(failing.slice(2), candidate, goal, range)).toEqual({ curve: null, recommended: null });
+    expect(chooseLevels(failing.slice(2), candidate, goal, range)).toEqual({ curve: null, recommended: null });
   });
 });

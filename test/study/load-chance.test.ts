@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '../../src/space/types.ts';
 import { loadChance } from '../../src/study/search/load-chance.ts';
-import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+import { configOf, failedTrial, toCandidate, trialOf } from './builders.ts';
 
-const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));
+const at = (instances: number, batch: number, more = {}) => toCandidate(configOf(instances, batch, more));
 const loaded = (number: number, instances: number, batch: number) => trialOf(number, configOf(instances, batch));
 const refused = (number: number, instances: number, batch: number, more = {}) =>
   failedTrial(number, configOf(instances, batch, more), 'out-of-memory');

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
-import { columnsOf } from '../../src/study/goal/metrics/columns.ts';
+import { listColumns } from '../../src/study/goal/metrics/columns.ts';
 import { metricCell, metricHead, metricText } from '../../src/study/goal/metrics/format.ts';
 import type { Metric } from '../../src/study/goal/metrics/metric.ts';
 import { describeUnmet, needsMetBy, unmetNeeds } from '../../src/study/goal/metrics/needs.ts';
 import { builtInMetrics, Metrics } from '../../src/study/goal/metrics/registry.ts';
-import { candidateOf, goalOf, measured, originalConfig } from './builders.ts';
+import { goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 
-const candidate = candidateOf(originalConfig);
+const candidate = toCandidate(originalConfig);
 const named = (name: string): Metric => builtInMetrics.named(name);
 
 describe('a registry', () => {
@@ -24,7 +24,7 @@ describe('a registry', () => {
     ['a name that the options cannot read', { ...extra, name: 'power<=' }],
     ['a unit that they cannot read', { ...extra, units: { 'W h': 1 } }],
     ['a name that there is', named('gpu-power')],
-    ['a column that there is', { ...extra, columns: columnsOf(named('throughput')) }],
+    ['a column that there is', { ...extra, columns: listColumns(named('throughput')) }],
   ])('refuses %s', (_, entry) => {
     expect(() => builtInMetrics.with(entry)).toThrowError(expect.objectContaining({ code: 'USAGE' }));
   });
@@ -37,7 +37,7 @@ describe('a registry', () => {
 
 describe('columns', () => {
   it('are named after the metric and its unit, with the ends of an interval', () => {
-    const names = (metric: Metric): readonly string[] => columnsOf(metric).map(({ name }) => name);
+    const names = (metric: Metric): readonly string[] => listColumns(metric).map(({ name }) => name);
     expect(names(named('gpu-utilization'))).toEqual(['gpu_utilization_percent']);
     const { columns: _, ...bare } = named('throughput');
     expect(names(bare)).toEqual([
@@ -45,7 +45,7 @@ describe('columns', () => {
       'throughput_infer_per_s_low',
       'throughput_infer_per_s_high',
     ]);
-    expect(columnsOf(bare).map(({ read }) => read(measured(1, 100, 5), candidate))).toEqual([100, 98, 102]);
+    expect(listColumns(bare).map(({ read }) => read(measured(1, 100, 5), candidate))).toEqual([100, 98, 102]);
     expect(names({ ...bare, unit: '', interval: null })).toEqual(['throughput']);
   });
 });

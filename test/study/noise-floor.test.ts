@@ -4,9 +4,9 @@ import type { Measurement } from '../../src/profiler/measurement.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
+  findNoiseFloor,
   largeBelowMs,
   noiseFloorIn,
-  noiseFloorOf,
   noiseVerdict,
   restLevel,
 } from '../../src/study/summary/noise-floor.ts';
@@ -14,7 +14,7 @@ import { describeNoise, noiseSentence } from '../../src/study/summary/noise-word
 import type { NoiseFloor } from '../../src/study/summary/schema/context.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
+import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const budgetOf = (latencyMs: number, percentile = 99) => ({ percentile, latencyMs });
 
@@ -120,7 +120,7 @@ describe('the noise floor of a study', () => {
   const at = '2026-01-01T00:00:01.000Z';
   const studyWith = (measurements: readonly Measurement[]): StudyRecord[] => [
     studyStarted(goalOf(16)),
-    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
     ...measurements.map((measurement): StudyRecord => ({ type: 'trial-measured', at, trial: 0, measurement })),
   ];
   const finished: StudyRecord = { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null };
@@ -128,16 +128,16 @@ describe('the noise floor of a study', () => {
   it('is that of the first measurement of its original config, while that is measured and ever after', () => {
     const records = studyWith([atRest(), measured(16, 400, 12)]);
     const visited: StudyRecord[] = [
-      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
       { type: 'trial-measured', at, trial: 0, measurement: atRest(2, { windowPercentilesMs: { low: 7, high: 8 } }) },
     ];
-    expect(noiseFloorOf(foldStudy(records.slice(0, 2)))).toBeNull();
+    expect(findNoiseFloor(foldStudy(records.slice(0, 2)))).toBeNull();
     for (const each of [records.slice(0, 3), records, [...records, finished], [...records, finished, ...visited]])
-      expect(noiseFloorOf(foldStudy(each))).toMatchObject({ valueMs: 6, highMs: 10, share: 0.5 });
+      expect(findNoiseFloor(foldStudy(each))).toMatchObject({ valueMs: 6, highMs: 10, share: 0.5 });
   });
 
   it('is not known where the study began with a load', () => {
-    expect(noiseFloorOf(foldStudy([...studyWith([measured(16, 400, 12), atRest()]), finished]))).toBeNull();
+    expect(findNoiseFloor(foldStudy([...studyWith([measured(16, 400, 12), atRest()]), finished]))).toBeNull();
   });
 
   it('is in the summary as its schema says', () => {

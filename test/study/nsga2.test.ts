@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { nsga2Sampler } from '../../src/study/search/samplers/nsga2.ts';
@@ -27,7 +27,7 @@ const space = spaceFromJson({
     instances: [1, 2, 3, 4, 5, 6, 7, 8],
   },
 });
-const view = viewSpace(space, originalOf(originalConfig));
+const view = viewSpace(space, toOriginal(originalConfig));
 
 /**
  * Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 requests
@@ -97,7 +97,7 @@ describe('nsga2', () => {
 
   it('takes values of its parents: those that all of the population share are seldom left', () => {
     const trials = search(
-      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 6 } }), 1),
+      randomSampler(viewSpace(space, toOriginal(originalConfig), { instances: { pinned: 6 } }), 1),
       6,
     );
     const children = Array.from({ length: 200 }, (_, seed) =>
@@ -110,11 +110,11 @@ describe('nsga2', () => {
 
   it('lets what failed or was not measured have no children', () => {
     const good = search(
-      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 6 } }), 1),
+      randomSampler(viewSpace(space, toOriginal(originalConfig), { instances: { pinned: 6 } }), 1),
       6,
     );
     const failed = search(
-      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 2 } }), 1),
+      randomSampler(viewSpace(space, toOriginal(originalConfig), { instances: { pinned: 2 } }), 1),
       6,
     ).map(
       (trial): Trial => ({ ...trial, chosen: null, measurements: [], failure: { kind: 'init-failed', reason: '' } }),

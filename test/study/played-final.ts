@@ -1,12 +1,12 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Decision } from '../../src/study/final/decide.ts';
 import { nextFinal } from '../../src/study/final/final.ts';
-import { standingOf } from '../../src/study/goal/ranking.ts';
+import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import type { EstimateSpeeds } from '../../src/study/speed/speeds.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 /** What a made-up config does at a load level. */
 export interface Law {
@@ -71,13 +71,13 @@ function stamps(): () => { readonly at: string; readonly runMs: number } {
 export function searchedStudy({ original, rivals, goal = goalOf(BUDGET_MS), started }: Study): StudyRecord[] {
   const stamp = stamps();
   const trials = [original, ...rivals].flatMap((config, trial): StudyRecord[] => {
-    const candidate = candidateOf(configOf(trial + 1, 1), { count: trial + 1 });
+    const candidate = toCandidate(configOf(trial + 1, 1), { count: trial + 1 });
     const measurements = config.levels.map((level) => asIn(started, readingOf(config.law, level, config)));
     const role = trial === 0 ? 'baseline' : 'search';
     return [
       { type: 'trial-started', ...stamp(), trial, role, candidate },
       ...measurements.map((measurement): StudyRecord => ({ type: 'trial-measured', ...stamp(), trial, measurement })),
-      { type: 'trial-finished', ...stamp(), trial, ...standingOf(measurements, candidate, goal), failure: null },
+      { type: 'trial-finished', ...stamp(), trial, ...computeStanding(measurements, candidate, goal), failure: null },
     ];
   });
   return [studyStarted(goal, { runMs: 0, ...started }), ...trials];

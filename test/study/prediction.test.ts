@@ -8,7 +8,7 @@ import { predictTrial } from '../../src/study/summary/prediction.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Trial } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, configOf, goalOf, studyStarted, trialOf } from './builders.ts';
+import { configOf, goalOf, studyStarted, toCandidate, trialOf } from './builders.ts';
 import { measuredAt, truth } from './simulated.ts';
 
 const batching = { dynamic_batching: {} };
@@ -46,13 +46,13 @@ describe('the prediction of a trial', () => {
   });
 
   it('says what none of the others had', () => {
-    const larger = { ...target, candidate: candidateOf(configOf(6, 32, batching)) };
+    const larger = { ...target, candidate: toCandidate(configOf(6, 32, batching)) };
     expect(predictTrial(trials, larger, { ...level, value: 256 }, 1)?.extrapolates).toEqual([
       'instances',
       'batch size',
     ]);
     const graphs = configOf(2, 8, { ...batching, optimization: { cuda: { graphs: true } } });
-    const variant = { ...target, candidate: candidateOf(graphs) };
+    const variant = { ...target, candidate: toCandidate(graphs) };
     expect(predictTrial(trials, variant, level, 1)?.extrapolates).toEqual(['variant']);
   });
 
@@ -83,7 +83,7 @@ describe('the prediction of a trial', () => {
     ['sequences are batched', trials, { sequence_batching: { direct: {} } }, 'concurrency'],
     ['the model is decoupled', trials, { model_transaction_policy: { decoupled: true } }, 'concurrency'],
   ])('is none when %s', (_, others, change, mode) => {
-    const asked = { ...target, candidate: candidateOf({ ...between, ...change }) };
+    const asked = { ...target, candidate: toCandidate({ ...between, ...change }) };
     expect(predictTrial(others, asked, { mode, value: 24 }, 1)).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadProfile, parseProfile } from '../../src/emulator/profile/profiles.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
-import { chosenOf } from '../../src/study/goal/ranking.ts';
+import { findChosen } from '../../src/study/goal/ranking.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
 /**
@@ -54,7 +54,7 @@ async function bestWith(
     },
   });
   const { best } = (await searchVirtually(profile, space, budgetMs)).state;
-  return { assignment: best?.candidate.assignment, throughput: (best && chosenOf(best))?.throughput.value ?? 0 };
+  return { assignment: best?.candidate.assignment, throughput: (best && findChosen(best))?.throughput.value ?? 0 };
 }
 
 describe('preferred sizes in multiples of 8, where the largest batch and the delay are given', {

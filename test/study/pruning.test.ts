@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { pruneReason } from '../../src/study/search/pruning.ts';
-import { candidateOf, configOf, failedTrial, measured, trialOf } from './builders.ts';
+import { configOf, failedTrial, measured, toCandidate, trialOf } from './builders.ts';
 
-const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));
+const at = (instances: number, batch: number, more = {}) => toCandidate(configOf(instances, batch, more));
 
 describe('pruning', () => {
   it('lets everything through when nothing failed', () => {

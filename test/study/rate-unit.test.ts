@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rateUnitOf, servedRateHead } from '../../src/study/summary/rate-unit.ts';
+import { chooseRateUnit, servedRateHead } from '../../src/study/summary/rate-unit.ts';
 
 it.each([
   ['tensors', {}, 'infer/s'],
@@ -11,7 +11,7 @@ it.each([
   ['tensors under workloads', { workloads: [{}] }, 'infer/s'],
   ['a point under workloads', { workloads: { steady: {} } }, 'infer/s'],
 ])('the unit of %s', (_, measurement, unit) => {
-  expect(rateUnitOf(measurement)).toBe(unit);
+  expect(chooseRateUnit(measurement)).toBe(unit);
 });
 
 it('does not call two columns of a table the same', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { barScaleOf } from '../../src/study/analysis/explain/reasons.ts';
-import { describeBar, lengthOf } from '../../src/study/analysis/explain/time-bar.ts';
+import { computeBarScale } from '../../src/study/analysis/explain/reasons.ts';
+import { computeLength, describeBar } from '../../src/study/analysis/explain/time-bar.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { Reason } from '../../src/study/summary/schema/explanation.ts';
 import { jointRecords, pipeline, pipelineMeasured } from '../support/joint-records.ts';
@@ -36,9 +36,9 @@ describe('the short list of reasons', () => {
     ]);
     // Times have one scale, so that the reader sees which is longer.
     const [was, changed, now] = reasons as readonly [Reason, Reason, Reason];
-    expect(barScaleOf(was, reasons)).toBeCloseTo(10.5);
-    expect(barScaleOf(now, reasons)).toBeCloseTo(10.5);
-    expect(barScaleOf(changed, reasons)).toBeCloseTo(1480);
+    expect(computeBarScale(was, reasons)).toBeCloseTo(10.5);
+    expect(computeBarScale(now, reasons)).toBeCloseTo(10.5);
+    expect(computeBarScale(changed, reasons)).toBeCloseTo(1480);
   });
 
   it('has only the limit and the next step where the original config is the best', () => {
@@ -67,6 +67,6 @@ describe('the short list of reasons', () => {
     const reasons = explainBest(foldStudy(jointRecords(pipeline, pipelineMeasured)))?.reasons ?? [];
     const [was, now] = ['before', 'now'].map((about) => reasons.find((reason) => reason.about === about)?.bar);
     expect(was?.parts.map(({ name }) => name)).toEqual(expect.arrayContaining(['tokenizer', 'encoder']));
-    expect(was && now && lengthOf(was) > lengthOf(now)).toBe(true);
+    expect(was && now && computeLength(was) > computeLength(now)).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { levelCurve } from '../../src/study/level/curve.ts';
-import { recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
+import { recommend, recommendationAt } from '../../src/study/level/recommendation.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
@@ -14,7 +14,7 @@ import type { Recommendation } from '../../src/study/summary/schema/point.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
 import { atSecond } from '../support/study-records.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const range = { mode: 'concurrency', low: 1, high: 64 } as const;
 const budget = { percentile: 99, latencyMs: 20 };
@@ -77,7 +77,7 @@ describe('the recommended batch beside a disturbed host', () => {
     const levels = { mode: 'concurrency', low: 1, high: 1, batch: { low: 1, high: 64 } } as const;
     return foldStudy([
       studyStarted(goalOf(7), { levels }),
-      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(configOf(1, 64)) },
+      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(configOf(1, 64)) },
       ...measurements.map(
         (measurement, index): StudyRecord => ({
           type: 'trial-measured',
@@ -94,7 +94,7 @@ describe('the recommended batch beside a disturbed host', () => {
     for (const seed of [1, 2, 3, 4, 5, 6].map((each) => (each * 0x9e3779b1) | 0)) {
       const state = stateOf(seed);
       // 64 samples take 9.1 ms.
-      const recommendation = recommendationOf(state, state.trials[0] as Trial);
+      const recommendation = recommend(state, state.trials[0] as Trial);
       expect(recommendation, `seed ${seed}`).toMatchObject({ of: 'batch', level: expect.any(Number) });
       expect(recommendation?.chance, `seed ${seed}`).toBeLessThan(0.01);
       expect(recommendation?.level, `seed ${seed}`).toBeLessThan(48);
@@ -145,7 +145,7 @@ describe('a summary', () => {
   const at = '2026-01-01T00:00:01.000Z';
   const studyOf = (goal: Goal): StudyRecord[] => [
     studyStarted(goal),
-    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
     ...readings.map((measurement): StudyRecord => ({ type: 'trial-measured', at, trial: 0, measurement })),
     { type: 'trial-finished', at, trial: 0, chosen: 3, feasible: true, failure: null },
   ];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { isFeasible } from '../../src/study/goal/goal.ts';
-import { standingOf } from '../../src/study/goal/ranking.ts';
+import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import type { LevelPoint, LevelRange, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, trialOf } from './builders.ts';
+import { configOf, goalOf, toCandidate, trialOf } from './builders.ts';
 import { measuredAt } from './simulated.ts';
 
 const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
@@ -21,7 +21,7 @@ const space: SpaceView = {
   complete: (wanted, random) => ({ ...space.sample(random), ...wanted }),
   build(assignment) {
     const { batch, count } = assignment as (typeof all)[number];
-    return { legal: true, candidate: candidateOf(configOf(count, batch, { dynamic_batching: {} }), assignment) };
+    return { legal: true, candidate: toCandidate(configOf(count, batch, { dynamic_batching: {} }), assignment) };
   },
 };
 
@@ -30,7 +30,7 @@ function searched(levels: LevelRange, budgetMs: number) {
   const goal = goalOf(budgetMs);
   const sampler = queueingSampler(space, { seed: 1, goal, levels });
   const measure = (candidate: Trial['candidate'], { value, batch = 1 }: LevelPoint): Measurement => ({
-    ...measuredAt(modelConfigOf(candidate), value, batch),
+    ...measuredAt(toModelConfig(candidate), value, batch),
     level: { mode: 'concurrency', value, batch },
   });
   const trials: Trial[] = [];
@@ -43,10 +43,10 @@ function searched(levels: LevelRange, budgetMs: number) {
       if (next === null) break;
       measurements.push(measure(candidate, typeof next === 'number' ? { value: next } : next));
     }
-    const standing = standingOf(measurements, candidate, goal);
+    const standing = computeStanding(measurements, candidate, goal);
     trials.push({ ...trialOf(number, configOf(1, 1)), role, candidate, measurements, ...standing });
   };
-  run(candidateOf(configOf(1, 8)), { value: levels.low, batch: levels.batch?.low ?? 1 });
+  run(toCandidate(configOf(1, 8)), { value: levels.low, batch: levels.batch?.low ?? 1 });
   while (trials.length <= MAX_TRIALS) {
     const answer = sampler.ask({ trials }, unlimited);
     if (answer.kind === 'stop') break;

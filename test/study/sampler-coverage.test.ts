@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type MakeSampler, planOf, goalOf as problemGoal } from '../../src/benchmark/contest.ts';
+import { createPlan, type MakeSampler, toGoal as problemGoal } from '../../src/benchmark/contest.ts';
 import type { BudgetedProblem } from '../../src/benchmark/problem.ts';
 import { scenario } from '../../src/benchmark/scenarios.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
-import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { type Choice, toChoice } from '../../src/perfmodel/modelled-config.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { covering, settingValues, unseenValues } from '../../src/study/search/queueing/coverage.ts';
 import { withLoadFeasibility } from '../../src/study/search/queueing/load-feasibility.ts';
 import type { PosteriorModel } from '../../src/study/search/queueing/posterior/posterior-model.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { tune } from '../../src/tuner/tune.ts';
-import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+import { configOf, failedTrial, toCandidate, trialOf } from './builders.ts';
 
 interface Settings {
   readonly precision?: string;
@@ -27,8 +27,8 @@ function at(instances: number, { precision, graphs, threads }: Settings = {}, ba
     },
     ...(graphs && { optimization: { cuda: { graphs } } }),
   });
-  return choiceOf(
-    candidateOf(config, { instances, ...(precision !== undefined && { precision }), graphs: graphs ?? false }),
+  return toChoice(
+    toCandidate(config, { instances, ...(precision !== undefined && { precision }), graphs: graphs ?? false }),
   );
 }
 
@@ -39,7 +39,7 @@ const space = [1, 2, 4].flatMap((instances) =>
 );
 const labels = (values: readonly { readonly label: string }[]): string[] => values.map(({ label }) => label).sort();
 const refusedAt = (number: number, choice: Choice): Trial =>
-  failedTrial(number, modelConfigOf(choice.candidate), 'out-of-memory');
+  failedTrial(number, toModelConfig(choice.candidate), 'out-of-memory');
 
 describe('the values of settings', () => {
   it('are those that the queueing model knows nothing of, by the names of the space', () => {
@@ -89,13 +89,13 @@ describe('a refusal for memory', () => {
   const sure: PosteriorModel = {
     predict: () => ({ smoothCost: 0, cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
     predictedPoint: () => null,
-    placeOf: () => ({ coordinates: [], settings: new Map() }),
+    toPlace: () => ({ coordinates: [], settings: new Map() }),
   };
-  const loaded = (choice: Choice, number = 1) => trialOf(number, modelConfigOf(choice.candidate));
+  const loaded = (choice: Choice, number = 1) => trialOf(number, toModelConfig(choice.candidate));
   const chance = (asked: Choice, trials: readonly Trial[]): number => {
     const measured = trials
       .filter(({ measurements }) => measurements.length > 0)
-      .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+      .map(({ candidate, measurements }) => ({ choice: toChoice(candidate), measurements }));
     return withLoadFeasibility(sure, measured, trials).predict(asked, 8)?.feasibleChance(1) ?? Number.NaN;
   };
 
@@ -128,7 +128,7 @@ describe('a search over settings', () => {
     const parts = { adapter: world.adapter, sampler, clock: world.clock };
     const journal = { append: async () => undefined };
     const state = await tune(
-      { ...planOf(problem, goal, 1), maxTrials },
+      { ...createPlan(problem, goal, 1), maxTrials },
       { ...parts, journal },
       () => undefined,
       new AbortController().signal,
@@ -137,7 +137,7 @@ describe('a search over settings', () => {
       state,
       seen: state.trials
         .filter(({ measurements }) => measurements.length > 0)
-        .map(({ candidate }) => modelConfigOf(candidate)),
+        .map(({ candidate }) => toModelConfig(candidate)),
     };
   };
   const isSeen = (

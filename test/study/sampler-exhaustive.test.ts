@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Candidate } from '../../src/space/types.ts';
 import { type ExhaustivePlan, exhaustiveSampler } from '../../src/study/search/samplers/exhaustive.ts';
 import type { Trial, TrialFailure } from '../../src/study/types.ts';
-import { candidateOf, configOf, measured } from './builders.ts';
+import { configOf, measured, toCandidate } from './builders.ts';
 
 const candidates = [1, 2, 4].flatMap((count) =>
-  [4, 8].map((batch) => candidateOf(configOf(count, batch), { count, batch })),
+  [4, 8].map((batch) => toCandidate(configOf(count, batch), { count, batch })),
 );
 const plan: ExhaustivePlan = { candidates, levels: [1, 4, 16], repeats: 1, seed: 5 };
 const { latencyLimitMs: _, ...wholePlan } = { ...plan, latencyLimitMs: 50 };

@@ -1,25 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import { kernelOf, type Place, placeOf } from '../../src/perfmodel/places.ts';
+import { toChoice } from '../../src/perfmodel/modelled-config.ts';
+import { createKernel, type Place, toPlace } from '../../src/perfmodel/places.ts';
 import { settingFactors } from '../../src/perfmodel/setting-effects.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
-import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
+import { computePosterior, matern52 } from '../../src/stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
 import { coarseLevels, fineLevels } from '../../src/study/search/queueing/candidate-levels.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
+import { configOf, goalOf, measured, toCandidate, trialOf } from './builders.ts';
 import { smallSpace, startOf } from './sampler-suite.ts';
 import { measuredAt } from './simulated.ts';
 
 const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 const choice = (instances: number, batch: number, delayUs: number | null) =>
-  choiceOf(
-    candidateOf(
+  toChoice(
+    toCandidate(
       configOf(
         instances,
         batch,
@@ -36,7 +36,7 @@ describe('the Gaussian process', () => {
   const reading = (place: number, value: number) => ({ place, value, noiseVariance: 1e-6 });
 
   it('goes through exact readings, and knows less the farther away', () => {
-    const posterior = posteriorOf([reading(0, 1), reading(2, -0.5)], [line(1)]);
+    const posterior = computePosterior([reading(0, 1), reading(2, -0.5)], [line(1)]);
     expect(posterior(0).mean).toBeCloseTo(1, 3);
     expect(posterior(2).mean).toBeCloseTo(-0.5, 3);
     expect(posterior(0).sd).toBeLessThan(0.01);
@@ -49,18 +49,18 @@ describe('the Gaussian process', () => {
       { place: 0, value: 1, noiseVariance: 0.01 },
       { place: 0, value: 0, noiseVariance: 0.03 },
     ];
-    expect(posteriorOf(twice, [line(10)])(0).mean).toBeCloseTo(0.75, 2);
+    expect(computePosterior(twice, [line(10)])(0).mean).toBeCloseTo(0.75, 2);
   });
 
   it('believes the hypothesis that the readings are likely under', () => {
     const wild = [reading(0, 2), reading(3, -2), reading(6, 2)];
-    expect(posteriorOf(wild, [line(0.1), line(2)])(100).sd).toBeCloseTo(2, 3);
+    expect(computePosterior(wild, [line(0.1), line(2)])(100).sd).toBeCloseTo(2, 3);
     const calm = wild.map((each) => ({ ...each, value: each.value / 40 }));
-    expect(posteriorOf(calm, [line(0.1), line(2)])(100).sd).toBeCloseTo(0.1, 3);
+    expect(computePosterior(calm, [line(0.1), line(2)])(100).sd).toBeCloseTo(0.1, 3);
   });
 
   it('says before any reading what the first hypothesis says', () => {
-    expect(posteriorOf([], [line(0.3)])(1)).toEqual({ mean: 0, sd: expect.closeTo(0.3, 9) });
+    expect(computePosterior([], [line(0.3)])(1)).toEqual({ mean: 0, sd: expect.closeTo(0.3, 9) });
   });
 });
 
@@ -123,7 +123,7 @@ describe('settings that the queueing model does not know', () => {
 describe('places', () => {
   it('are the same where nothing differs that could be seen', () => {
     const at = (batch: number, delay: number | null, level: number) =>
-      placeOf(choice(2, batch, delay), level, 5000).coordinates;
+      toPlace(choice(2, batch, delay), level, 5000).coordinates;
     expect(at(8, 0, 1)).toEqual(at(64, 5000, 1));
     expect(at(8, 0, 4)).toEqual(at(64, 0, 4));
     expect(at(8, 0, 16)).not.toEqual(at(64, 0, 16));
@@ -132,36 +132,36 @@ describe('places', () => {
   });
 
   it('share less of an error the farther apart, and other settings are apart', () => {
-    const kernel = kernelOf({ smooth: 0.3, common: 0.1, local: 0.05 });
-    const here = placeOf(choice(1, 8, 0), 8, 0);
+    const kernel = createKernel({ smooth: 0.3, common: 0.1, local: 0.05 });
+    const here = toPlace(choice(1, 8, 0), 8, 0);
     const there: Place = { ...here, settings: new Map([['precision', 'FP16']]) };
     expect(kernel(here, here)).toBeCloseTo(0.3 ** 2 + 0.1 ** 2 + 0.05 ** 2, 9);
-    expect(kernel(here, placeOf(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
-      kernel(here, placeOf(choice(4, 8, 0), 64, 0)),
+    expect(kernel(here, toPlace(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
+      kernel(here, toPlace(choice(4, 8, 0), 64, 0)),
     );
     expect(kernel(here, there)).toBeLessThan(kernel(here, here));
   });
 });
 
 describe('a miss that grows with the batch', () => {
-  const at = (batchDoublings: number): Place => ({ ...placeOf(choice(1, 8, 0), 8, 0), batchDoublings });
+  const at = (batchDoublings: number): Place => ({ ...toPlace(choice(1, 8, 0), 8, 0), batchDoublings });
   const readings = [3, 4, 5].map((doublings) => ({
     place: at(doublings),
     value: 0.2 * doublings,
     noiseVariance: 1e-4,
   }));
   const scales = { smooth: 0.1, common: 0.3, local: 0.1 };
-  const flat = { kernel: kernelOf(scales), logPrior: 0 };
-  const growing = { kernel: kernelOf({ ...scales, perDoubling: 0.15 }), logPrior: -0.7 };
+  const flat = { kernel: createKernel(scales), logPrior: 0 };
+  const growing = { kernel: createKernel({ ...scales, perDoubling: 0.15 }), logPrior: -0.7 };
 
   it('is seen as such, and predicts a small one for small batches', () => {
-    expect(posteriorOf(readings, [flat])(at(1)).mean).toBeGreaterThan(0.6);
-    expect(Math.abs(posteriorOf(readings, [flat, growing])(at(1)).mean - 0.2)).toBeLessThan(0.1);
+    expect(computePosterior(readings, [flat])(at(1)).mean).toBeGreaterThan(0.6);
+    expect(Math.abs(computePosterior(readings, [flat, growing])(at(1)).mean - 0.2)).toBeLessThan(0.1);
   });
 
   it('is not believed where all misses are alike', () => {
     const alike = readings.map((reading) => ({ ...reading, value: 0.5 }));
-    expect(Math.abs(posteriorOf(alike, [flat, growing])(at(1)).mean - 0.5)).toBeLessThan(0.1);
+    expect(Math.abs(computePosterior(alike, [flat, growing])(at(1)).mean - 0.5)).toBeLessThan(0.1);
   });
 });
 
@@ -287,7 +287,7 @@ describe('the queueing sampler', () => {
     const far = smallSpace.build({ delay: 0, batch: 8, count: 4 });
     if (!far.legal) throw new Error('no such candidate');
     const trialAt = (number: number, level: number, failed = false): Trial => ({
-      ...trialOf(number, modelConfigOf(far.candidate), {
+      ...trialOf(number, toModelConfig(far.candidate), {
         measurements: failed ? [] : [measured(level, 2000 * level, 2)],
       }),
       candidate: far.candidate,
@@ -324,7 +324,7 @@ describe('the queueing sampler', () => {
     const { candidate } = fast;
     const missed = (number: number, latencyMs: number): Trial => {
       const measurements = [measured(6, 3000, 5), measured(7, 3500, 6), measured(8, 5000, latencyMs)];
-      return { ...trialOf(number, modelConfigOf(candidate), { measurements }), candidate };
+      return { ...trialOf(number, toModelConfig(candidate), { measurements }), candidate };
     };
     const proposed = (trials: readonly Trial[]) =>
       make().ask({ trials: [trialOf(0, configOf(9, 9)), ...trials] }, unlimited);
@@ -339,7 +339,7 @@ describe('the queueing sampler', () => {
     const read = (number: number, latencyMs: number): Trial => {
       const budgetLatencyMs = { value: latencyMs, low: 0.7 * latencyMs, high: 1.3 * latencyMs, percentile: 99 };
       return {
-        ...trialOf(number, modelConfigOf(candidate), {
+        ...trialOf(number, toModelConfig(candidate), {
           measurements: [measured(8, 1100, latencyMs, { budgetLatencyMs })],
         }),
       };
@@ -377,7 +377,7 @@ describe('the queueing sampler', () => {
       const value = 100 * growth ** number;
       const throughput = { value, low: value * (1 - halfWidth), high: value * (1 + halfWidth) };
       const measurements = [measured(level, value, 4, { throughput })];
-      trials.push({ ...trialOf(number, modelConfigOf(built.candidate), { measurements }), candidate: built.candidate });
+      trials.push({ ...trialOf(number, toModelConfig(built.candidate), { measurements }), candidate: built.candidate });
     }
   });
 
@@ -438,7 +438,7 @@ describe('the queueing sampler', () => {
       const built = smallSpace.build(answer.assignment);
       if (!built.legal) throw new Error(built.reason);
       const { candidate } = built;
-      const config = modelConfigOf(candidate);
+      const config = toModelConfig(candidate);
       trials.push({ ...trialOf(number, config, outcome(config, startOf(answer))), candidate });
     }
     throw new Error('it does not stop');

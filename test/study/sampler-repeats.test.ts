@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import { type Hypothesis, matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
-import { choicesOf } from '../../src/study/search/queueing/choices.ts';
+import { toChoice } from '../../src/perfmodel/modelled-config.ts';
+import { computePosterior, type Hypothesis, matern52 } from '../../src/stats/gaussian-process.ts';
+import { listChoices } from '../../src/study/search/queueing/choices.ts';
 import { memoizeLast } from '../../src/study/search/queueing/memoize.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import { candidateOf, configOf } from './builders.ts';
+import { configOf, toCandidate } from './builders.ts';
 
 describe('what is memoized', () => {
   const counted = () => {
@@ -52,13 +52,13 @@ describe('hypotheses that say the same of all readings', () => {
   });
 
   it('are one, the first', () => {
-    expect(posteriorOf(readings, [farther(4), farther(9)])(20).sd).toBeCloseTo(2, 6);
-    expect(posteriorOf(readings, [farther(9), farther(4)])(20).sd).toBeCloseTo(3, 6);
+    expect(computePosterior(readings, [farther(4), farther(9)])(20).sd).toBeCloseTo(2, 6);
+    expect(computePosterior(readings, [farther(9), farther(4)])(20).sd).toBeCloseTo(3, 6);
   });
 
   it('are two where one was likelier before', () => {
     const likelier = { ...farther(9), logPrior: 1 };
-    expect(posteriorOf(readings, [farther(4), likelier])(20).sd).toBeCloseTo(3, 6);
+    expect(computePosterior(readings, [farther(4), likelier])(20).sd).toBeCloseTo(3, 6);
   });
 });
 
@@ -73,21 +73,21 @@ describe('the choices of a large space', () => {
     complete: (wanted) => wanted,
     build(assignment) {
       built++;
-      return { legal: true, candidate: candidateOf(configOf(Number(assignment.count), 4), assignment) };
+      return { legal: true, candidate: toCandidate(configOf(Number(assignment.count), 4), assignment) };
     },
   };
 
   it('are those that a seed draws, in that order, each built once', () => {
     const random = seededRandom(3);
     const drawn = Array.from({ length: 4000 }, () => space.sample(random).count);
-    const found = choicesOf(space, 3).map(({ candidate }) => candidate.assignment.count);
+    const found = listChoices(space, 3).map(({ candidate }) => candidate.assignment.count);
     expect(found).toEqual([...new Set(drawn)]);
     expect(built).toBe(found.length);
   });
 
   it('are read of each candidate once', () => {
-    const candidate = candidateOf(configOf(2, 4));
-    expect(choiceOf(candidate)).toBe(choiceOf(candidate));
-    expect(choiceOf(candidateOf(configOf(2, 4)))).toEqual(choiceOf(candidate));
+    const candidate = toCandidate(configOf(2, 4));
+    expect(toChoice(candidate)).toBe(toChoice(candidate));
+    expect(toChoice(toCandidate(configOf(2, 4)))).toEqual(toChoice(candidate));
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import type { Assignment, CandidateOutcome } from '../../src/space/types.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import type { Proposal, Remaining, Sampler, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, failedTrial, measured, trialOf } from './builders.ts';
+import { configOf, failedTrial, measured, toCandidate, trialOf } from './builders.ts';
 
 const instances = [1, 2, 3, 4];
 const batches = [1, 4, 8];
@@ -28,7 +28,7 @@ export const smallSpace: SpaceView = {
     const { delay, batch, count } = assignment as { delay: number; batch: number; count: number };
     if (batch === 8 && delay > 0) return { legal: false, reason: 'no delay with batches of 8' };
     const batching = batch > 1 ? { dynamic_batching: { max_queue_delay_microseconds: delay } } : {};
-    return { legal: true, candidate: candidateOf(configOf(count, batch, batching), assignment) };
+    return { legal: true, candidate: toCandidate(configOf(count, batch, batching), assignment) };
   },
 };
 
@@ -49,7 +49,7 @@ export function drain(
     if (answer.kind === 'stop') return { trials, reason: answer.reason };
     const built = space.build(answer.assignment);
     if (!built.legal) throw new Error(`an illegal proposal: ${built.reason}`);
-    const trial = trialOf(number, modelConfigOf(built.candidate), {
+    const trial = trialOf(number, toModelConfig(built.candidate), {
       measurements: [measured(startOf(answer), 100, 5)],
     });
     trials.push(outcome(number, { ...trial, candidate: built.candidate }));
@@ -75,7 +75,7 @@ export function samplerSuite(
         const count = (trial.candidate.assignment as { count: number }).count;
         return count < 3
           ? trial
-          : { ...failedTrial(number, modelConfigOf(trial.candidate), 'out-of-memory'), candidate: trial.candidate };
+          : { ...failedTrial(number, toModelConfig(trial.candidate), 'out-of-memory'), candidate: trial.candidate };
       });
       const failed = trials.filter((trial) => trial.failure);
       for (const [index, trial] of failed.entries()) {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
-import { settingsOf } from '../../src/study/analysis/settings.ts';
+import { toSettings } from '../../src/study/analysis/settings.ts';
 import { configOf, trialOf } from './builders.ts';
 
 const space = spaceFromJson({
@@ -19,7 +19,7 @@ const space = spaceFromJson({
 it('names a value as the trials that set it do, also where it is the default that a config does not write', () => {
   const gpu = configOf(1, 4, { instance_group: [{ kind: 'KIND_GPU', count: 1 }] });
   const candidateOf = (assignment: Assignment) => {
-    const built = buildCandidate(space, originalOf(gpu), assignment);
+    const built = buildCandidate(space, toOriginal(gpu), assignment);
     if (!built.legal) throw new Error(built.reason);
     return built.candidate;
   };
@@ -29,7 +29,7 @@ it('names a value as the trials that set it do, also where it is the default tha
     { dynamic_batching: true, queue_delay_us: 500, cuda_graphs: true, output_copy_stream: true },
   ];
   const trials = assignments.map((assignment, number) => trialOf(number, gpu, { candidate: candidateOf(assignment) }));
-  const settings = settingsOf(space, trials);
+  const settings = toSettings(space, trials);
   expect(settings.names).toEqual(['dynamic_batching', 'queue_delay_us', 'cuda_graphs', 'output_copy_stream']);
   expect(trials.map(({ candidate }) => settings.of(candidate))).toEqual([
     // No trial set its last parameter to what the original config has, so nothing says what that is

@@ -1,10 +1,10 @@
 import { NS_PER_MS, NS_PER_US } from '../../src/base/units.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { toPolicy } from '../../src/queueing/batcher-policy.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Simulation } from '../../src/queueing/tally.ts';
-import { instancesOf } from '../../src/triton/config/instances.ts';
+import { countInstances } from '../../src/triton/config/instances.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { measured } from './builders.ts';
 
@@ -18,7 +18,7 @@ const ROUND_TRIP_NS = 0.3 * NS_PER_MS;
 /** What a server of one law of service would really do. */
 export const truth = (config: ModelConfig, concurrency: number, samplesPerRequest = 1): Simulation =>
   simulate(
-    policyOf(config, instancesOf(config)),
+    toPolicy(config, countInstances(config)),
     law,
     { kind: 'closed', concurrency, roundTripNs: ROUND_TRIP_NS, samplesPerRequest },
     { warmUpRequests: 200, requests: 3000, seed: 9 },

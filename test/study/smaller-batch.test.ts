@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { smallerBatch } from '../../src/study/analysis/smaller-batch.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -22,7 +22,7 @@ describe('a smaller batch than clients may send', () => {
     const { best } = state;
     if (!found || !best || best.chosen === null) throw new Error('nothing was found');
     const server = new VirtualServer(loadProfile('cliff'));
-    const config = modelConfigOf(best.candidate);
+    const config = toModelConfig(best.candidate);
     const most = (max_batch_size: number | undefined): number =>
       Math.max(
         ...[4, 8, 16, 32, 64, 128].map((level) => {

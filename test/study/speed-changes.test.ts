@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
-import { changesOf, correctionOf, latestChange, rangeOf, toldBy } from '../../src/study/speed/changes.ts';
+import { findCorrection, findRange, latestChange, listChanges, toldBy } from '../../src/study/speed/changes.ts';
 import type { Speeds } from '../../src/study/speed/speeds.ts';
 import { predictTrial } from '../../src/study/summary/prediction.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
@@ -17,12 +17,12 @@ const courseOf = (values: readonly number[], halfWidth = 0.03): Speeds['course']
   }));
 
 const toldOf = (values: readonly number[], halfWidth?: number): readonly number[] =>
-  changesOf({ course: courseOf(values, halfWidth) }).map(({ speed }) => speed.value);
+  listChanges({ course: courseOf(values, halfWidth) }).map(({ speed }) => speed.value);
 
 describe('changes of speed', () => {
   it('are told from 15 % on, downwards and upwards, with when and what was before', () => {
     expect(toldOf([1, 0.9, 1.1])).toEqual([]);
-    expect(changesOf({ course: courseOf([1, 1, 0.6, 0.6, 1, 1]) })).toMatchObject([
+    expect(listChanges({ course: courseOf([1, 1, 0.6, 0.6, 1, 1]) })).toMatchObject([
       { atSeconds: 6, speed: { value: 0.6 }, before: 1 },
       { atSeconds: 10, speed: { value: 1 }, before: 0.6 },
     ]);
@@ -62,16 +62,16 @@ describe('changes of speed', () => {
   });
 
   it('are none of a study without measurements', () => {
-    expect(changesOf({ course: [] })).toEqual([]);
+    expect(listChanges({ course: [] })).toEqual([]);
     expect(latestChange(1, { course: [] })).toBeNull();
-    expect(rangeOf({ course: [] })).toBeNull();
+    expect(findRange({ course: [] })).toBeNull();
   });
 });
 
 describe('the range of speeds', () => {
   it('says whether the speed held within 5 %', () => {
-    expect(rangeOf({ course: courseOf([1, 0.98, 1.02]) })).toEqual({ lowest: 0.98, highest: 1.02, hasHeld: true });
-    expect(rangeOf({ course: courseOf([1, 0.94]) })).toMatchObject({ lowest: 0.94, hasHeld: false });
+    expect(findRange({ course: courseOf([1, 0.98, 1.02]) })).toEqual({ lowest: 0.98, highest: 1.02, hasHeld: true });
+    expect(findRange({ course: courseOf([1, 0.94]) })).toMatchObject({ lowest: 0.94, hasHeld: false });
   });
 });
 
@@ -119,15 +119,15 @@ describe('a study whose machine gets slower', () => {
     const slow = state.trials
       .flatMap(({ measurements }) => measurements)
       .concat(state.finals.map((f) => f.measurement));
-    const corrected = slow.filter((each) => correctionOf(state.speeds, each) !== null);
+    const corrected = slow.filter((each) => findCorrection(state.speeds, each) !== null);
     expect(corrected.length).toBeGreaterThan(0);
     for (const each of corrected) {
-      const factor = correctionOf(state.speeds, each) ?? Number.NaN;
+      const factor = findCorrection(state.speeds, each) ?? Number.NaN;
       expect(state.speeds.comparable(each).throughput.value / each.throughput.value).toBeCloseTo(factor, 9);
     }
     const { best } = summarize(state, 'journal.jsonl');
     const stands = slow.find((each) => each.throughput.value === best?.throughput.value);
-    const isCorrected = stands !== undefined && correctionOf(state.speeds, stands) !== null;
+    const isCorrected = stands !== undefined && findCorrection(state.speeds, stands) !== null;
     expect(best?.compared !== null).toBe(isCorrected);
   });
 

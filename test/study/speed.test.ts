@@ -3,8 +3,8 @@ import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import type { TimedMeasurement } from '../../src/study/speed/evidence.ts';
-import { type Speeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
-import { candidateOf, measured, originalConfig } from './builders.ts';
+import { fitSpeeds, type Speeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
+import { measured, originalConfig, toCandidate } from './builders.ts';
 
 /** Microseconds that one execution takes, by the size of its batch and the instances beside it. */
 type Execution = (batch: number, instances: number) => number;
@@ -35,7 +35,7 @@ const HOST_WORK_US = 2000;
 
 function configWith(instances: number, batch: number, kind: 'KIND_CPU' | 'KIND_GPU'): Candidate {
   const config = { ...originalConfig, max_batch_size: batch, instance_group: [{ kind, count: instances }] };
-  return candidateOf(config, { instances, batch });
+  return toCandidate(config, { instances, batch });
 }
 
 /**
@@ -130,7 +130,7 @@ describe('the speed of machine and server', () => {
   ] as const)('is 1 within 2 %% throughout on a steady machine, and corrects nothing: %s', (_, more) => {
     for (const seed of seeds) {
       const all = sessionOf({ speed: steady, seed, ...more });
-      const { course, usual, comparable } = speedsOf(all);
+      const { course, usual, comparable } = fitSpeeds(all);
       for (const { speed } of course) expect(Math.abs(speed.value - 1), `seed ${seed}`).toBeLessThan(0.02);
       expect(usual).toBeCloseTo(1, 1);
       for (const { measurement } of all) expect(comparable(measurement)).toBe(measurement);
@@ -145,7 +145,7 @@ describe('the speed of machine and server', () => {
     ['on a GPU', { kind: 'KIND_GPU' }],
   ] as const)('steps to 0.6 where the machine does, within 8 %%: %s', (_, more) => {
     for (const seed of seeds) {
-      const change = changeAt(STEP_AT, speedsOf(sessionOf({ speed: slowFrom(STEP_AT), seed, ...more })));
+      const change = changeAt(STEP_AT, fitSpeeds(sessionOf({ speed: slowFrom(STEP_AT), seed, ...more })));
       expect(Math.abs(Math.log(change / 0.6)), `seed ${seed}: ${change}`).toBeLessThan(0.08);
     }
   });
@@ -153,7 +153,7 @@ describe('the speed of machine and server', () => {
   it('comes back where the machine does', () => {
     const speed = (seconds: number): number => (seconds > 30 && seconds < 70 ? 0.6 : 1);
     for (const seed of seeds) {
-      const found = speedsOf(sessionOf({ speed, seed, measurements: 28 }));
+      const found = fitSpeeds(sessionOf({ speed, seed, measurements: 28 }));
       expect(worstError(found, speed), `seed ${seed}`).toBeLessThan(0.12);
     }
   });
@@ -161,21 +161,21 @@ describe('the speed of machine and server', () => {
   it('falls as a machine heats up', () => {
     const speed = (seconds: number): number => 0.75 + 0.25 * Math.exp(-seconds / 40);
     for (const seed of seeds) {
-      const found = speedsOf(sessionOf({ speed, seed, host: 'as-the-server', measurements: 28 }));
+      const found = fitSpeeds(sessionOf({ speed, seed, host: 'as-the-server', measurements: 28 }));
       expect(worstError(found, speed), `seed ${seed}`).toBeLessThan(0.08);
     }
   });
 
   it('is 1 within 6 % on a steady machine whose host is disturbed for moments', () => {
     for (const seed of seeds) {
-      const { course } = speedsOf(sessionOf({ speed: steady, host: 'as-the-server', hostNoise: 0.12, seed }));
+      const { course } = fitSpeeds(sessionOf({ speed: steady, host: 'as-the-server', hostNoise: 0.12, seed }));
       for (const { speed } of course) expect(Math.abs(Math.log(speed.value)), `seed ${seed}`).toBeLessThan(0.06);
     }
   });
 
   it('is not that of the host where a GPU serves, whose own speed has not changed', () => {
     for (const seed of seeds) {
-      const { course } = speedsOf(sessionOf({ speed: steady, host: slowFrom(STEP_AT), kind: 'KIND_GPU', seed }));
+      const { course } = fitSpeeds(sessionOf({ speed: steady, host: slowFrom(STEP_AT), kind: 'KIND_GPU', seed }));
       for (const { speed } of course) expect(Math.abs(speed.value - 1), `seed ${seed}`).toBeLessThan(0.04);
     }
   });
@@ -188,7 +188,7 @@ describe('the speed of machine and server', () => {
     ],
   ])('is 1 for a model that %s', (_, execution) => {
     for (const seed of seeds) {
-      const { course } = speedsOf(sessionOf({ execution, speed: steady, seed }));
+      const { course } = fitSpeeds(sessionOf({ execution, speed: steady, seed }));
       for (const { speed } of course) expect(Math.abs(Math.log(speed.value)), `seed ${seed}`).toBeLessThan(0.06);
     }
   });
@@ -224,7 +224,7 @@ describe('the speed of machine and server', () => {
       const measurement = measured(level, throughput, (1e3 * level) / throughput, { server: serverOf(batches) });
       return { candidate, measurement, atSeconds: SECONDS_EACH * (index + 1) };
     });
-    for (const { speed } of speedsOf(all).course) expect(Math.abs(Math.log(speed.value))).toBeLessThan(0.1);
+    for (const { speed } of fitSpeeds(all).course) expect(Math.abs(Math.log(speed.value))).toBeLessThan(0.1);
   });
 
   it('is 1 at every moment of sweeps of the levels, though throughput stops growing where instances are busy', () => {
@@ -238,7 +238,7 @@ describe('the speed of machine and server', () => {
       }),
     );
     for (let made = 2; made <= all.length; made++) {
-      const { course } = speedsOf(all.slice(0, made));
+      const { course } = fitSpeeds(all.slice(0, made));
       for (const { speed } of course) expect(Math.abs(Math.log(speed.value)), `after ${made}`).toBeLessThan(0.05);
     }
   });
@@ -246,7 +246,7 @@ describe('the speed of machine and server', () => {
   it('says how sure it is: the interval holds the truth as a rule', () => {
     const speed = slowFrom(STEP_AT);
     const held = seeds.flatMap((seed) => {
-      const { course } = speedsOf(sessionOf({ speed, seed, host: 'as-the-server' }));
+      const { course } = fitSpeeds(sessionOf({ speed, seed, host: 'as-the-server' }));
       const first = course.filter(({ atSeconds }) => atSeconds <= SECONDS_EACH + 60);
       // Relative to the geometric mean over the first minute.
       const reference = first.reduce((sum, { atSeconds }) => sum + Math.log(speed(atSeconds)), 0) / first.length;
@@ -264,9 +264,9 @@ describe('the speed of machine and server', () => {
       ...each,
       measurement: { ...each.measurement, client: { ...each.measurement.client, bound: true, reason: 'x' } },
     }));
-    expect(speedsOf(bound).course.map(({ speed }) => speed.value)).toEqual(all.map(() => 1));
-    expect(speedsOf(all.slice(0, 1)).course.map(({ speed }) => speed.value)).toEqual([1]);
-    expect(speedsOf([])).toMatchObject({ usual: 1, course: [] });
+    expect(fitSpeeds(bound).course.map(({ speed }) => speed.value)).toEqual(all.map(() => 1));
+    expect(fitSpeeds(all.slice(0, 1)).course.map(({ speed }) => speed.value)).toEqual([1]);
+    expect(fitSpeeds([])).toMatchObject({ usual: 1, course: [] });
   });
 
   it('has the usual speed from the search alone', () => {
@@ -274,7 +274,7 @@ describe('the speed of machine and server', () => {
     const isSlow = ({ atSeconds }: TimedMeasurement): boolean => atSeconds > STEP_AT;
     const inFinal = all.map((each) => ({ ...each, isFinal: isSlow(each) }));
     const [first] = all as [TimedMeasurement];
-    const found = speedsOf(inFinal);
+    const found = fitSpeeds(inFinal);
     expect(found.usual).toBeCloseTo(found.of(first.measurement).value, 1);
     expect(found.comparable(first.measurement)).toBe(first.measurement);
   });
@@ -291,7 +291,7 @@ describe('what is comparable', () => {
   const all = sessionOf({ speed: slowFrom(20), host: 'as-the-server', measurements: 24 });
   /** The usual speed is the slow one: what was measured before is what is scaled. */
   const fast = all[1] as TimedMeasurement;
-  const speeds = speedsOf(all);
+  const speeds = fitSpeeds(all);
   const factor = speeds.of(fast.measurement).value / speeds.usual;
 
   it('are all times, by the ratio of the speeds, and the throughput of a closed loop', () => {
@@ -327,7 +327,7 @@ describe('what is comparable', () => {
         level: { mode: 'request-rate', value: each.measurement.level.value } as const,
       },
     }));
-    const found = speedsOf(open);
+    const found = fitSpeeds(open);
     const { measurement } = open[1] as TimedMeasurement;
     const scaled = found.comparable(measurement);
     expect(scaled).not.toBe(measurement);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { standingOf, steadyStanding } from '../../src/study/goal/ranking.ts';
+import { computeStanding, steadyStanding } from '../../src/study/goal/ranking.ts';
 import { atSpeed } from '../../src/study/speed/at-speed.ts';
-import { candidateOf, configOf, goalOf, measured } from './builders.ts';
+import { configOf, goalOf, measured, toCandidate } from './builders.ts';
 
-const candidate = candidateOf(configOf(1, 4));
+const candidate = toCandidate(configOf(1, 4));
 const goal = goalOf(80);
 /** Two levels that are about equally good, read at different moments. `measured` gives ±2 %. */
 const asMeasured = [measured(16, 565, 30), measured(32, 568, 60)];
@@ -21,7 +21,7 @@ describe('the level that stands for a trial as the estimate of the speed moves',
     for (const first of estimates) {
       for (const second of estimates) {
         const scaled = asMeasured.map((each, index) => atSpeed(each, speedOf(index === 0 ? first : second), 1));
-        plain.add(standingOf(scaled, candidate, goal).chosen);
+        plain.add(computeStanding(scaled, candidate, goal).chosen);
         expect(standing(1, first, second)).toEqual({ chosen: 1, feasible: true });
         expect(standing(0, first, second)).toEqual({ chosen: 0, feasible: true });
       }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { rankModels } from '../../src/study/summary/rank-models.ts';
-import { entryOf } from '../../src/study/summary/series-summary.ts';
+import { toEntry } from '../../src/study/summary/series-summary.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Summary } from '../../src/study/summary/summary-schema.ts';
 import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
@@ -47,9 +47,9 @@ describe('the JSON Schema of summary.json', () => {
     const place = { model: 'm', directory: 'm', config: 'm/best/m/config.pbtxt' };
     const failed = { exitCode: 4, error: { code: 'LOAD_REFUSED', message: 'no' } };
     const models = [
-      entryOf(place, summary, { exitCode: 0, error: null }),
-      entryOf(place, null, failed),
-      entryOf(place, null, { exitCode: null, error: null }),
+      toEntry(place, summary, { exitCode: 0, error: null }),
+      toEntry(place, null, failed),
+      toEntry(place, null, { exitCode: null, error: null }),
     ];
     expect(faultsOf({ schemaVersion: 1, models, ranking: rankModels(models) })).toEqual([]);
     expect(faultsOf({ schemaVersion: 1, models, ranking: [{ model: 'm', rank: 'first' }] })).not.toEqual([]);

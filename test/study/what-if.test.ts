@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import { type NoWhatIf, type WhatIf, whatIf } from '../../src/study/analysis/what-if/what-if.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
@@ -50,7 +50,7 @@ describe('what if', () => {
         const cell = config.cells[index];
         if (!cell) continue;
         cells++;
-        const truth = server.measure(modelConfigOf(built.candidate), level).throughput.value;
+        const truth = server.measure(toModelConfig(built.candidate), level).throughput.value;
         const { low = 0, high = Number.POSITIVE_INFINITY } = cell.throughputRange ?? {};
         if (truth < low || truth > high) {
           misjudged.push(

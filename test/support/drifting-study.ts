@@ -1,6 +1,6 @@
-import { goalOf, planOf } from '../../src/benchmark/contest.ts';
+import { createPlan, toGoal } from '../../src/benchmark/contest.ts';
 import type { MachineSpeed } from '../../src/benchmark/machine-speed.ts';
-import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../../src/benchmark/problem.ts';
 import { scenarios } from '../../src/benchmark/problems.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { FINAL_ROUNDS } from '../../src/study/final/final.ts';
@@ -33,15 +33,15 @@ export function offlineStudy(speed?: MachineSpeed): Promise<OfflineStudy> {
 
 async function play(speed: MachineSpeed | undefined): Promise<OfflineStudy> {
   const testProblem = scenarios(6).at(-1);
-  const problem = testProblem && budgetedProblemsOf(testProblem)[1];
+  const problem = testProblem && listBudgetedProblems(testProblem)[1];
   if (!testProblem || !problem) throw new Error('there is no made-up model');
   const seed = 1;
   const world = new OfflineWorld(testProblem, { seed, statistics: true, isLocal: true, speed });
   const { space, levels } = testProblem;
-  const goal = goalOf(problem);
+  const goal = toGoal(problem);
   const [events, records]: [TunerEvent[], StudyRecord[]] = [[], []];
   await tune(
-    { ...planOf(problem, goal, seed), maxTrials: 12, finalRounds: FINAL_ROUNDS },
+    { ...createPlan(problem, goal, seed), maxTrials: 12, finalRounds: FINAL_ROUNDS },
     {
       adapter: world.adapter,
       sampler: makeSampler('queueing', space, { seed, goal, levels }),

@@ -1,9 +1,9 @@
-import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { type SpaceView, viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { withServer } from '../tui/recorded.ts';
 
 const range = (count: number, step = 1): readonly number[] =>
@@ -19,7 +19,7 @@ const parameters = {
 };
 
 export const longSpace = spaceFromJson({ name: 'long', parameters });
-export const longView: SpaceView = viewSpace(longSpace, originalOf(originalConfig));
+export const longView: SpaceView = viewSpace(longSpace, toOriginal(originalConfig));
 export const longGoal = goalOf(40);
 
 /** Trials are measured at so many levels. */
@@ -31,16 +31,16 @@ const LEVELS = [1, 4, 16, 64];
  */
 export function longStudy(trials: number): readonly StudyRecord[] {
   const records: StudyRecord[] = [studyStarted(longGoal, { space: longSpace.definition as never })];
-  const add = (trial: number, candidate: ReturnType<typeof candidateOf>): void => {
+  const add = (trial: number, candidate: ReturnType<typeof toCandidate>): void => {
     const at = new Date(Date.UTC(2026, 0, 1) + trial * 60_000).toISOString();
     const role = trial === 0 ? 'baseline' : 'search';
     records.push({ type: 'trial-started', at, trial, role, candidate });
     records.push({ type: 'trial-applied', at, trial, change: 'full', loadMs: 900 });
     for (const level of LEVELS)
-      records.push({ type: 'trial-measured', at, trial, measurement: figuresOf(modelConfigOf(candidate), level) });
+      records.push({ type: 'trial-measured', at, trial, measurement: figuresOf(toModelConfig(candidate), level) });
     records.push({ type: 'trial-finished', at, trial, chosen: 2, feasible: true, failure: null });
   };
-  add(0, candidateOf(originalConfig));
+  add(0, toCandidate(originalConfig));
   let trial = 1;
   for (const assignment of longView.assignments()) {
     if (trial > trials) break;

@@ -1,6 +1,6 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 
 /** Seconds after a study's start, as a record has its time. */
 export const atSecond = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
@@ -41,7 +41,7 @@ export function trialRecords({ number, readings, chosen, feasible, halfWidth = 0
       at: atSecond(startSecond),
       trial: number,
       role: number === 0 ? 'baseline' : 'search',
-      candidate: candidateOf(configOf(number + 1, 4), { count: number + 1 }),
+      candidate: toCandidate(configOf(number + 1, 4), { count: number + 1 }),
     },
     {
       type: 'trial-applied',

@@ -7,7 +7,7 @@ import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { WindowRule } from '../../src/profiler/level-options.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { candidateOf, modelConfigOf } from '../../src/space/model-configs.ts';
+import { toCandidate, toModelConfig } from '../../src/space/model-configs.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 
@@ -57,7 +57,7 @@ export async function openTunedServer(
     transport,
     openFlow: (order) => workers.openFlow(order),
     watchClient: workers.watchClient,
-    requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),
+    requestsFor: (candidate) => inputs.forConfig(toModelConfig(candidate)),
     stats: client,
     clock: realClock,
     percentile: 99,
@@ -70,7 +70,7 @@ export async function openTunedServer(
     configOf: (setting) => configOf(original, setting),
     measure: async ({ concurrency, ...setting }) => {
       const config = configOf(original, setting);
-      const applied = await control.apply(candidateOf(config), signal);
+      const applied = await control.apply(toCandidate(config), signal);
       const level = { mode: 'concurrency', value: concurrency } as const;
       return profile.measure(applied, level, { signal, onProgress: () => undefined });
     },

@@ -1,7 +1,7 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { MS_PER_S, NS_PER_MS } from '../../src/base/units.ts';
-import { goalOf, type MakeSampler, planOf } from '../../src/benchmark/contest.ts';
-import { type BudgetedProblem, worthOf } from '../../src/benchmark/problem.ts';
+import { createPlan, type MakeSampler, toGoal } from '../../src/benchmark/contest.ts';
+import { type BudgetedProblem, computeWorth } from '../../src/benchmark/problem.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
 import { Conductor } from '../../src/fleet/study/conductor.ts';
@@ -59,8 +59,8 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
   const { problem, make, seed, speeds, maxTrials = Number.POSITIVE_INFINITY, finalRounds = 0 } = fleet;
   const { testProblem } = problem;
   const { space, levels, topology } = testProblem;
-  const goal = goalOf(problem);
-  const plan = { ...planOf(problem, goal, seed), maxTrials, finalRounds };
+  const goal = toGoal(problem);
+  const plan = { ...createPlan(problem, goal, seed), maxTrials, finalRounds };
   const sampler = () => make(space, { seed, goal, levels, topology, testProblem });
   const servers = new Map(
     speeds.map((speed, index) => {
@@ -97,7 +97,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
         searchSeconds: searchMs / MS_PER_S,
         seconds,
         busy,
-        share: shareOf(state, problem, speeds),
+        share: computeShare(state, problem, speeds),
       };
     }
     for (const each of work) {
@@ -131,8 +131,8 @@ const STANDSTILL_MS = 60_000;
 const nowhere = { append: async () => undefined };
 
 /** Judged by the truth at the speed of the first server. */
-function shareOf(state: StudyState, problem: BudgetedProblem, [speed = 1]: readonly number[]): number {
+function computeShare(state: StudyState, problem: BudgetedProblem, [speed = 1]: readonly number[]): number {
   const stands = state.best && representative(state, state.best);
   if (!state.best || !stands?.feasible || speed !== 1) return 0;
-  return worthOf(problem.testProblem.truth(state.best.candidate, stands.measurement.level.value), problem);
+  return computeWorth(problem.testProblem.truth(state.best.candidate, stands.measurement.level.value), problem);
 }

@@ -3,15 +3,15 @@ import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_S, NS_PER_US, nsToMs } from '../../src/base/units.ts';
 import type { EmulatorProfile, ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { armsOf, lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { createModelSimulator, listArms, toLaw } from '../../src/emulator/profile/simulators.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { executionNs } from '../../src/queueing/service-law.ts';
 import { enoughRequests, type SimulationOptions, simulate } from '../../src/queueing/simulate.ts';
 import type { Traffic } from '../../src/queueing/traffic.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
-import { shapeOf } from '../../src/space/shape.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
+import { readShape } from '../../src/space/shape.ts';
 import { onlyInstancesDiffer } from '../../src/triton/config/comparison.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import type { Control, Profile as Profiler } from '../../src/tuner/adapter.ts';
@@ -42,10 +42,10 @@ export class VirtualServer {
 
   readonly control: Control = {
     apply: async (candidate, signal) => {
-      const config = modelConfigOf(candidate);
+      const config = toModelConfig(candidate);
       if (canonicalJson(config) === canonicalJson(this.#served)) return { candidate, change: 'none', loadMs: 0 };
       const change = onlyInstancesDiffer(this.#served, config) ? 'in-place' : 'full';
-      const { load } = modelSimulatorOf(this.#model, config, seededRandom(1));
+      const { load } = createModelSimulator(this.#model, config, seededRandom(1));
       const added = this.#instancesOf(config) - this.#instancesOf(this.#served);
       const inPlaceSeconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
       const loadMs = MS_PER_S * (change === 'full' ? load.fullSeconds : inPlaceSeconds);
@@ -94,8 +94,8 @@ export class VirtualServer {
     extent: Omit<SimulationOptions, 'seed'>,
     level: LoadLevel,
   ): Measurement {
-    const law = lawOf(this.#model, armsOf(this.#model, config));
-    const { policy } = shapeOf(config);
+    const law = toLaw(this.#model, listArms(this.#model, config));
+    const { policy } = readShape(config);
     const run = simulate(policy, law, traffic, { ...extent, seed: this.#seed++ });
     const { mean, p50, p90, p95, p99 } = run.latencyNs;
     const batches = Array.from(run.executions, (executions, size) => ({ size, executions }))
@@ -134,7 +134,7 @@ export class VirtualServer {
 
   /** As the emulator's own admission. */
   #admit(config: ModelConfig): void {
-    const { refusal, maxInstances, memoryMib } = modelSimulatorOf(this.#model, config, seededRandom(1));
+    const { refusal, maxInstances, memoryMib } = createModelSimulator(this.#model, config, seededRandom(1));
     const instances = this.#instancesOf(config);
     const refuse = (kind: CandidateRefusedError['kind'], words: string): never => {
       throw new CandidateRefusedError(kind, words);

@@ -1,5 +1,5 @@
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -63,14 +63,14 @@ async function playVirtually(
 ): Promise<VirtualStudy> {
   const server = new VirtualServer(profile);
   const { original } = server;
-  const view = viewSpace(space, originalOf(original));
+  const view = viewSpace(space, toOriginal(original));
   const {
     type: _,
     at: __,
     ...study
   } = studyStarted(goal, {
     model: original.name ?? '',
-    original: originalOf(original),
+    original: toOriginal(original),
     ...(levels && { levels }),
   });
   const { state, error, records } = await play({

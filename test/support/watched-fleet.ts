@@ -1,4 +1,4 @@
-import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../../src/benchmark/problem.ts';
 import { scenarios } from '../../src/benchmark/problems.ts';
 import type { Work } from '../../src/fleet/study/work.ts';
 import type { FleetProgress } from '../../src/fleet/workflow/seams.ts';
@@ -9,7 +9,7 @@ import type { TunerEvent } from '../../src/tuner/seams.ts';
 import type { StudyHead } from '../../src/watch/view/watched.ts';
 import { playFleet, type VirtualFleet } from './virtual-fleet.ts';
 
-const [problem] = scenarios(1).flatMap((each) => budgetedProblemsOf(each));
+const [problem] = scenarios(1).flatMap((each) => listBudgetedProblems(each));
 
 let usual: Promise<readonly StudyRecord[]> | undefined;
 

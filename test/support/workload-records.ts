@@ -2,8 +2,8 @@ import type { Measurement } from '../../src/profiler/measurement.ts';
 import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
 import type { StartedWorkloads, StudyRecord } from '../../src/study/records/records.ts';
 import type { Goal } from '../../src/study/types.ts';
-import { robustRuleOf } from '../../src/workload/robust-rule.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { parseRobustRule } from '../../src/workload/robust-rule.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 
@@ -28,16 +28,16 @@ function measuredUnder(rule: string, level: number, steadyMs: number, burstMs: n
     workload: name,
     weight,
   }));
-  return robustMeasurement(robustRuleOf(rule), { mode: 'request-rate', value: level }, parts);
+  return robustMeasurement(parseRobustRule(rule), { mode: 'request-rate', value: level }, parts);
 }
 
 /** A study over two workloads: the original is late in bursts, trial 1 is not. */
 export const workloadRecords = (rule = 'worst', goal: Goal = goalOf(56)): StudyRecord[] => [
   studyStarted(goal, { levels: { mode: 'request-rate', low: 50, high: 800 }, workloads: startedWith(rule) }),
-  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
   { type: 'trial-measured', at, trial: 0, measurement: measuredUnder(rule, 100, 20, 90) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: false, failure: null },
-  { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(configOf(3, 8), { instances: 3 }) },
+  { type: 'trial-started', at, trial: 1, role: 'search', candidate: toCandidate(configOf(3, 8), { instances: 3 }) },
   { type: 'trial-measured', at, trial: 1, measurement: measuredUnder(rule, 200, 30, 50) },
   { type: 'trial-finished', at, trial: 1, chosen: 0, feasible: true, failure: null },
   { type: 'model-restored', at, how: 'config', verified: true, detail: 'put back' },

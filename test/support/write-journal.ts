@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { jsonOf } from '../../src/study/records/journal-text.ts';
+import { formatJson } from '../../src/study/records/journal-text.ts';
 import { LineSealer } from '../../src/study/records/line-seal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { runKey } from '../../src/study/records/run-key.ts';
@@ -11,7 +11,7 @@ export function writeJournal(
   key: Buffer | null = runKey().key,
 ): Promise<void> {
   const sealer = new LineSealer(key);
-  return writeFile(path, records.map((record) => sealer.seal(jsonOf(record))).join(''));
+  return writeFile(path, records.map((record) => sealer.seal(formatJson(record))).join(''));
 }
 
 /** Returns the record in a line of a journal, without what seals the line. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isTrituneError, messageOf } from '../../src/base/errors.ts';
+import { formatMessage, isTrituneError } from '../../src/base/errors.ts';
 import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
 import { parseConfigText } from '../../src/triton/config/parser.ts';
 import { printConfigText } from '../../src/triton/config/printer.ts';
@@ -118,8 +118,8 @@ describe('parseConfigText', () => {
   ])('refuses %j', (text, place, reason) => {
     const error = errorOf(text);
     expect(isTrituneError(error, 'CONFIG_INVALID')).toBe(true);
-    expect(messageOf(error)).toContain(`config.pbtxt:${place}: `);
-    expect(messageOf(error)).toContain(reason);
+    expect(formatMessage(error)).toContain(`config.pbtxt:${place}: `);
+    expect(formatMessage(error)).toContain(reason);
   });
 
   it.each([

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { statisticsOf } from '../../src/triton/control/statistics.ts';
+import { readStatistics } from '../../src/triton/control/statistics.ts';
 import {
   decodeWithUnknown,
+  listUnknownFields,
   messageType,
   serviceMethod,
   serviceMethods,
-  unknownFieldsOf,
 } from '../../src/triton/wire/proto.ts';
-import { indexOf } from '../../src/triton/wire/replies.ts';
+import { readIndex } from '../../src/triton/wire/replies.ts';
 
 const hex = (type: string, message: object): string => {
   const found = messageType(type);
@@ -72,21 +72,21 @@ describe('the protocol', () => {
       .uint32(7 << 3)
       .uint32(1)
       .finish();
-    expect(unknownFieldsOf(decodeWithUnknown(type, bytes))).toEqual(['7', 'models.9']);
-    expect(unknownFieldsOf(decodeWithUnknown(type, type.encode({ models: [{ name: 'm' }] }).finish()))).toEqual([]);
+    expect(listUnknownFields(decodeWithUnknown(type, bytes))).toEqual(['7', 'models.9']);
+    expect(listUnknownFields(decodeWithUnknown(type, type.encode({ models: [{ name: 'm' }] }).finish()))).toEqual([]);
   });
 });
 
 describe('replies', () => {
   it('gives versions in ascending order, with missing counters as zero', () => {
     const counted = { version: '10', inference_count: '9007199254740991', inference_stats: { queue: { ns: 5 } } };
-    const [older, newer] = statisticsOf({ model_stats: [counted, { version: '9' }] });
+    const [older, newer] = readStatistics({ model_stats: [counted, { version: '9' }] });
     expect(older).toMatchObject({ version: '9', inferenceCount: 0, success: { count: 0, ns: 0 }, batchStats: [] });
     expect(newer).toMatchObject({ version: '10', inferenceCount: 2 ** 53 - 1, queue: { count: 0, ns: 5 } });
   });
 
   it('takes a state that it does not know for UNKNOWN', () => {
     const models = [{ name: 'a' }, { name: 'b', state: 'READY' }, { name: 'c', state: 'HIBERNATING' }];
-    expect(indexOf({ models }).map((entry) => entry.state)).toEqual(['', 'READY', 'UNKNOWN']);
+    expect(readIndex({ models }).map((entry) => entry.state)).toEqual(['', 'READY', 'UNKNOWN']);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   advance,
-  argumentsOf,
   type Guide,
   type GuideEvent,
   initialGuide,
+  listArguments,
   type ServerChoice,
 } from '../../src/tui/guide/guide.ts';
 import { guideRows, mostMoved } from '../../src/tui/guide/guide-rows.ts';
-import { widthOf } from '../../src/tui/rows.ts';
+import { measureWidth } from '../../src/tui/rows.ts';
 
 const emulator: ServerChoice = { options: ['--launch', 'emulator:demo'], name: 'emulated' };
 const servers: GuideEvent = {
@@ -40,14 +40,14 @@ describe('the guided start', () => {
     const plan = [typed('8'), typed('.'), typed('5'), enter].reduce(advance, budget);
     expect(plan).toMatchObject({ step: 'plan', budgetMs: 8.5, waiting: expect.any(String) });
     const ready = advance(plan, { type: 'plan', lines: ['784 legal assignments', 'expected: 3 min'] });
-    expect(argumentsOf(ready)).toEqual(['tune', '-m', 'resnet', '-u', 'localhost:8001', '--latency-budget', '8.5']);
+    expect(listArguments(ready)).toEqual(['tune', '-m', 'resnet', '-u', 'localhost:8001', '--latency-budget', '8.5']);
     expect(textOf(ready)).toContain('expected: 3 min');
     expect(textOf(ready)).toContain('tritune tune -m resnet -u localhost:8001 --latency-budget 8.5');
   });
 
   it('takes an address by hand', () => {
     expect(textOf(guideAfter(servers))).toContain('or type HOST:PORT');
-    expect(argumentsOf(guideAfter(servers, typed('gpu-box:9001'), enter))).toEqual(['tune', '-u', 'gpu-box:9001']);
+    expect(listArguments(guideAfter(servers, typed('gpu-box:9001'), enter))).toEqual(['tune', '-u', 'gpu-box:9001']);
   });
 
   it('offers the emulator, with a budget that suits its model', () => {
@@ -60,7 +60,7 @@ describe('the guided start', () => {
     };
     const budget = [enter, emulated, enter].reduce(advance, nothing);
     expect(budget).toMatchObject({ step: 'budget', text: '50' });
-    expect(argumentsOf(advance(budget, enter))).toEqual([
+    expect(listArguments(advance(budget, enter))).toEqual([
       ...['tune', '-m', 'yolov7', '--launch', 'emulator:demo', '--latency-budget', '50'],
     ]);
   });
@@ -68,7 +68,7 @@ describe('the guided start', () => {
   it('goes without a budget when none is typed, and refuses what is none', () => {
     const budget = guideAfter(servers, enter, models, { type: 'move', by: 1 }, enter);
     expect(advance(budget, enter)).toMatchObject({ step: 'plan', budgetMs: null });
-    expect(argumentsOf(advance(budget, enter))).toEqual(['tune', '-m', "it's", '-u', 'localhost:8001']);
+    expect(listArguments(advance(budget, enter))).toEqual(['tune', '-m', "it's", '-u', 'localhost:8001']);
     expect(textOf(advance(budget, enter))).toContain("-m 'it'\\''s'");
     expect([typed('-'), typed('1'), enter].reduce(advance, budget)).toMatchObject({
       step: 'budget',
@@ -125,7 +125,7 @@ describe('the guided start', () => {
     const plan = advance(guideAfter(servers, enter, models, enter, enter), { type: 'plan', lines: many });
     const rows = guideRows(plan, { columns: 80, rows: 24 });
     expect(rows.length).toBeLessThanOrEqual(24);
-    expect(Math.max(...rows.map(widthOf))).toBeLessThanOrEqual(80);
+    expect(Math.max(...rows.map(measureWidth))).toBeLessThanOrEqual(80);
     expect(textOf(plan)).toContain('Enter start');
     expect(textOf(plan)).toMatch(/… \d+ more, press ↓/);
     const most = mostMoved(plan, { columns: 80, rows: 24 });

@@ -1,11 +1,11 @@
 import type { Key } from 'ink';
 import { describe, expect, it } from 'vitest';
 import { answers, bindings } from '../../src/tui/bindings.ts';
-import { assignmentOf } from '../../src/tui/by-hand.ts';
+import { toAssignment } from '../../src/tui/by-hand.ts';
 import type { Abilities, Command } from '../../src/tui/commands.ts';
-import { figuresOf } from '../../src/tui/figures.ts';
+import { findFigures } from '../../src/tui/figures.ts';
 import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
-import { commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
+import { findCommand, listHints, workingKeys } from '../../src/tui/keys.ts';
 import { midRun, recordedRun, upTo, viewAfter } from './recorded.ts';
 
 const events = await recordedRun();
@@ -31,7 +31,7 @@ const named: Readonly<Record<string, Partial<Key>>> = {
 
 const pressed = (inputs: readonly string[], interaction = initialInteraction) =>
   inputs.reduce((now, input) => {
-    const command = commandOf(input, key(named[input]), now, live, mid);
+    const command = findCommand(input, key(named[input]), now, live, mid);
     return command ? interact(now, command, mid) : now;
   }, interaction);
 
@@ -54,7 +54,7 @@ describe('the keys', () => {
 
   it('are shown only where they work', () => {
     const shownIn = (abilities: Abilities, view = mid) =>
-      hintsOf(initialInteraction, abilities, view).map(({ does }) => does);
+      listHints(initialInteraction, abilities, view).map(({ does }) => does);
     expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'narrow', 'try', 'quit']));
     expect(shownIn(over)).toEqual(['details', 'sort', 'filter', 'chart', 'compare', 'export', 'help', 'close']);
     expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
@@ -73,7 +73,7 @@ describe('the keys', () => {
 
   it('say why they do nothing now', () => {
     const told = (input: string, abilities: Abilities, view = mid) =>
-      commandOf(input, key(named[input]), initialInteraction, abilities, view);
+      findCommand(input, key(named[input]), initialInteraction, abilities, view);
     const not = (reason: RegExp) => ({ name: 'not-now', reason: expect.stringMatching(reason) });
     expect(told('t', over, end)).toEqual(not(/the run has ended/));
     expect(told('q', { phase: 'stopping', canExport: true })).toEqual(not(/is ending/));
@@ -89,30 +89,30 @@ describe('the keys', () => {
   });
 
   it('give nothing for a key that has no meaning', () => {
-    expect(commandOf('z', key(), initialInteraction, live, mid)).toBeNull();
-    expect(commandOf('s', key({ ctrl: true }), initialInteraction, live, mid)).toBeNull();
-    expect(commandOf('c', key({ ctrl: true }), initialInteraction, live, mid)).toEqual({ name: 'interrupt' });
+    expect(findCommand('z', key(), initialInteraction, live, mid)).toBeNull();
+    expect(findCommand('s', key({ ctrl: true }), initialInteraction, live, mid)).toBeNull();
+    expect(findCommand('c', key({ ctrl: true }), initialInteraction, live, mid)).toEqual({ name: 'interrupt' });
   });
 
   it('ask before they end the run, once', () => {
     const asked = pressed(['q']);
     expect(asked.question).toEqual({ kind: 'quit' });
-    expect(commandOf('q', key(), asked, live, mid)).toBeNull();
-    expect(commandOf('y', key(), asked, live, mid)).toEqual({ name: 'quit' });
-    expect(commandOf('k', key(), asked, live, mid)).toEqual({ name: 'stop-search' });
+    expect(findCommand('q', key(), asked, live, mid)).toBeNull();
+    expect(findCommand('y', key(), asked, live, mid)).toEqual({ name: 'quit' });
+    expect(findCommand('k', key(), asked, live, mid)).toEqual({ name: 'stop-search' });
     expect(pressed(['\u001b'], asked).question).toBeNull();
-    expect(commandOf('q', key(), initialInteraction, over, end)).toEqual({ name: 'quit' });
+    expect(findCommand('q', key(), initialInteraction, over, end)).toEqual({ name: 'quit' });
   });
 
   it('take a budget in digits, with a point, and nothing else', () => {
     const asked = pressed(['b']);
     expect(asked.question).toEqual({ kind: 'budget', text: '40' });
     const cleared = [0, 1].reduce(
-      (now) => interact(now, commandOf('', key({ backspace: true }), now, live, mid) as Command, mid),
+      (now) => interact(now, findCommand('', key({ backspace: true }), now, live, mid) as Command, mid),
       asked,
     );
     expect(pressed(['1', '2', '.', 'x', '5', '.', 's'], cleared).question).toEqual({ kind: 'budget', text: '12.5' });
-    expect(commandOf('\r', key({ return: true }), cleared, live, mid)).toEqual({ name: 'accept-budget' });
+    expect(findCommand('\r', key({ return: true }), cleared, live, mid)).toEqual({ name: 'accept-budget' });
   });
 
   it('move through the table in its order, within its ends', () => {
@@ -139,7 +139,7 @@ describe('the keys', () => {
     );
     const view = { ...end, study: { ...study, finals } };
     const figures = listed(interact(initialInteraction, { name: 'sort', step: 1 }, view), view).flatMap(
-      (trial) => figuresOf(view.study, trial)?.throughput.value ?? [],
+      (trial) => findFigures(view.study, trial)?.throughput.value ?? [],
     );
     expect(figures).toContain(5);
     expect(figures).toEqual([...figures].sort((a, b) => b - a));
@@ -177,7 +177,7 @@ describe('the keys', () => {
     expect(opened.question).toEqual({ kind: 'hand', row: 0, assignment, from });
     const assignmentAfter = (...keys: string[]) => {
       const { question } = pressed(keys, opened);
-      return question?.kind === 'hand' && mid.study ? assignmentOf(mid.study, question.assignment) : null;
+      return question?.kind === 'hand' && mid.study ? toAssignment(mid.study, question.assignment) : null;
     };
     const larger = { max_batch_size: 4, instances: 3 };
     expect(assignmentAfter('→')).toEqual(larger);

@@ -5,7 +5,7 @@ import { trialPanel } from '../../src/tui/panels/trial.ts';
 import type { Row } from '../../src/tui/rows.ts';
 import type { ViewState } from '../../src/tui/state.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { viewAfter } from './recorded.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
@@ -22,7 +22,7 @@ function viewWith(highMs: number, isOver: boolean): ViewState {
   const measurement = measured(1, 250, 4, { windowPercentilesMs: { low: 4, high: highMs } });
   const events: TunerEvent[] = [
     studyStarted(goalOf(8)),
-    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
     { type: 'trial-measured', at, trial: 0, measurement },
   ];
   const end: TunerEvent = { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null };

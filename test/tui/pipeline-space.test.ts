@@ -3,8 +3,8 @@ import { jointToJson } from '../../src/space/joint/definition.ts';
 import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
-import { assignmentOf, handChoices, verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
-import { narrowBy, parametersOf, sizeOf } from '../../src/tui/parameters.ts';
+import { handChoices, toAssignment, verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
+import { computeSize, listParameters, narrowBy } from '../../src/tui/parameters.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
 
 const models = { encoder: { ...originalConfig, name: 'encoder' }, head: { ...originalConfig, name: 'head' } };
@@ -29,17 +29,17 @@ const study = foldStudy([
 
 describe('the search space of several models on the screen', () => {
   it('has the parameters of all, by model, and is narrowed by them', () => {
-    expect(parametersOf(study).map(({ parameter, values }) => [parameter.name, values])).toEqual([
+    expect(listParameters(study).map(({ parameter, values }) => [parameter.name, values])).toEqual([
       ['encoder/instances', [1, 2]],
       ['head/max_batch_size', [1, 4]],
       ['head/dynamic_batching', [false, true]],
     ]);
-    expect(sizeOf(study, {})).toBe(2 * 3);
+    expect(computeSize(study, {})).toBe(2 * 3);
     expect(narrowBy(study, {}, { row: 1, column: 0 }, 'pin')).toEqual({
       narrowing: { 'head/max_batch_size': { pinned: 1 } },
       message: 'head/max_batch_size is pinned to 1 from the next trial on',
     });
-    expect(sizeOf(study, { 'head/max_batch_size': { pinned: 1 } })).toBe(2);
+    expect(computeSize(study, { 'head/max_batch_size': { pinned: 1 } })).toBe(2);
   });
 
   it('takes a candidate by hand, in which one model’s values depend on its own alone', () => {
@@ -47,7 +47,7 @@ describe('the search space of several models on the screen', () => {
     expect(large).toEqual({ 'encoder/instances': 2, 'head/max_batch_size': 4 });
     expect(handChoices(study, large).map(({ applies }) => applies)).toEqual([true, true, true]);
     const small = { 'head/max_batch_size': 1, 'head/dynamic_batching': true };
-    expect(assignmentOf(study, small)).toEqual({ 'head/max_batch_size': 1 });
+    expect(toAssignment(study, small)).toEqual({ 'head/max_batch_size': 1 });
     expect(verdictOn(study, large)).toMatchObject({ legal: true, candidate: { assignment: large } });
   });
 });

@@ -1,5 +1,5 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { originalOf } from '../../src/space/model-configs.ts';
+import { toOriginal } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -34,7 +34,7 @@ export async function recordedRun(): Promise<readonly TunerEvent[]> {
   world.refuse = refuseAbove(3);
   world.bend = withServer;
   const { type: _, at: __, ...study } = studyStarted(goalOf(40), { space });
-  const view = viewSpace(spaceFromJson(space), originalOf(originalConfig));
+  const view = viewSpace(spaceFromJson(space), toOriginal(originalConfig));
   const parts = { sampler: everyCandidate(view), build: view.build };
   const { events } = await play({ world, plan: { maxTrials: 6, study }, parts });
   return events.flatMap((event) => (event.type === 'measuring' ? [event, ...windows(event)] : [event]));

@@ -6,7 +6,7 @@ import type { StudyRecord } from '../../src/study/records/records.ts';
 import { verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
-import { narrowBy, parametersOf, sizeOf } from '../../src/tui/parameters.ts';
+import { computeSize, listParameters, narrowBy } from '../../src/tui/parameters.ts';
 import { ViewFold } from '../../src/tui/state.ts';
 import { goalOf } from '../study/builders.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
@@ -63,12 +63,12 @@ describe('the search space of several models', () => {
   const study = foldStudy(jointRecords(pipeline, pipelineMeasured));
 
   it('is shown, narrowed and set by hand with the names of the models', () => {
-    expect(parametersOf(study).map(({ parameter, values }) => [parameter.name, values])).toEqual([
+    expect(listParameters(study).map(({ parameter, values }) => [parameter.name, values])).toEqual([
       ['tokenizer/instances', [1, 2]],
       ['encoder/instances', [1, 2]],
     ]);
-    expect(sizeOf(study, {})).toBe(4);
-    expect(sizeOf(study, { 'encoder/instances': { pinned: 2 } })).toBe(2);
+    expect(computeSize(study, {})).toBe(4);
+    expect(computeSize(study, { 'encoder/instances': { pinned: 2 } })).toBe(2);
     expect(narrowBy(study, {}, { row: 1, column: 1 }, 'pin')).toMatchObject({
       narrowing: { 'encoder/instances': { pinned: 2 } },
     });

@@ -10,7 +10,7 @@ import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { Steering } from '../../src/tuner/steering.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { midRun, recordedRun, upTo, viewAfter, withServer } from './recorded.ts';
 
 const events = await recordedRun();
@@ -26,7 +26,7 @@ function longStudy(trials: number, told = (measurement: Measurement, _: ModelCon
       const role = trial === 0 ? 'baseline' : 'search';
       const measurement = told(measured(4, 100 + ((trial * 37) % 97), 12), config);
       return [
-        { type: 'trial-started', at, trial, role, candidate: candidateOf(config, { count: trial % 8 }) },
+        { type: 'trial-started', at, trial, role, candidate: toCandidate(config, { count: trial % 8 }) },
         { type: 'trial-applied', at, trial, change: 'full', loadMs: 900 },
         { type: 'trial-measured', at, trial, measurement },
         { type: 'trial-finished', at, trial, chosen: 0, feasible: true, failure: null },

@@ -7,7 +7,7 @@ import { trialPanel } from '../../src/tui/panels/trial.ts';
 import { trialsPanel } from '../../src/tui/panels/trials.ts';
 import type { Row } from '../../src/tui/rows.ts';
 import { ViewFold } from '../../src/tui/state.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const textOf = (rows: readonly Row[]): string =>
@@ -31,7 +31,7 @@ const trial = (
     at,
     trial: number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(config),
+    candidate: toCandidate(config),
   },
   ...(failure
     ? []
@@ -54,7 +54,7 @@ describe('the panel of a trial', () => {
       const measurement = { ...measured(8, 200, 7), server, ...more } as ReturnType<typeof measured>;
       const records: StudyRecord[] = [
         studyStarted(goalOf(8)),
-        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
         { type: 'trial-measured', at, trial: 0, measurement },
         { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
       ];
@@ -123,7 +123,7 @@ describe('the table of trials', () => {
       const measurement = measured(value, 84_710, 1.14, { level });
       const records: StudyRecord[] = [
         studyStarted(goalOf(8), { levels }),
-        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: toCandidate(originalConfig) },
         { type: 'trial-measured', at, trial: 0, measurement },
         { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
       ];

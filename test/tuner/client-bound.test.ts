@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import { assess, isFeasible } from '../../src/study/goal/goal.ts';
-import { standingOf } from '../../src/study/goal/ranking.ts';
+import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { checkRecord } from '../../src/study/records/record-schema.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
-import { candidateOf, goalOf, measured, originalConfig } from '../study/builders.ts';
+import { goalOf, measured, originalConfig, toCandidate } from '../study/builders.ts';
 import { play, World } from './world.ts';
 
 const boundClient = {
@@ -15,15 +15,15 @@ const boundClient = {
   reason: 'its CPU was busy 97 % of the time',
 };
 const bind = (measurement: Measurement): Measurement => ({ ...measurement, client: boundClient });
-const candidate = candidateOf(originalConfig);
+const candidate = toCandidate(originalConfig);
 
 describe('a measurement that the load generator limited', () => {
   it('never counts, however good its figures are', () => {
     const [modest, splendid] = [measured(4, 100, 5), bind(measured(8, 9000, 1))];
     expect(isFeasible(splendid, candidate, goalOf(10))).toBe(false);
     expect(assess(splendid, candidate, goalOf(10)).violation).toBe(Number.POSITIVE_INFINITY);
-    expect(standingOf([modest, splendid], candidate, goalOf(10))).toEqual({ chosen: 0, feasible: true });
-    expect(standingOf([splendid], candidate, goalOf(10))).toEqual({ chosen: null, feasible: false });
+    expect(computeStanding([modest, splendid], candidate, goalOf(10))).toEqual({ chosen: 0, feasible: true });
+    expect(computeStanding([splendid], candidate, goalOf(10))).toEqual({ chosen: null, feasible: false });
   });
 
   it('is no point of the front and does not become the best; the summary counts it', async () => {
@@ -45,7 +45,7 @@ describe('a measurement that the load generator limited', () => {
     const world = new World();
     world.bend = (measurement, config) => (config.max_batch_size === 8 ? bind(measurement) : measurement);
     const { state } = await play({ world });
-    const failed = state?.trials.filter((trial) => modelConfigOf(trial.candidate).max_batch_size === 8) ?? [];
+    const failed = state?.trials.filter((trial) => toModelConfig(trial.candidate).max_batch_size === 8) ?? [];
     expect(failed.length).toBeGreaterThan(0);
     for (const { failure, feasible, chosen } of failed) {
       expect(failure).toMatchObject({ kind: 'client-bound', reason: expect.stringMatching(/not the server: its CPU/) });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -219,7 +219,7 @@ describe('failures', () => {
     for (const step of ['load', 'measurement']) {
       const world = new World();
       const kills = (config: ModelConfig): boolean => instancesIn(config) === 3;
-      if (step === 'load') world.refuse = (candidate) => void (kills(modelConfigOf(candidate)) && lost());
+      if (step === 'load') world.refuse = (candidate) => void (kills(toModelConfig(candidate)) && lost());
       else {
         world.bend = (measurement, config) => {
           if (!kills(config)) return measurement;

@@ -3,7 +3,7 @@ import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import { CandidateRefusedError } from '../../src/tuner/refused.ts';
-import { candidateOf, originalConfig } from '../study/builders.ts';
+import { originalConfig, toCandidate } from '../study/builders.ts';
 import { everyCandidate, play, space, World } from './world.ts';
 
 /**
@@ -73,7 +73,7 @@ describe('the original config', () => {
 
   it('stands as it stood when the visit fails', async () => {
     const world = new World();
-    const { fingerprint } = candidateOf(originalConfig);
+    const { fingerprint } = toCandidate(originalConfig);
     world.refuse = (candidate) => {
       if (candidate.fingerprint === fingerprint) throw new CandidateRefusedError('init-failed', 'no');
     };

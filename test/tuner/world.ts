@@ -1,7 +1,7 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '../../src/space/model-configs.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
@@ -14,7 +14,7 @@ import { CandidateRefusedError } from '../../src/tuner/refused.ts';
 import type { TuneParts, TunePlan } from '../../src/tuner/run.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { tune } from '../../src/tuner/tune.ts';
-import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const MEASURE_MS = 3_000;
 const LOAD_MS = 1_000;
@@ -30,7 +30,7 @@ export const space: SpaceView = {
   complete: (wanted, random) => ({ ...space.sample(random), ...wanted }),
   build(assignment) {
     const { batch, count } = assignment as { batch: number; count: number };
-    return { legal: true, candidate: candidateOf(configOf(count, batch), assignment) };
+    return { legal: true, candidate: toCandidate(configOf(count, batch), assignment) };
   },
 };
 
@@ -74,17 +74,17 @@ export class World {
   readonly control: Control = {
     apply: async (candidate, signal) => {
       signal.throwIfAborted();
-      this.#applied = modelConfigOf(candidate);
-      const change = candidate.fingerprint === candidateOf(this.served).fingerprint ? 'none' : 'full';
+      this.#applied = toModelConfig(candidate);
+      const change = candidate.fingerprint === toCandidate(this.served).fingerprint ? 'none' : 'full';
       if (change === 'none') return { candidate, change, loadMs: 0 };
       await this.clock.sleep(LOAD_MS, signal);
       this.refuse(candidate);
-      this.served = modelConfigOf(candidate);
+      this.served = toModelConfig(candidate);
       this.loads.push(candidate.fingerprint);
       return { candidate, change, loadMs: LOAD_MS };
     },
     changed: async () => {
-      const isAsApplied = candidateOf(this.served).fingerprint === candidateOf(this.#applied).fingerprint;
+      const isAsApplied = toCandidate(this.served).fingerprint === toCandidate(this.#applied).fingerprint;
       return isAsApplied ? null : 'another config';
     },
     isReachable: async () => this.comesBack,
@@ -98,7 +98,7 @@ export class World {
 
   readonly profile: Profile = {
     measure: async ({ candidate }, level, { signal, onProgress }) => {
-      if (candidate.fingerprint !== candidateOf(this.served).fingerprint)
+      if (candidate.fingerprint !== toCandidate(this.served).fingerprint)
         throw new Error('measured what is not served');
       onProgress({ phase: 'warm-up' });
       await this.clock.sleep(MEASURE_MS, signal);
@@ -183,7 +183,7 @@ export async function play({
 }
 
 export const refuseAbove = (instances: number) => (candidate: Candidate) => {
-  if (instancesIn(modelConfigOf(candidate)) > instances)
+  if (instancesIn(toModelConfig(candidate)) > instances)
     throw new CandidateRefusedError('out-of-memory', 'CUDA out of memory\n');
 };
 

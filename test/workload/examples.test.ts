@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { meanRateOf, planOf } from '../../src/workload/plan/plan-of.ts';
+import { computeMeanRate, createPlan } from '../../src/workload/plan/plan-of.ts';
 import { parseWorkload, readWorkload } from '../../src/workload/read-workload.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -10,8 +10,8 @@ const folder = join(root, 'examples/workloads');
 describe('the examples', () => {
   it.each(readdirSync(folder).filter((name) => name.endsWith('.yaml')))('%s is read and played', async (name) => {
     const workload = await readWorkload(join(folder, name));
-    const plan = planOf(workload, { seed: 1, mostSeconds: 60 });
-    expect(plan.arrivalsNs.length).toBe(Math.round((meanRateOf(workload) * plan.durationNs) / 1e9));
+    const plan = createPlan(workload, { seed: 1, mostSeconds: 60 });
+    expect(plan.arrivalsNs.length).toBe(Math.round((computeMeanRate(workload) * plan.durationNs) / 1e9));
     expect(new Set(plan.classOf).size).toBe(workload.classes.length);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { excerptOf } from '../../src/workload/excerpt.ts';
+import { takeExcerpt } from '../../src/workload/excerpt.ts';
 
 /**
  * Requests evenly spaced at `perSecond` in the first half, ten times as many in the second, each of
@@ -21,11 +21,11 @@ describe('excerptOf', () => {
   const plan = quietThenBusy(10, 400);
 
   it('leaves a short plan as it is', () => {
-    expect(excerptOf(plan, plan.arrivalsNs.length)).toBe(plan);
+    expect(takeExcerpt(plan, plan.arrivalsNs.length)).toBe(plan);
   });
 
   it('keeps the rate, the rates of its phases, the order and the classes', () => {
-    const excerpt = excerptOf(plan, 4400);
+    const excerpt = takeExcerpt(plan, 4400);
     const { arrivalsNs, classOf, durationNs } = excerpt;
     expect(arrivalsNs.length).toBeGreaterThan(4200);
     expect(arrivalsNs.length).toBeLessThan(4600);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { figuresOf, ratesOf } from '../../src/workload/figures.ts';
-import { planOf } from '../../src/workload/plan/plan-of.ts';
+import { computeRates, summarizeFigures } from '../../src/workload/figures.ts';
+import { createPlan } from '../../src/workload/plan/plan-of.ts';
 import { workloadOf } from './workloads.ts';
 
 const planAt = (seconds: readonly number[], durationS: number, classOf = seconds.map(() => 0)): ArrivalPlan => ({
@@ -19,14 +19,14 @@ describe('the figures of a plan', () => {
     const burst = Array.from({ length: 10 }, (_, index) => 9.6 + index * 0.1);
     const rest = Array.from({ length: 10 }, (_, index) => index * 3 + 0.05);
     const seconds = [...burst, ...rest].sort((a, b) => a - b);
-    const figures = figuresOf(planAt(seconds, 30));
+    const figures = summarizeFigures(planAt(seconds, 30));
     expect(figures).toMatchObject({ requests: 20, durationS: 30, peakOver1s: 10, peakOver10s: 1.4 });
     expect(figures.meanPerSecond).toBeCloseTo(20 / 30, 9);
   });
 
   it('are those of the textbook for even, Poisson and bursty arrivals', async () => {
     const of = async (arrivals: object) =>
-      figuresOf(planOf(await workloadOf({ phases: [{ durationS: 400, arrivals }] }), { seed: 1 }));
+      summarizeFigures(createPlan(await workloadOf({ phases: [{ durationS: 400, arrivals }] }), { seed: 1 }));
     const even = await of({ process: 'constant', perSecond: 50 });
     expect(even.gapCv).toBeCloseTo(0, 6);
     // A request at the edge of a window may be rounded into the next.
@@ -41,17 +41,17 @@ describe('the figures of a plan', () => {
   });
 
   it('are by class, and absent where a plan is too short for them', () => {
-    const figures = figuresOf(planAt([0, 0.1, 0.2, 0.5], 0.8, [0, 1, 1, 1]));
+    const figures = summarizeFigures(planAt([0, 0.1, 0.2, 0.5], 0.8, [0, 1, 1, 1]));
     expect(figures).toMatchObject({ peakOver1s: null, peakOver10s: null, dispersionWindowS: 0.04 });
     expect(figures.classes).toMatchObject([
       { name: 'a', requests: 1, share: 0.25, meanPerSecond: 1.25 },
       { name: 'b', requests: 3, share: 0.75, meanPerSecond: 3.75 },
     ]);
-    expect(figuresOf(planAt([0.3], 5)).gapCv).toBeNull();
+    expect(summarizeFigures(planAt([0.3], 5)).gapCv).toBeNull();
   });
 
   it('over time are rates of each class', () => {
-    const [one, other] = ratesOf(planAt([0, 1, 1.5, 3.9], 4, [0, 1, 1, 0]), 2);
+    const [one, other] = computeRates(planAt([0, 1, 1.5, 3.9], 4, [0, 1, 1, 0]), 2);
     expect([...(one ?? [])]).toEqual([0.5, 0.5]);
     expect([...(other ?? [])]).toEqual([1, 0]);
   });

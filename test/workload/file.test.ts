@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { workloadJsonSchema } from '../../src/workload/file/schema.ts';
-import { meanRateOf, planOf } from '../../src/workload/plan/plan-of.ts';
+import { computeMeanRate, createPlan } from '../../src/workload/plan/plan-of.ts';
 import { parseWorkload, readWorkload } from '../../src/workload/read-workload.ts';
 import type { Phase, TraceArrivals } from '../../src/workload/workload.ts';
 import { freshDirectory } from '../support/cli.ts';
@@ -49,7 +49,7 @@ describe('a workload file', () => {
       { arrivals: { process: 'ramp', cv: 1 }, mix: { from: [1, 0], to: [0, 1] } },
       { arrivals: { process: 'diurnal', periodS: 86_400, peakAtS: 300 } },
     ]);
-    expect(meanRateOf(workload)).toBeGreaterThan(100);
+    expect(computeMeanRate(workload)).toBeGreaterThan(100);
   });
 
   it('without classes has one, and with limits of tokens has those of a language model', async () => {
@@ -204,7 +204,7 @@ describe('a trace of a file', () => {
     const classes = { 'GPT-4': {}, ChatGPT: {} };
     const content = 'Timestamp,Model,Request tokens\n5,ChatGPT,472\n45,GPT-4,10\n46,ChatGPT,1\n';
     const workload = await tracePhase(content, { classColumn: 'model' }, 'burst.csv', { classes });
-    const { arrivalsNs, classOf } = planOf(workload, { seed: 1 });
+    const { arrivalsNs, classOf } = createPlan(workload, { seed: 1 });
     expect([...arrivalsNs]).toEqual([0, 40 * NS_PER_S, 41 * NS_PER_S]);
     expect([...classOf]).toEqual([1, 0, 1]);
   });

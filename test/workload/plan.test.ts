@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
 import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { meanRateOf, type PlanOptions, planOf } from '../../src/workload/plan/plan-of.ts';
+import { computeMeanRate, createPlan, type PlanOptions } from '../../src/workload/plan/plan-of.ts';
 import { parseWorkload } from '../../src/workload/read-workload.ts';
-import { durationOf, type Workload } from '../../src/workload/workload.ts';
+import { findDuration, type Workload } from '../../src/workload/workload.ts';
 import { coefficientOfVariation, correlation, countsIn, gapsOf, workloadOf } from './workloads.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 - 1 });
@@ -57,13 +57,13 @@ const check = async (of: (workload: Workload, asked: PlanOptions) => void): Prom
 };
 
 const perSecondOf = ({ arrivalsNs, durationNs }: ArrivalPlan): number => (arrivalsNs.length * NS_PER_S) / durationNs;
-const shareOf = ({ classOf }: ArrivalPlan, index: number): number =>
+const computeShare = ({ classOf }: ArrivalPlan, index: number): number =>
   classOf.filter((each) => each === index).length / classOf.length;
 
 describe('a plan of any workload', () => {
   it('has its requests in rising order within one pass, each of a class of the workload', async () => {
     await check((workload, asked) => {
-      const { arrivalsNs, classOf, classes, durationNs } = planOf(workload, asked);
+      const { arrivalsNs, classOf, classes, durationNs } = createPlan(workload, asked);
       expect(classes).toEqual(['a', 'b', 'c']);
       expect(classOf).toHaveLength(arrivalsNs.length);
       expect(arrivalsNs.every((ns, index) => ns >= (arrivalsNs[index - 1] ?? 0) && ns < durationNs)).toBe(true);
@@ -73,28 +73,28 @@ describe('a plan of any workload', () => {
 
   it('has the mean rate and the duration that are asked for, to the nearest request', async () => {
     await check((workload, asked) => {
-      const { arrivalsNs, durationNs } = planOf(workload, asked);
-      expect(durationNs / NS_PER_S).toBeCloseTo(durationOf(workload) * (asked.timeScale ?? 1), 6);
-      const wanted = ((asked.meanPerSecond ?? meanRateOf(workload)) * durationNs) / NS_PER_S;
+      const { arrivalsNs, durationNs } = createPlan(workload, asked);
+      expect(durationNs / NS_PER_S).toBeCloseTo(findDuration(workload) * (asked.timeScale ?? 1), 6);
+      const wanted = ((asked.meanPerSecond ?? computeMeanRate(workload)) * durationNs) / NS_PER_S;
       expect(Math.abs(arrivalsNs.length - wanted)).toBeLessThanOrEqual(0.5 + 1e-6);
     });
   });
 
   it('is the same for the same seed, and another for another', async () => {
     await check((workload, asked) => {
-      expect(planOf(workload, asked)).toEqual(planOf(workload, asked));
+      expect(createPlan(workload, asked)).toEqual(createPlan(workload, asked));
     });
     const poisson = await workloadOf({ phases: [{ durationS: 5, arrivals: { process: 'poisson', perSecond: 50 } }] });
-    expect(planOf(poisson, { seed: 1 })).not.toEqual(planOf(poisson, { seed: 2 }));
+    expect(createPlan(poisson, { seed: 1 })).not.toEqual(createPlan(poisson, { seed: 2 }));
   });
 
   it('is shortened to the most seconds, with its rates as they are', async () => {
     await check((workload, { seed: drawn }) => {
-      const mostSeconds = durationOf(workload) / 4;
-      const plan = planOf(workload, { seed: drawn, mostSeconds });
+      const mostSeconds = findDuration(workload) / 4;
+      const plan = createPlan(workload, { seed: drawn, mostSeconds });
       expect(plan.durationNs / NS_PER_S).toBeCloseTo(mostSeconds, 6);
-      expect(plan).toEqual(planOf(workload, { seed: drawn, timeScale: 1 / 4 }));
-      expect(planOf(workload, { seed: drawn, mostSeconds: 1e6 })).toEqual(planOf(workload, { seed: drawn }));
+      expect(plan).toEqual(createPlan(workload, { seed: drawn, timeScale: 1 / 4 }));
+      expect(createPlan(workload, { seed: drawn, mostSeconds: 1e6 })).toEqual(createPlan(workload, { seed: drawn }));
     });
   });
 });
@@ -104,14 +104,14 @@ const onePhase = (arrivals: object, durationS = 100, more: object = {}): Promise
 
 describe('arrivals at a rate', () => {
   it('are evenly spaced from 0 on where the rate is constant', async () => {
-    const { arrivalsNs } = planOf(await onePhase({ process: 'constant', perSecond: 4 }, 2), { seed: 3 });
+    const { arrivalsNs } = createPlan(await onePhase({ process: 'constant', perSecond: 4 }, 2), { seed: 3 });
     expect([...arrivalsNs]).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((index) => index * 0.25 * NS_PER_S));
   });
 
   it('have the coefficient of variation that is asked for', async () => {
     await fc.assert(
       fc.asyncProperty(seed, fc.double({ min: 0.1, max: 4, noNaN: true }), async (drawn, cv) => {
-        const plan = planOf(await onePhase({ process: 'gamma', perSecond: 300, cv }), { seed: drawn });
+        const plan = createPlan(await onePhase({ process: 'gamma', perSecond: 300, cv }), { seed: drawn });
         // The standard error of a cv grows with the cv: a tail of few long gaps holds most of the
         // variance.
         expect(Math.abs(coefficientOfVariation(gapsOf(plan)) / cv - 1)).toBeLessThan(0.04 + 0.05 * cv);
@@ -121,7 +121,7 @@ describe('arrivals at a rate', () => {
   });
 
   it('of a Poisson process have gaps of the exponential distribution, also across the end of a pass', async () => {
-    const plan = planOf(await onePhase({ process: 'poisson', perSecond: 500 }), { seed: 5 });
+    const plan = createPlan(await onePhase({ process: 'poisson', perSecond: 500 }), { seed: 5 });
     const gaps = gapsOf(plan).toSorted();
     // Kolmogorov's distance at the level of 1 in 1000.
     const distance = gaps.reduce(
@@ -130,7 +130,7 @@ describe('arrivals at a rate', () => {
     );
     expect(distance).toBeLessThan(1.95 / Math.sqrt(gaps.length));
     const seams = Array.from({ length: 400 }, (_, index) => {
-      const { arrivalsNs, durationNs } = planOf(workloadOfSeams, { seed: index });
+      const { arrivalsNs, durationNs } = createPlan(workloadOfSeams, { seed: index });
       return ((arrivalsNs[0] as number) + durationNs - (arrivalsNs.at(-1) as number)) / NS_PER_S;
     });
     // The gap over a fixed moment is the sum of two exponential ones: what is left of it, and what
@@ -139,7 +139,7 @@ describe('arrivals at a rate', () => {
   });
 
   it('of a ramp and of a day follow the rate', async () => {
-    const ramp = planOf(await onePhase({ process: 'ramp', fromPerSecond: 100, toPerSecond: 300, cv: 0 }, 60), {
+    const ramp = createPlan(await onePhase({ process: 'ramp', fromPerSecond: 100, toPerSecond: 300, cv: 0 }, 60), {
       seed: 1,
     });
     const counts = countsIn(ramp, 6);
@@ -147,7 +147,7 @@ describe('arrivals at a rate', () => {
       expect(Math.abs(count - (100 + (200 * (index + 0.5)) / 6) * 10)).toBeLessThanOrEqual(1);
     }
     const day = { process: 'diurnal', perSecond: 100, peakRatio: 3, periodS: 100, peakAtS: 20 };
-    const hours = countsIn(planOf(await onePhase(day), { seed: 1 }), 100);
+    const hours = countsIn(createPlan(await onePhase(day), { seed: 1 }), 100);
     const mean = (from: number, to: number): number =>
       hours.slice(from, to).reduce((sum, count) => sum + count, 0) / (to - from);
     expect(mean(15, 25) / mean(65, 75)).toBeCloseTo(3, 0);
@@ -159,7 +159,7 @@ describe('arrivals at a rate', () => {
       durationS: 1,
       arrivals: { process: 'poisson', perSecond: 0.3 },
     }));
-    const plan = planOf(await workloadOf({ phases }), { seed: 1 });
+    const plan = createPlan(await workloadOf({ phases }), { seed: 1 });
     expect(plan.arrivalsNs).toHaveLength(90);
     expect(Math.max(...countsIn(plan, 30).map((count) => Math.abs(count - 3)))).toBeLessThanOrEqual(1);
   });
@@ -168,8 +168,8 @@ describe('arrivals at a rate', () => {
 describe('classes', () => {
   it('have the shares of their weights, and those of a phase where it has its own', async () => {
     const classes = { a: { weight: 6 }, b: { weight: 3 }, c: { weight: 1 } };
-    const plan = planOf(await onePhase({ process: 'poisson', perSecond: 100 }, 100, { classes }), { seed: 1 });
-    for (const [index, share] of [0.6, 0.3, 0.1].entries()) expect(shareOf(plan, index)).toBeCloseTo(share, 3);
+    const plan = createPlan(await onePhase({ process: 'poisson', perSecond: 100 }, 100, { classes }), { seed: 1 });
+    for (const [index, share] of [0.6, 0.3, 0.1].entries()) expect(computeShare(plan, index)).toBeCloseTo(share, 3);
     // Neighbours are independent: as many equal ones as the shares say.
     const equal = plan.classOf.filter((each, index) => each === plan.classOf[index + 1]).length / plan.classOf.length;
     expect(equal).toBeCloseTo(0.36 + 0.09 + 0.01, 1);
@@ -181,7 +181,7 @@ describe('classes', () => {
       classes: { a: {}, b: {} },
       phases: [{ durationS: 100, arrivals: { process: 'poisson', perSecond: 200 }, weights: shift }],
     });
-    const { classOf } = planOf(workload, { seed: 1 });
+    const { classOf } = createPlan(workload, { seed: 1 });
     const quarter = classOf.length / 4;
     for (const [index, share] of [1, 3, 5, 7].map((eighth) => (0.75 * eighth) / 8).entries()) {
       const own = classOf.subarray(index * quarter, (index + 1) * quarter);
@@ -198,8 +198,8 @@ describe('sessions', () => {
       sessions,
       phases: [{ durationS: 100, arrivals: { process: 'constant', perSecond: 1 } }],
     });
-    expect(meanRateOf(workload)).toBe(3);
-    const { arrivalsNs, classOf } = planOf(workload, { seed: 1 });
+    expect(computeMeanRate(workload)).toBe(3);
+    const { arrivalsNs, classOf } = createPlan(workload, { seed: 1 });
     expect(arrivalsNs).toHaveLength(300);
     // Starts at every second, and turns two and four seconds later: each second has three requests,
     // of three sessions.
@@ -215,8 +215,8 @@ describe('sessions', () => {
       thinkTimeMs: { kind: 'normal', mean: 5000, std: 3000, min: 100 },
     };
     const workload = await onePhase({ process: 'poisson', perSecond: 2 }, 200, { sessions });
-    expect(meanRateOf(workload) / 2).toBeCloseTo(4, 0);
-    expect(perSecondOf(planOf(workload, { seed: 1, meanPerSecond: 20 }))).toBe(20);
+    expect(computeMeanRate(workload) / 2).toBeCloseTo(4, 0);
+    expect(perSecondOf(createPlan(workload, { seed: 1, meanPerSecond: 20 }))).toBe(20);
   });
 });
 
@@ -227,7 +227,7 @@ describe('a trace', () => {
       durationS: 5,
       arrivals: { process: 'poisson', perSecond: index % 4 === 0 ? 400 : 40 },
     }));
-    const { arrivalsNs } = planOf(await workloadOf({ phases }), { seed: 11 });
+    const { arrivalsNs } = createPlan(await workloadOf({ phases }), { seed: 11 });
     return parseWorkload(
       JSON.stringify({
         workloadVersion: 1,
@@ -243,7 +243,7 @@ describe('a trace', () => {
       classes: { a: {}, b: {} },
       phases: [{ arrivals: { process: 'trace', atS, classOf: ['a', 'b', 'b', 'a', 'a'] } }],
     });
-    const plan = planOf(workload, { seed: 1 });
+    const plan = createPlan(workload, { seed: 1 });
     expect([...plan.arrivalsNs]).toEqual([0, 1, 1, 3, 7.25].map((second) => second * NS_PER_S));
     expect([...plan.classOf]).toEqual([1, 1, 0, 0, 0]);
     expect(plan.durationNs / NS_PER_S).toBeCloseTo((7.25 * 5) / 4, 9);
@@ -251,20 +251,20 @@ describe('a trace', () => {
 
   it('keeps its shape at any rate and in any time', async () => {
     const workload = await bursty();
-    const own = countsIn(planOf(workload, { seed: 1 }), 40);
+    const own = countsIn(createPlan(workload, { seed: 1 }), 40);
     for (const factor of [0.5, 0.9, 1.3, 2, 7.5]) {
       for (const timeScale of [0.5, 1, 2]) {
-        const plan = planOf(workload, { seed: 2, meanPerSecond: factor * meanRateOf(workload), timeScale });
-        expect(perSecondOf(plan) / (factor * meanRateOf(workload))).toBeCloseTo(1, 3);
+        const plan = createPlan(workload, { seed: 2, meanPerSecond: factor * computeMeanRate(workload), timeScale });
+        expect(perSecondOf(plan) / (factor * computeMeanRate(workload))).toBeCloseTo(1, 3);
         expect(correlation(countsIn(plan, 40), own)).toBeGreaterThan(0.98);
       }
     }
   });
 
   it('keeps the variation of its gaps when it is superposed, as independent users would', async () => {
-    const { arrivalsNs } = planOf(await onePhase({ process: 'poisson', perSecond: 50 }, 200), { seed: 4 });
+    const { arrivalsNs } = createPlan(await onePhase({ process: 'poisson', perSecond: 50 }, 200), { seed: 4 });
     const workload = await onePhase({ process: 'trace', atS: [...arrivalsNs].map((ns) => ns / NS_PER_S) }, 200);
-    const plan = planOf(workload, { seed: 2, meanPerSecond: 500 });
+    const plan = createPlan(workload, { seed: 2, meanPerSecond: 500 });
     expect(coefficientOfVariation(gapsOf(plan))).toBeCloseTo(1, 1);
     // Counts of 10 ms vary little more than those of a Poisson process, whose variance is its mean.
     const counts = countsIn(plan, 20_000);
@@ -286,7 +286,7 @@ describe('a trace', () => {
     });
     const seen = new Set<number>();
     for (let drawn = 0; drawn < 50; drawn++) {
-      const { arrivalsNs, classOf } = planOf(workload, { seed: drawn, meanPerSecond: 0.5 });
+      const { arrivalsNs, classOf } = createPlan(workload, { seed: drawn, meanPerSecond: 0.5 });
       expect(arrivalsNs).toHaveLength(4);
       for (const [index, ns] of arrivalsNs.entries()) {
         seen.add(ns / NS_PER_S);
@@ -299,7 +299,7 @@ describe('a trace', () => {
   it('of a coarse clock is spread over its steps', async () => {
     const atS = Array.from({ length: 1000 }, (_, index) => Math.floor(index / 100));
     const workload = await onePhase({ process: 'trace', atS, resolutionS: 1 }, 10);
-    const plan = planOf(workload, { seed: 1 });
+    const plan = createPlan(workload, { seed: 1 });
     expect(new Set(plan.arrivalsNs).size).toBe(1000);
     expect(countsIn(plan, 10)).toEqual(Array.from({ length: 10 }, () => 100));
     expect(coefficientOfVariation(gapsOf(plan))).toBeCloseTo(1, 0);
@@ -309,8 +309,8 @@ describe('a trace', () => {
 describe('a plan that cannot be', () => {
   it('is refused with what to do', async () => {
     const workload = await onePhase({ process: 'poisson', perSecond: 100 }, 100_000);
-    expect(() => planOf(workload, { seed: 1, meanPerSecond: 1e6 })).toThrow(/more than 50000000/);
-    expect(() => planOf(workload, { seed: 1, timeScale: 1e-9 })).toThrow(/no request/);
+    expect(() => createPlan(workload, { seed: 1, meanPerSecond: 1e6 })).toThrow(/more than 50000000/);
+    expect(() => createPlan(workload, { seed: 1, timeScale: 1e-9 })).toThrow(/no request/);
   });
 });
 

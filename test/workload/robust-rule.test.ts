@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decidingIndex, robustFigure, robustRuleOf } from '../../src/workload/robust-rule.ts';
+import { decidingIndex, parseRobustRule, robustFigure } from '../../src/workload/robust-rule.ts';
 
 const figures = [
   { value: 10, weight: 6 },
@@ -43,7 +43,7 @@ describe('robustFigure', () => {
 
 describe('robustRuleOf', () => {
   it('reads the rules', () => {
-    expect(['worst', 'mean', 'quantile:0.9', 'quantile:.5', 'quantile:1'].map(robustRuleOf)).toEqual([
+    expect(['worst', 'mean', 'quantile:0.9', 'quantile:.5', 'quantile:1'].map(parseRobustRule)).toEqual([
       { kind: 'worst' },
       { kind: 'mean' },
       { kind: 'quantile', share: 0.9 },
@@ -55,7 +55,7 @@ describe('robustRuleOf', () => {
   it.each(['best', 'quantile', 'quantile:0', 'quantile:1.2', 'quantile:-0.1', 'quantile:x', ''])(
     'refuses %o',
     (text) => {
-      expect(() => robustRuleOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+      expect(() => parseRobustRule(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
     },
   );
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { splitWorkload } from '../../src/workload/split.ts';
-import { durationOf, type TraceArrivals, type Workload } from '../../src/workload/workload.ts';
+import { findDuration, type TraceArrivals, type Workload } from '../../src/workload/workload.ts';
 import { workloadOf } from './workloads.ts';
 
 const trace = (atS: readonly number[], durationS: number): Promise<Workload> =>
@@ -28,8 +28,8 @@ describe('a split of a trace', () => {
           );
           const workload = await trace(atS, 100);
           const { train, holdout } = splitWorkload(workload, { holdoutShare, blockS, seed });
-          expect(durationOf(train) + durationOf(holdout)).toBeCloseTo(100, 6);
-          expect(Math.abs(durationOf(holdout) - 100 * holdoutShare)).toBeLessThanOrEqual(blockS / 2 + 1e-6);
+          expect(findDuration(train) + findDuration(holdout)).toBeCloseTo(100, 6);
+          expect(Math.abs(findDuration(holdout) - 100 * holdoutShare)).toBeLessThanOrEqual(blockS / 2 + 1e-6);
           const inBlocks = (of: Workload): string[] =>
             [...arrivalsOf(of).timesNs].map((ns, index) => {
               const inBlock = (ns / NS_PER_S + 1e-9) % blockS;
@@ -38,7 +38,7 @@ describe('a split of a trace', () => {
           expect([...inBlocks(train), ...inBlocks(holdout)].sort()).toEqual(inBlocks(workload).sort());
           for (const part of [train, holdout]) {
             const { timesNs } = arrivalsOf(part);
-            expect(timesNs.every((ns, at) => ns >= (timesNs[at - 1] ?? 0) && ns < durationOf(part) * NS_PER_S)).toBe(
+            expect(timesNs.every((ns, at) => ns >= (timesNs[at - 1] ?? 0) && ns < findDuration(part) * NS_PER_S)).toBe(
               true,
             );
           }

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { folderIn } from '../../base/run-files.ts';
-import { differencesOf } from '../../space/differences.ts';
+import { listDifferences } from '../../space/differences.ts';
 import { launchedCandidate } from '../../space/engine/candidate.ts';
 import { spaceSize } from '../../space/enumerate.ts';
 import { mostPlaces } from '../../space/most-places.ts';
@@ -38,16 +38,16 @@ const READY_TIMEOUT_MS = 600_000;
 
 /**
  * Returns an adapter for a server that takes its settings at its start: each candidate is a start.
- * `profileOf` opens the profile that measures the server currently returned by its argument.
+ * `readProfile` opens the profile that measures the server currently returned by its argument.
  * Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
   options: EngineAdapterOptions,
-  profileOf: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
+  readProfile: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
 ): AdapterDefinition {
   return {
     name: ENGINE,
-    open: (rule, first, directory = '.') => openEngine(options, rule, first, directory, profileOf),
+    open: (rule, first, directory = '.') => openEngine(options, rule, first, directory, readProfile),
   };
 }
 
@@ -56,7 +56,7 @@ async function openEngine(
   rule: MeasuringRule,
   first: Candidate | undefined,
   directory: string,
-  profileOf: Parameters<typeof engineAdapter>[1],
+  readProfile: Parameters<typeof engineAdapter>[1],
 ): Promise<OpenedAdapter> {
   const command = readLaunchCommand(text, stated);
   const traits = space.engine;
@@ -67,14 +67,14 @@ async function openEngine(
   const whole = viewSpace(space, base);
   const built = whole.build({});
   const original = first ?? (built.legal ? built.candidate : base);
-  const profile = await profileOf(control.serving, rule);
+  const profile = await readProfile(control.serving, rule);
   const adapter: ServerAdapter = {
     name: ENGINE,
-    identity: identityOf(traits.name, emulatedProfileIn(command)),
+    identity: toIdentity(traits.name, emulatedProfileIn(command)),
     original,
     build: (assignment) =>
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : whole.build(assignment),
-    diff: differencesOf,
+    diff: listDifferences,
     documents: (candidate) => engineDocuments(candidate, command, traits),
     apply: control.apply,
     changed: control.changed,
@@ -100,7 +100,7 @@ async function openEngine(
 }
 
 /** Each start has its own port, so none appears here. */
-const identityOf = (name: string, emulated: string | null): ServerAdapter['identity'] => {
+const toIdentity = (name: string, emulated: string | null): ServerAdapter['identity'] => {
   const url = '127.0.0.1';
   return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated };
 };

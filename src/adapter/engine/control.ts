@@ -5,11 +5,11 @@ import { writeIn } from '../../base/run-files.ts';
 import { nsToMs } from '../../base/units.ts';
 import { EngineNotUp, type EngineServer, startEngine } from '../../launch/engine-server.ts';
 import { freePorts } from '../../launch/free-ports.ts';
-import { settingsOf } from '../../space/engine/candidate.ts';
+import { readSettings } from '../../space/engine/candidate.ts';
 import type { Candidate, EngineTraits } from '../../space/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
-import { type LaunchCommand, startOf } from './launch-command.ts';
+import { type LaunchCommand, toStart } from './launch-command.ts';
 
 export interface EngineControlOptions {
   readonly command: LaunchCommand;
@@ -47,7 +47,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
     const [port = 0] = await freePorts(1);
     const name = `start-${starts}`;
     const configFile = join(logDirectory, `${name}.json`);
-    const how = startOf(command, settingsOf(candidate) ?? {}, traits, { port: String(port), configFile });
+    const how = toStart(command, readSettings(candidate) ?? {}, traits, { port: String(port), configFile });
     if (how.config !== null) await writeIn(logDirectory, [basename(configFile)], how.config);
     const { words, environment: env } = how;
     const logFile = join(logDirectory, `${name}.log`);

@@ -1,8 +1,8 @@
 import { shellLine } from '../../base/shell-words.ts';
-import { settingsOf } from '../../space/engine/candidate.ts';
+import { readSettings } from '../../space/engine/candidate.ts';
 import type { Candidate, EngineTraits } from '../../space/types.ts';
 import type { EmittedDocument } from '../../tuner/adapter.ts';
-import { type LaunchCommand, startOf } from './launch-command.ts';
+import { type LaunchCommand, toStart } from './launch-command.ts';
 
 const CONFIG_FILE = 'engine-config.json';
 
@@ -15,8 +15,8 @@ export function engineDocuments(
   command: LaunchCommand,
   traits: EngineTraits,
 ): readonly EmittedDocument[] {
-  const settings = settingsOf(candidate) ?? {};
-  const { words, environment, config } = startOf(command, settings, traits, {
+  const settings = readSettings(candidate) ?? {};
+  const { words, environment, config } = toStart(command, settings, traits, {
     port: '$PORT',
     configFile: `$HERE/${CONFIG_FILE}`,
   });

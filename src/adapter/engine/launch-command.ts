@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { readDocument } from '../../base/read-document.ts';
@@ -99,7 +99,7 @@ function readOptions(file: string): JsonObject {
     return isJsonObject(value as Json) ? (value as JsonObject) : fail('it holds no options');
   } catch (error) {
     if (error instanceof TrituneError) throw error;
-    return fail(messageOf(error), error);
+    return fail(formatMessage(error), error);
   }
 }
 
@@ -116,7 +116,7 @@ export interface EngineStart {
  * settings differ, and keeps the others. Errors: USAGE for settings of a file that the command does
  * not name.
  */
-export function startOf(
+export function toStart(
   { words, originalSettings: settings }: LaunchCommand,
   { engine = {}, config_file: options = {}, environment = {} }: EngineSettings,
   traits: EngineTraits,
@@ -135,7 +135,8 @@ export function startOf(
       hint,
     );
   }
-  const settingText = (name: string): string => textOf((lookUp(engine, name) ?? lookUp(settings.engine, name)) as Json);
+  const settingText = (name: string): string =>
+    formatText((lookUp(engine, name) ?? lookUp(settings.engine, name)) as Json);
   const started = words.flatMap((word, index): readonly string[] => {
     if (word === '{flags}') return flags.flatMap(([name, value]) => flagWords(name, value as Json, traits));
     if (isReplaced(words, index, names)) return [];
@@ -144,23 +145,25 @@ export function startOf(
   });
   return {
     words: started,
-    environment: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, textOf(value as Json)])),
+    environment: Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => [name, formatText(value as Json)]),
+    ),
     config: namesFile ? `${JSON.stringify(options, null, 2)}\n` : null,
   };
 }
 
 /** True if the word is a flag of a replaced setting, or the value of one. */
 function isReplaced(words: readonly string[], index: number, changed: ReadonlyMap<string, unknown>): boolean {
-  const settingOf = (word: string | undefined): string | null => {
+  const parseSetting = (word: string | undefined): string | null => {
     const name = word === undefined ? undefined : flagIn(word)?.name;
     if (name === undefined) return null;
     if (changed.has(name)) return name;
     return changed.has(name.replace(/^no_/, '')) ? name.replace(/^no_/, '') : null;
   };
   const word = words[index] as string;
-  if (settingOf(word) !== null) return true;
+  if (parseSetting(word) !== null) return true;
   const before = words[index - 1];
-  const name = settingOf(before);
+  const name = parseSetting(before);
   const hasOwnValue = before?.includes('=') || typeof changed.get(name ?? '') === 'boolean';
   return name !== null && !hasOwnValue && !word.startsWith('-') && word !== '{flags}';
 }
@@ -169,10 +172,10 @@ function flagWords(name: string, value: Json, { words, off }: EngineTraits): rea
   const spelled = words === 'hyphens' ? name.replaceAll('_', '-') : name;
   if (value === true) return [`--${spelled}`];
   if (value === false) return off === 'no' ? [`--no-${spelled}`] : [];
-  return [`--${spelled}`, textOf(value)];
+  return [`--${spelled}`, formatText(value)];
 }
 
-const textOf = (value: Json): string => (typeof value === 'string' ? value : canonicalJson(value));
+const formatText = (value: Json): string => (typeof value === 'string' ? value : canonicalJson(value));
 
 const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
   canonicalJson(a ?? null) === canonicalJson(b ?? null);

@@ -1,9 +1,9 @@
 import { withDeadline } from '../../base/abort.ts';
 import { realClock } from '../../base/clock.ts';
-import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { nsToMs } from '../../base/units.ts';
-import { differencesOf } from '../../space/differences.ts';
+import { listDifferences } from '../../space/differences.ts';
 import { plainCandidate } from '../../space/plain-candidate.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../../space/types.ts';
 import type { Applied, Restored, ServerAdapter } from '../../tuner/adapter.ts';
@@ -30,14 +30,14 @@ async function openSettingsServer(
 ): Promise<OpenedAdapter> {
   const read = (signal?: AbortSignal): Promise<Assignment> => readSettings(server, signal);
   const foundAssignment = await read();
-  const before = first ? settingsOf(first) : foundAssignment;
-  const original = candidateOf({}, before);
-  const profile = await profileOf(server, rule);
-  let serving = candidateOf({}, foundAssignment);
+  const before = first ? toSettings(first) : foundAssignment;
+  const original = toCandidate({}, before);
+  const profile = await readProfile(server, rule);
+  let serving = toCandidate({}, foundAssignment);
   let isTouched = !isEqual(foundAssignment, before);
 
   async function set(candidate: Candidate, signal?: AbortSignal): Promise<void> {
-    const settings = settingsOf(candidate);
+    const settings = toSettings(candidate);
     isTouched = true;
     const work = server.apply(settings, signal ?? AbortSignal.timeout(APPLY_TIMEOUT_MS));
     await withDeadline(work, APPLY_TIMEOUT_MS, () => tooSlow(server), signal).catch(asRefusal);
@@ -48,20 +48,20 @@ async function openSettingsServer(
 
   const adapter: ServerAdapter = {
     name: server.name,
-    identity: identityOf(server),
+    identity: toIdentity(server),
     original,
     build: (assignment): CandidateOutcome => {
       const settings = { ...before, ...assignment };
       const reason = server.refuse?.(settings) ?? null;
-      return reason === null ? { legal: true, candidate: candidateOf(assignment, settings) } : { legal: false, reason };
+      return reason === null ? { legal: true, candidate: toCandidate(assignment, settings) } : { legal: false, reason };
     },
-    diff: differencesOf,
+    diff: listDifferences,
     documents: settingsDocuments,
     apply: async (candidate, signal): Promise<Applied> => {
       const startNs = realClock.nowNs();
       signal.throwIfAborted();
       const isThere =
-        candidate.fingerprint === serving.fingerprint && isEqual(await read(signal), settingsOf(candidate));
+        candidate.fingerprint === serving.fingerprint && isEqual(await read(signal), toSettings(candidate));
       if (!isThere) await set(candidate, signal);
       return {
         candidate,
@@ -71,7 +71,7 @@ async function openSettingsServer(
     },
     changed: async (signal) => {
       const now = await read(signal);
-      return isEqual(now, settingsOf(serving)) ? null : `its settings are ${JSON.stringify(now)}`;
+      return isEqual(now, toSettings(serving)) ? null : `its settings are ${JSON.stringify(now)}`;
     },
     isReachable: (signal) =>
       read(signal).then(
@@ -81,7 +81,7 @@ async function openSettingsServer(
     restore: async (): Promise<Restored> => {
       if (!isTouched) return { how: 'nothing-changed', verified: true, detail: 'its settings are the original ones' };
       await set(original).catch((error: unknown) => {
-        throw new TrituneError('RESTORE_FAILED', messageOf(error), 'check the settings of the server', {
+        throw new TrituneError('RESTORE_FAILED', formatMessage(error), 'check the settings of the server', {
           cause: error,
         });
       });
@@ -105,20 +105,20 @@ function readSettings(server: SettingsServer, signal?: AbortSignal): Promise<Ass
   const both = signal ? AbortSignal.any([signal, limit]) : limit;
   return withDeadline(server.read(both), READ_TIMEOUT_MS, () => unreachable(server, 'no answer'), signal).catch(
     (error: unknown) => {
-      throw isTrituneError(error) ? error : unreachable(server, messageOf(error));
+      throw isTrituneError(error) ? error : unreachable(server, formatMessage(error));
     },
   );
 }
 
 /** Returns a candidate whose value is all settings of the server. */
-const candidateOf = (assignment: Assignment, settings: Assignment): Candidate =>
+const toCandidate = (assignment: Assignment, settings: Assignment): Candidate =>
   plainCandidate({ settings }, assignment);
 
-const settingsOf = ({ value }: Candidate): Assignment => value.settings as Assignment;
+const toSettings = ({ value }: Candidate): Assignment => value.settings as Assignment;
 
 const isEqual = (one: Assignment, other: Assignment): boolean => canonicalJson(one) === canonicalJson(other);
 
-const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter['identity'] => ({
+const toIdentity = ({ name, version = '', url }: SettingsServer): ServerAdapter['identity'] => ({
   name,
   version,
   url,
@@ -133,11 +133,11 @@ const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter[
  */
 function asRefusal(error: unknown): never {
   if (isTrituneError(error)) throw error;
-  throw new CandidateRefusedError('init-failed', messageOf(error), { cause: error });
+  throw new CandidateRefusedError('init-failed', formatMessage(error), { cause: error });
 }
 
 /** Errors: USAGE if neither the program nor the study says what to send. */
-async function profileOf(
+async function readProfile(
   server: SettingsServer,
   rule: MeasuringRule,
 ): ReturnType<NonNullable<MeasuringRule['profileAt']>> {

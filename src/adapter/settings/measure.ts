@@ -1,6 +1,6 @@
 import { openAlarm } from '../../base/alarm.ts';
 import { realClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import type { InferRequest, Transport } from '../../loadgen/types.ts';
 import { play } from '../../profiler/play.ts';
 import type { Profile } from '../../tuner/adapter.ts';
@@ -33,7 +33,7 @@ export function profileBySending(
         if (isOver) return;
         isOver = true;
         clearTimeout(deadline);
-        done(error === null ? { ok: true } : { ok: false, kind, message: messageOf(error) });
+        done(error === null ? { ok: true } : { ok: false, kind, message: formatMessage(error) });
       };
       send().then(
         () => end(null, 'status'),

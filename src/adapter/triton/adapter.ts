@@ -1,4 +1,4 @@
-import { differencesOf } from '../../space/differences.ts';
+import { listDifferences } from '../../space/differences.ts';
 import { TRITON } from '../../space/model-configs.ts';
 import type { Candidate, CandidateOutcome } from '../../space/types.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
@@ -31,7 +31,7 @@ export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
     original,
     build: (assignment): CandidateOutcome =>
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : space.build(assignment),
-    diff: differencesOf,
+    diff: listDifferences,
     documents,
     apply: async (candidate, signal) => {
       const applied = await control.apply(candidate, signal);

@@ -1,15 +1,15 @@
 import { isTrituneError } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { nsToMs } from '../../base/units.ts';
-import { artifactOf } from '../../space/artifact.ts';
-import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
+import { toArtifact } from '../../space/artifact.ts';
+import { toModelConfig, toModelConfigs } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { LoadRefusedError } from '../../triton/control/load-refused.ts';
 import type { ModelFiles } from '../../triton/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
-import { type IntendedConfig, misfitOf } from './model/change-order.ts';
+import { findMisfit, type IntendedConfig } from './model/change-order.ts';
 import type { ControlClient, ModelLoadOptions, OriginalState } from './model/control-options.ts';
 import { type AppliedChange, ControlledModel } from './model/controlled-model.ts';
 import { SetLoads } from './model/set-loads.ts';
@@ -64,19 +64,19 @@ class SetControl implements Control {
   }
 
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
-    const configs = modelConfigsOf(candidate);
+    const configs = toModelConfigs(candidate);
     const members = Object.entries(configs)
-      .map(([name, config]): IntendedConfig => [this.#modelOf(name), config])
+      .map(([name, config]): IntendedConfig => [this.#findModel(name), config])
       .filter(([model]) => !this.#ensembles.includes(model));
     const ensembles = this.#ensembles.map(
       (model): IntendedConfig => [model, lookUp(configs, model.name) ?? model.original.config],
     );
     this.#applied = [...members.map(([model]) => model), ...this.#ensembles];
-    const misfit = misfitOf(members, ensembles);
+    const misfit = findMisfit(members, ensembles);
     if (misfit !== null) throw new CandidateRefusedError('invalid-config', misfit);
     const prepared: { files?: PreparedFiles | null } = {};
     const files = async (): Promise<ModelFiles | undefined> => {
-      prepared.files ??= await this.#filesOf(candidate, signal);
+      prepared.files ??= await this.#prepareFiles(candidate, signal);
       return prepared.files?.files;
     };
     const changes = await this.#loads.bring({ members, ensembles }, files, signal);
@@ -85,7 +85,7 @@ class SetControl implements Control {
   }
 
   /** A config without a name of the set belongs to its only model. */
-  #modelOf(name: string): ControlledModel {
+  #findModel(name: string): ControlledModel {
     const [first, ...others] = this.#models;
     const model = this.#models.find((each) => each.name === name) ?? (others.length === 0 ? first : undefined);
     if (model) return model;
@@ -96,13 +96,13 @@ class SetControl implements Control {
    * Returns the upload with the config of the candidate's only model; null for files that the
    * server has.
    */
-  async #filesOf(candidate: Candidate, signal: AbortSignal): Promise<PreparedFiles | null> {
-    const artifact = artifactOf(candidate);
+  async #prepareFiles(candidate: Candidate, signal: AbortSignal): Promise<PreparedFiles | null> {
+    const artifact = toArtifact(candidate);
     if (!artifact) return null;
     const { artifacts } = this.#options;
     if (!artifacts) throw new RangeError('a control without artifacts applies no variant');
-    const prepared = await artifacts.filesOf(artifact, signal);
-    checkUpload(prepared.files, modelConfigOf(candidate));
+    const prepared = await artifacts.prepareFiles(artifact, signal);
+    checkUpload(prepared.files, toModelConfig(candidate));
     return prepared;
   }
 

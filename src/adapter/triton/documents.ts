@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { canonicalJson, type Json } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { type Artifact, checkedArtifactOf, type LocalFile, withoutMark } from '../../space/artifact.ts';
-import { modelConfigsOf } from '../../space/model-configs.ts';
+import { type Artifact, findCheckedArtifact, type LocalFile, withoutMark } from '../../space/artifact.ts';
+import { toModelConfigs } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { printConfigText } from '../../triton/config/printer.ts';
@@ -21,7 +21,7 @@ interface Readable {
 
 /**
  * Returns a candidate in the form of a model repository: `MODEL/config.pbtxt` for each of its
- * models, as it is loaded. `model`: the name for a config without one. `segmentOf`: returns a
+ * models, as it is loaded. `model`: the name for a config without one. `formatSegment`: returns a
  * model's name as one safe path segment. Includes the files of a variant in their places; those of
  * the model itself if the server has them. No file is read because a candidate of a journal names
  * it.
@@ -29,23 +29,23 @@ interface Readable {
 export function configDocuments(
   candidate: Candidate,
   model: string,
-  segmentOf: (model: string) => string,
+  formatSegment: (model: string) => string,
   { artifacts = [], cache = cacheDirectory() }: Readable = {},
 ): readonly Emitted[] {
-  const configs = Object.entries(modelConfigsOf(candidate));
+  const configs = Object.entries(toModelConfigs(candidate));
   const texts = configs.map(([key, config]) => {
     const name = key || model;
-    return { path: join(segmentOf(name), CONFIG_FILE), text: emittedConfig(config, name) };
+    return { path: join(formatSegment(name), CONFIG_FILE), text: emittedConfig(config, name) };
   });
-  const said = checkedArtifactOf(candidate);
+  const said = findCheckedArtifact(candidate);
   if (!said) return texts;
   const isKnown = artifacts.some((known) => areSameFiles(said, known));
-  const pathOf = (place: string): string => `${segmentOf(model)}${place === '' ? '' : `/${place}`}`;
+  const formatPath = (place: string): string => `${formatSegment(model)}${place === '' ? '' : `/${place}`}`;
   return [
     ...texts,
-    ...[...writtenPlaces(said)].map(([place, text]) => ({ path: pathOf(place), text })),
+    ...[...writtenPlaces(said)].map(([place, text]) => ({ path: formatPath(place), text })),
     ...[...localPlaces(said, cache)].map(([place, { path: file, sha256 }]) => ({
-      path: pathOf(place),
+      path: formatPath(place),
       ...(isKnown ? { source: file } : { was: file }),
       ...(sha256 !== undefined && { sha256 }),
     })),

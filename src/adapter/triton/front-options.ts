@@ -2,7 +2,7 @@ import { lookUp } from '../../base/look-up.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { Sending } from '../../profiler/play.ts';
-import { stagesOf, type Topology, type TopologyFront } from '../../space/topology.ts';
+import { countStages, type Topology, type TopologyFront } from '../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 
 /** Traffic to one model. */
@@ -27,19 +27,19 @@ export interface MeasuredFront {
  * statistics of the stages behind the front are read too.
  */
 export function optionsFor(candidate: Candidate, requests: RequestSet, measured: MeasuredFront | null): FrontOnes {
-  const reached = new Map(measured ? stagesOf(measured.front, measured.topology) : []);
+  const reached = new Map(measured ? countStages(measured.front, measured.topology) : []);
   const members = [...reached.keys()].flatMap((stage) => lookUp(candidate.shape.members, stage) ?? []);
-  const needs = (members.length > 0 ? members : [candidate.shape]).map((shape) => wakeOf(shape, requests.batch));
-  const widest = needs.reduce((most, need) => (requestsOf(need) > requestsOf(most) ? need : most));
+  const needs = (members.length > 0 ? members : [candidate.shape]).map((shape) => computeWake(shape, requests.batch));
+  const widest = needs.reduce((most, need) => (countRequests(need) > countRequests(most) ? need : most));
   if (measured) reached.delete(measured.front.model);
   return { requests, ...widest, composing: [...reached.keys()], timesPerRequest: reached };
 }
 
 /** Without dynamic batching an execution takes one request. */
-function wakeOf({ policy }: CandidateShape, batch: number) {
+function computeWake({ policy }: CandidateShape, batch: number) {
   const { instances, dynamicBatching, maxBatchSize } = policy;
   return { instances, requestsPerExecution: dynamicBatching ? Math.max(1, Math.floor(maxBatchSize / batch)) : 1 };
 }
 
-const requestsOf = ({ instances, requestsPerExecution }: ReturnType<typeof wakeOf>): number =>
+const countRequests = ({ instances, requestsPerExecution }: ReturnType<typeof computeWake>): number =>
   instances * requestsPerExecution;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withDeadline } from '../../base/abort.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import { holderOf, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
+import { findHolder, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
 /** A server as runs on this machine know it. */
@@ -15,11 +15,11 @@ export type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
  * Holds models for this process: no other tritune on this machine changes one until the returned
  * function releases them. A server has no such lock, so two machines do not know of each other;
  * there a measurement notices foreign requests, or a config that it did not send. `directory`: that
- * of the run, which `lastHolderOf` gives if the run ends without releasing the models. Errors:
+ * of the run, which `readLastHolder` gives if the run ends without releasing the models. Errors:
  * MODEL_LOCKED.
  */
 export async function holdModels(models: readonly string[], server: Server, directory?: string): Promise<Unlock> {
-  const places = await placesOf(server);
+  const places = await readPlaces(server);
   const held: Unlock[] = [];
   const letGo: Unlock = (how) => {
     for (const unlock of held) unlock(how);
@@ -37,7 +37,7 @@ export async function holdModels(models: readonly string[], server: Server, dire
 
 /** Returns the models that other runs of tritune on this machine hold. */
 export async function heldByOthers(models: readonly string[], server: Server): Promise<ReadonlySet<string>> {
-  const places = await placesOf(server);
+  const places = await readPlaces(server);
   return new Set(models.filter((model) => places.some((place) => isLockedByOther(lockFile(model, place)))));
 }
 
@@ -51,9 +51,9 @@ export interface LastHolder {
  * Returns the last holder of a model; `process` if one on this machine holds it now, this one
  * included; null if there is none.
  */
-export async function lastHolderOf(model: string, server: Server): Promise<LastHolder | 'process' | null> {
-  const files = (await placesOf(server)).map((place) => lockFile(model, place));
-  const holders = files.map((file) => ({ file, holder: holderOf(file) }));
+export async function readLastHolder(model: string, server: Server): Promise<LastHolder | 'process' | null> {
+  const files = (await readPlaces(server)).map((place) => lockFile(model, place));
+  const holders = files.map((file) => ({ file, holder: findHolder(file) }));
   if (holders.some(({ holder }) => holder === 'process')) return 'process';
   const [last] = holders.flatMap(({ file, holder }) =>
     holder === null || holder === 'process' ? [] : [{ file, directory: holder.directory }],
@@ -63,7 +63,7 @@ export async function lastHolderOf(model: string, server: Server): Promise<LastH
 
 /**
  * Does the work while holding the models. With the `directory` of a run, a failure leaves the
- * models to `lastHolderOf`. Errors: MODEL_LOCKED; those of the work.
+ * models to `readLastHolder`. Errors: MODEL_LOCKED; those of the work.
  */
 export async function whileHeld<T>(
   models: readonly string[],
@@ -99,23 +99,23 @@ const heldBy = (model: string, place: string, file: string, holder: string): Tri
     `wait until it ends; if there is no such run, delete ${file}`,
   );
 
-const lockFile = (model: string, place: string): string => join(tmpdir(), `tritune-${nameOf(model, place)}.lock`);
+const lockFile = (model: string, place: string): string => join(tmpdir(), `tritune-${formatName(model, place)}.lock`);
 
 /** Returns a name of a model on a server, for a file about it. */
-export const nameOf = (model: string, place: string): string =>
+export const formatName = (model: string, place: string): string =>
   createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
 
 /**
  * Returns the names of a server: it is known by the address of its requests and by that of its
  * control calls.
  */
-export const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
-  [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
+export const readPlaces = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
+  [...new Set(await Promise.all([url, controlUrl].map(readPlace)))].sort();
 
 const LOOKUP_LIMIT_MS = 2_000;
 
 /** Returns one name for all names of a server; localhost for this machine's own addresses. */
-async function placeOf(address: string): Promise<string> {
+async function readPlace(address: string): Promise<string> {
   const at = address.lastIndexOf(':');
   const host = address.slice(0, at).replace(/^\[|\]$/g, '');
   const ip = await withDeadline(lookup(host), LOOKUP_LIMIT_MS, tooSlow).then(

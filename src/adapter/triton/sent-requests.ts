@@ -6,7 +6,7 @@ import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { userFolder } from '../../base/user-folder.ts';
 import type { CountedRequests } from '../../space/clients/batches.ts';
 import type { TritonClient } from '../../triton/types.ts';
-import { nameOf, placesOf, type Server } from './hold-model.ts';
+import { formatName, readPlaces, type Server } from './hold-model.ts';
 
 const counts = z.strictObject({ requests: z.number(), samples: z.number() });
 
@@ -31,7 +31,7 @@ export async function noteSending(
   models: readonly string[],
   server: Server,
 ): Promise<() => Promise<void>> {
-  const places = await placesOf(server);
+  const places = await readPlaces(server);
   const begun = await Promise.all(
     models.map(async (model) => {
       const before = await countedRequests(client, model).catch(() => null);
@@ -39,7 +39,7 @@ export async function noteSending(
     }),
   );
   const write = (model: string, content: Note): void => {
-    for (const place of places) writeNote(fileOf(model, place), content);
+    for (const place of places) writeNote(toFileName(model, place), content);
   };
   for (const { model } of begun) write(model, null);
   return async () => {
@@ -65,7 +65,7 @@ export async function clientRequests(
 ): Promise<CountedRequests | null> {
   const counted = await countedRequests(client, model).catch(() => null);
   if (!counted || counted.cached > 0) return null;
-  const sent = sentSoFar(model, await placesOf(server), counted);
+  const sent = sentSoFar(model, await readPlaces(server), counted);
   return sent && minus(counted, sent);
 }
 
@@ -73,7 +73,7 @@ export async function clientRequests(
 function sentSoFar(model: string, places: readonly string[], counted: CountedRequests): CountedRequests | null {
   let most = NONE;
   for (const place of places) {
-    const note = readNote(fileOf(model, place));
+    const note = readNote(toFileName(model, place));
     if (note === null) return null;
     const { sent } = isReset(note.counted, counted) ? { sent: NONE } : note;
     // Every run is noted at each place that it knows.
@@ -106,8 +106,8 @@ async function countedRequests(client: TritonClient, model: string): Promise<Cou
 }
 
 /** The note on a model, in the user's folder for state. */
-const fileOf = (model: string, place: string): string =>
-  join(userFolder('state'), 'sent', `${nameOf(model, place)}.json`);
+const toFileName = (model: string, place: string): string =>
+  join(userFolder('state'), 'sent', `${formatName(model, place)}.json`);
 
 function writeNote(file: string, content: Note): void {
   const fresh = `${file}.${randomUUID()}`;

@@ -15,7 +15,7 @@ export function createTracing(server: TraceControl): Tracing {
   return {
     look: async () => {
       const now = await server.traceSettings();
-      return { earlier: those(now), file: traceFileOf(now) };
+      return { earlier: those(now), file: readTraceFile(now) };
     },
     start: async (rate, count = -1) => {
       const changes = { trace_rate: [`${rate}`], trace_count: [`${count}`] };
@@ -41,7 +41,7 @@ const those = (settings: TraceSettings): TraceSettings =>
  * Returns the file that a server traces into. Errors: UNSUPPORTED if it was started without one, or
  * traces in another way.
  */
-export function traceFileOf(settings: TraceSettings): string {
+export function readTraceFile(settings: TraceSettings): string {
   const [mode = 'triton'] = settings.trace_mode ?? [];
   if (mode !== 'triton') {
     throw new TrituneError(

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { TrituneError } from '../../base/errors.ts';
 import { allowedTargets } from '../../loadgen/agents/limits.ts';
 import { type RunningAgent, startAgent } from '../../loadgen/agents/serve-agent.ts';
-import { addressOf } from '../../loadgen/transports/address.ts';
+import { parseAddress } from '../../loadgen/transports/address.ts';
 import { type ListenSpec, listeningTls } from '../server/listening-tls.ts';
 import { agentToken } from '../server/own-token.ts';
 
@@ -27,7 +27,7 @@ export async function runAgent(spec: AgentSpec, tell: (line: string) => void): P
     throw usage('the agent has no server that it may send to', 'add --allow-target HOST:PORT');
   }
   return startAgent({
-    ...addressOf(spec.listen),
+    ...parseAddress(spec.listen),
     token: agentToken(spec),
     tls: await listeningTls(spec, 'an agent'),
     limits: {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { checkFree, hasFile, writeIn } from '../../base/run-files.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
@@ -41,6 +41,6 @@ async function writing(path: string, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another path');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${formatMessage(error)}`, 'choose another path');
   }
 }

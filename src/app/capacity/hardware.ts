@@ -4,10 +4,10 @@ import type { CapacitySpec } from '../../spec/capacity-spec.ts';
 import type { CostTerms } from '../../study/records/schema/goal.ts';
 import type { ServedTarget } from '../profile/services/service.ts';
 import type { AnyProtocol } from '../server/find-protocol.ts';
-import { costTermsOf } from '../study/cost/cost-terms.ts';
+import { toCostTerms } from '../study/cost/cost-terms.ts';
 
 /**
- * Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`.
+ * Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `toCostTerms`.
  */
 export function capacityTerms({
   prices,
@@ -25,20 +25,20 @@ export function capacityTerms({
     headroomPercent: headroom,
     holdPercent: holdChance,
   };
-  return costTermsOf({ prices, cost }) ?? null;
+  return toCostTerms({ prices, cost }) ?? null;
 }
 
 /**
  * Returns the hardware of the measured server: the GPUs that the user states, or those that its
  * metrics show, and the prices.
  */
-export function hardwareOf(
+export function readHardware(
   spec: CapacitySpec,
-  { gpusOf }: Pick<ServedTarget, 'gpusOf'>,
+  { countGpus }: Pick<ServedTarget, 'countGpus'>,
   { answer, probes, closed }: CapacityState,
 ): Hardware {
   const terms = capacityTerms(spec);
   const seen = [answer, ...probes, ...closed].flatMap((measurement) => measurement?.device.gpus?.length ?? []);
-  const gpus = gpusOf({ stated: spec.serverGpus ?? terms?.serverGpus, reported: seen[0] });
+  const gpus = countGpus({ stated: spec.serverGpus ?? terms?.serverGpus, reported: seen[0] });
   return { gpus: gpus ?? null, terms };
 }

@@ -3,7 +3,7 @@ import { MS_PER_S, msToNs, nsToMs } from '../../base/units.ts';
 import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../capacity/loads.ts';
 import { burstArrivals } from '../../capacity/play.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
-import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
+import { createPacer, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
@@ -113,7 +113,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     change: MeasuringChange,
     untilNs?: number,
   ): Promise<PlayedLoad> => {
-    const course = courseOf(seconds, perSecond);
+    const course = planCourse(seconds, perSecond);
     const windows: CourseWindow[] = [];
     let endSeconds = 0;
     const measurement = await measure(
@@ -172,7 +172,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
  * Returns when the schedule's requests were due up to a moment after its start, in milliseconds.
  */
 function dueMsUntil(endMs: number, schedule: Schedule): Float64Array {
-  const pacer = pacerOf(schedule);
+  const pacer = createPacer(schedule);
   const due: number[] = [];
   for (;;) {
     const next = pacer(0, due.length);
@@ -201,7 +201,7 @@ function mostInFlight(perSecond: number, budgetMs: number | null): number {
  * Returns windows of equal length with this total duration, fewer at a low rate; none is measured
  * again.
  */
-function courseOf(seconds: number, perSecond: number): Partial<WindowRule> {
+function planCourse(seconds: number, perSecond: number): Partial<WindowRule> {
   const most = Math.max(1, Math.min(COURSE_WINDOWS, Math.floor((perSecond * seconds) / MIN_COURSE_REQUESTS)));
   const windowMs = Math.max(MIN_COURSE_MS, (seconds * MS_PER_S) / most);
   const windows = Math.ceil((seconds * MS_PER_S) / windowMs);

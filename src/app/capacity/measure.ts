@@ -14,11 +14,11 @@ import { passDivision } from '../../profiler/windows/whole-passes.ts';
 import type { CapacitySpec } from '../../spec/capacity-spec.ts';
 import type { AnyProtocol } from '../server/find-protocol.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
-import { limitsOf, type PlayedWorkload } from '../traffic/workload.ts';
-import { capacityTerms, hardwareOf } from './hardware.ts';
+import { findLimits, type PlayedWorkload } from '../traffic/workload.ts';
+import { capacityTerms, readHardware } from './hardware.ts';
 import { loadsOn } from './loads.ts';
 import type { OpenCapacity } from './open-capacity.ts';
-import { questionOf } from './question.ts';
+import { toQuestion } from './question.ts';
 
 /** Callbacks of a search for a capacity. */
 export interface CapacityListener {
@@ -36,7 +36,7 @@ export function readLimit(spec: AnyProtocol<CapacitySpec>): CapacityLimit {
   capacityTerms(spec);
   // A workload may have limits.
   const hasLimits = spec.workload !== undefined && spec.latencyBudget === undefined;
-  return questionOf(spec, { batch: spec.batch, followsHost: false, hasLimits }).limit;
+  return toQuestion(spec, { batch: spec.batch, followsHost: false, hasLimits }).limit;
 }
 
 /** Measurements of a workload that a search needs at least. */
@@ -55,10 +55,10 @@ export async function measureCapacity(
   const { target, service, requestTimeoutSeconds } = opened;
   const { plan, model, server, protocol } = service;
   const { windows, followsHost, batch } = target;
-  const question = questionOf(spec, {
+  const question = toQuestion(spec, {
     batch,
     followsHost,
-    hasLimits: (plan.workload?.workload.classes ?? []).some((each) => limitsOf(each) !== undefined),
+    hasLimits: (plan.workload?.workload.classes ?? []).some((each) => findLimits(each) !== undefined),
   });
   for (const line of target.assumptions) watch.tell(line);
   const state = freshState();
@@ -68,7 +68,10 @@ export async function measureCapacity(
     seed: spec.seed,
     requestTimeoutSeconds,
     windows,
-    workload: plan.workload && { perSecond: plan.workload.perSecond, passSeconds: passSecondsOf(plan.workload, spec) },
+    workload: plan.workload && {
+      perSecond: plan.workload.perSecond,
+      passSeconds: computePassSeconds(plan.workload, spec),
+    },
     scheduleAt: (perSecond, seed) =>
       plan.workload
         ? { kind: 'arrivals', plan: plan.workload.planAt(perSecond, seed) }
@@ -86,7 +89,7 @@ export async function measureCapacity(
   return capacityDocument({ model, server, protocol, trituneVersion, arrivals, commandLine }, question, state, {
     wasInterrupted: signal.aborted,
     seconds: (realClock.nowNs() - startNs) / NS_PER_S,
-    hardware: hardwareOf(spec, target, state),
+    hardware: readHardware(spec, target, state),
   });
 }
 
@@ -94,7 +97,7 @@ export async function measureCapacity(
  * Returns the seconds of a measurement of the workload. Errors: USAGE if not even one fits into the
  * time.
  */
-function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, timeBudget }: CapacitySpec): number {
+function computePassSeconds({ passS, workload }: PlayedWorkload, { passes, timeBudget }: CapacitySpec): number {
   const division = passDivision(passS * NS_PER_S, Number.POSITIVE_INFINITY, passes);
   const seconds = division.passes * passS;
   if (seconds < timeBudget) return seconds;

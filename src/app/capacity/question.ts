@@ -10,7 +10,7 @@ import type { AnyProtocol } from '../server/find-protocol.ts';
  * Returns the question in the options. `hasLimits`: the classes of the workload have their own
  * limits. Errors: USAGE.
  */
-export function questionOf(
+export function toQuestion(
   options: AnyProtocol<CapacitySpec>,
   {
     batch,
@@ -27,7 +27,7 @@ export function questionOf(
     throw usage('--recover-within needs a latency budget', 'add --latency-budget MS');
   }
   return {
-    limit: limitOf(options, hasLimits),
+    limit: findLimit(options, hasLimits),
     batch,
     precision: options.precision / 100,
     mostSeconds: options.timeBudget,
@@ -45,7 +45,10 @@ export function questionOf(
   };
 }
 
-function limitOf({ latencyBudget, goodput, percentile }: AnyProtocol<CapacitySpec>, hasLimits: boolean): CapacityLimit {
+function findLimit(
+  { latencyBudget, goodput, percentile }: AnyProtocol<CapacitySpec>,
+  hasLimits: boolean,
+): CapacityLimit {
   if (latencyBudget !== undefined) {
     if (goodput) throw usage('--latency-budget and --goodput cannot be used together', 'leave one of them out');
     if (hasLimits) {

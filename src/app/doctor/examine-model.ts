@@ -3,8 +3,8 @@ import { formatFigure, listed } from '../../base/format.ts';
 import { nsToMs } from '../../base/units.ts';
 import { isModelled } from '../../perfmodel/observations.ts';
 import { countLimit, spaceSize } from '../../space/enumerate.ts';
-import { candidateOf } from '../../space/model-configs.ts';
-import { shapeOf } from '../../space/shape.ts';
+import { toCandidate } from '../../space/model-configs.ts';
+import { readShape } from '../../space/shape.ts';
 import { loadSpace } from '../../space/source/load.ts';
 import { presetFor } from '../../space/source/presets.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
@@ -58,11 +58,11 @@ export async function* examineModel(
 
 function* examineAlone(name: string, config: ModelConfig): Generator<Finding> {
   const preset = presetFor(config.backend || config.platform);
-  const size = spaceSize(loadSpace(preset), candidateOf(config));
+  const size = spaceSize(loadSpace(preset), toCandidate(config));
   const candidates = Number.isFinite(size) ? formatFigure(size) : `more than ${formatFigure(countLimit)}`;
   const backend = config.backend || config.platform || 'no backend';
   yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
-  if (isModelled(shapeOf(config))) return;
+  if (isModelled(readShape(config))) return;
   yield note(name, 'sequences and decoupled models cannot be simulated; the search uses measurements only');
 }
 

@@ -8,7 +8,7 @@ import { largeBelowMs, noiseFloorIn } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import { type OpenServer, readOriginal } from '../server/open-server.ts';
 import { openTraffic } from '../traffic/tensors/open-traffic.ts';
-import { requestsOf } from '../traffic/tensors/requests.ts';
+import { readRequests } from '../traffic/tensors/requests.ts';
 import { type Finding, note, ok } from './finding.ts';
 
 /** Defaults of a run. */
@@ -30,13 +30,13 @@ export async function* examineRest(
 ): AsyncGenerator<Finding> {
   try {
     const measurement = await measureAtRest(opened, name);
-    if (measurement) yield findingOf(measurement, name);
+    if (measurement) yield toFinding(measurement, name);
   } catch (error) {
     yield note(name, `idle latency not measured: ${errorLine(error)}`);
   }
 }
 
-function findingOf(measurement: Measurement, name: string): Finding {
+function toFinding(measurement: Measurement, name: string): Finding {
   const floor = noiseFloorIn(measurement, null);
   if (!floor) {
     const why = measurement.client.reason ?? measurement.failures[0]?.firstMessage ?? 'no request got a reply';
@@ -53,7 +53,7 @@ async function measureAtRest(
 ): Promise<Measurement | null> {
   const original = await readOriginal(opened.client, name);
   if (original.config.sequence_batching) return null;
-  const inputs = await requestsOf(USUAL, original);
+  const inputs = await readRequests(USUAL, original);
   const requestedTraffic = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
   const traffic = await openTraffic(opened, requestedTraffic);
   try {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { traceFileOf } from '../../adapter/triton/tracing.ts';
+import { readTraceFile } from '../../adapter/triton/tracing.ts';
 import { errorLine } from '../../base/error-line.ts';
 import { plainLine } from '../../base/format.ts';
 import { shownUrl } from '../../base/secrets.ts';
@@ -9,7 +9,7 @@ import type { AddressSpec } from '../../spec/server-spec.ts';
 import type { AgentsSpec } from '../../spec/traffic-spec.ts';
 import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import type { ModelIndexEntry } from '../../triton/types.ts';
-import { addressesOf, connectControl } from '../server/addresses.ts';
+import { connectControl, resolveAddresses } from '../server/addresses.ts';
 import { findMetrics } from '../server/find-metrics.ts';
 import { leftoversIn } from '../server/leftover.ts';
 import { checkControllable, type OpenServer } from '../server/open-server.ts';
@@ -43,7 +43,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   let subject: Subject | null = null;
   try {
     const tls = await readTls(options);
-    const addresses = addressesOf(options, tls);
+    const addresses = resolveAddresses(options, tls);
     const { tls: trafficTls, headers = [] } = addresses;
     const connection = await connectControl(addresses);
     const metricsUrl = await findMetrics(options.metricsUrl, addresses, tls);
@@ -109,7 +109,7 @@ const extensions: Look = async function* ({ client }) {
 
 const traces: Look = async function* ({ client }) {
   try {
-    yield ok('trace', `traces (--trace) go to ${plainLine(traceFileOf(await client.traceSettings()))}`);
+    yield ok('trace', `traces (--trace) go to ${plainLine(readTraceFile(await client.traceSettings()))}`);
   } catch (error) {
     yield note('trace', errorLine(error));
   }

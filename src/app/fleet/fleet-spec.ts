@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { optionFlag } from '../../base/option-flag.ts';
-import { combinationOf } from '../../spec/combination-of.ts';
+import { toCombination } from '../../spec/combination-of.ts';
 import { checkCombination } from '../../spec/combinations.ts';
 import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
@@ -58,7 +58,7 @@ export function checkFleetSpec(spec: StudySpec): void {
   const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
   if (what !== undefined && hint !== undefined)
     throw new TrituneError('USAGE', `${what} cannot be used with --temporal`, hint);
-  checkCombination(combinationOf(spec, true));
+  checkCombination(toCombination(spec, true));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
 import { isOfFinal } from '../../fleet/study/handed-out.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
@@ -38,7 +38,7 @@ export async function followOnFleet(
 ): Promise<StudyOutcome> {
   passOn(client, study, watch);
   const stop = (): void => {
-    stopStudy(client, study).catch((error: unknown) => watch.tell(`cannot stop the study: ${messageOf(error)}`));
+    stopStudy(client, study).catch((error: unknown) => watch.tell(`cannot stop the study: ${formatMessage(error)}`));
   };
   if (stops) signal.addEventListener('abort', stop, { once: true });
   const finished = new Set(earlier.flatMap(finishedIn));
@@ -76,7 +76,7 @@ function serverLine(record: StudyRecord): string | null {
 function passOn(client: FleetClient, study: string, { steering, tell }: StudyWatch): void {
   steering?.passOn((command: WorkflowCommand) => {
     steerStudy(client, study, command).catch((error: unknown) =>
-      tell(`the study did not get the command: ${messageOf(error)}`),
+      tell(`the study did not get the command: ${formatMessage(error)}`),
     );
   });
 }

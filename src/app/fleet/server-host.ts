@@ -31,17 +31,17 @@ export function serverHost(
 ): ServerHost {
   const trust = fleetTrust(spec, tell);
   const folders = join(directory, 'servers', safeName(name));
-  const folderOf = (study: string): string => join(folders, safeName(study));
+  const toFolder = (study: string): string => join(folders, safeName(study));
   const unrestored = async (): Promise<readonly string[]> => {
     const studies = await readdir(folders).catch(() => []);
-    const states = await Promise.all(studies.map(async (study) => ((await isBack(folderOf(study))) ? [] : [study])));
+    const states = await Promise.all(studies.map(async (study) => ((await isBack(toFolder(study))) ? [] : [study])));
     return states.flat();
   };
   return {
     name,
     unrestored,
     async hold(study, started, emit) {
-      const folder = folderOf(study);
+      const folder = toFolder(study);
       const isThere = await hasJournal(folder);
       if (!isThere && !started) return null;
       const other = (await unrestored()).find((each) => each !== safeName(study));
@@ -59,7 +59,7 @@ export function serverHost(
       }
     },
     async putBack(study) {
-      const folder = folderOf(study);
+      const folder = toFolder(study);
       if (!(await hasJournal(folder))) return null;
       const { protect: _, url: __, ...reached } = spec.server;
       // Changes must be undone even if the model has been protected since.

@@ -8,7 +8,7 @@ import { safeName, studyFiles } from '../output/directory.ts';
 import { tritonDocuments, writeDocuments } from '../output/documents.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkLeftovers } from '../server/leftover.ts';
-import { checkControllable, openServer, serverOf } from '../server/open-server.ts';
+import { checkControllable, openServer, toServer } from '../server/open-server.ts';
 import { openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
 import type { OpenStudy } from '../study/study.ts';
@@ -32,10 +32,10 @@ export function studyHost(
   // The host that keeps the journal sends no requests.
   const hostOptions = { server, agents: {}, trustRun };
   const trust = fleetTrust(hostOptions, tell);
-  const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
+  const toFolder = (study: string): string => join(directory, 'studies', safeName(study));
   return {
     async open(name, order) {
-      const folder = folderOf(name);
+      const folder = toFolder(name);
       const isThere = await hasJournal(folder);
       if (!isThere && !order) throw noStudy(name);
       const [other] = isThere ? [] : await unrestored();
@@ -51,7 +51,7 @@ export function studyHost(
       }
     },
     async read(name) {
-      const folder = folderOf(name);
+      const folder = toFolder(name);
       return (await hasJournal(folder)) ? readJournal(studyFiles(folder).journal) : null;
     },
   };
@@ -66,7 +66,7 @@ function openNew({ spec, commandLine }: StudyOrder, folder: string, ownSpec: Own
 async function hosted(study: OpenStudy, tell: (line: string) => void, signal: AbortSignal): Promise<HostedStudy> {
   const { spec, directory, journal, metrics, started } = study;
   const named = modelsNamedBy(study);
-  const opened = await openServer(serverOf(spec), { loadModels: [], laterModels: [] }, directory, signal);
+  const opened = await openServer(toServer(spec), { loadModels: [], laterModels: [] }, directory, signal);
   try {
     await checkControllable(opened.client);
     if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names, directory));
@@ -90,7 +90,7 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
         await writeDocuments(directory, {
           restored: null,
           metrics,
-          documentsOf: tritonDocuments(spec.model, plan.study.space),
+          listDocuments: tritonDocuments(spec.model, plan.study.space),
         });
       },
       close: () => journal.close(),

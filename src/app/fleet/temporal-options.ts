@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { HOW_TO_MAKE_ONE } from '../../fleet/temporal/codec.ts';
 import type { TemporalAddress } from '../../fleet/temporal/connection.ts';
@@ -30,9 +30,9 @@ export async function temporalAddress(address: string, flags: TemporalFlags): Pr
       'give both or neither',
     );
   const [ca, cert, key] = await Promise.all([flags.temporalTlsCa, certFile, keyFile].map(optionalFile));
-  const apiKey = await secretOf(flags.temporalApiKeyEnv, flags.temporalApiKeyFile);
+  const apiKey = await readSecret(flags.temporalApiKeyEnv, flags.temporalApiKeyFile);
   const wantsTls = flags.temporalTls || ca || cert || flags.temporalTlsServerName !== undefined || apiKey !== null;
-  const payloadKey = await secretOf(flags.payloadKeyEnv, flags.payloadKeyFile);
+  const payloadKey = await readSecret(flags.payloadKeyEnv, flags.payloadKeyFile);
   return {
     address: address.includes(':') ? address : `${address}:7233`,
     namespace,
@@ -45,7 +45,7 @@ export async function temporalAddress(address: string, flags: TemporalFlags): Pr
 const optionalFile = (path: string | undefined): Promise<Buffer | undefined> =>
   path === undefined ? Promise.resolve(undefined) : fileAt(path);
 
-async function secretOf(variable: string | undefined, path: string | undefined): Promise<string | null> {
+async function readSecret(variable: string | undefined, path: string | undefined): Promise<string | null> {
   if (path !== undefined) return (await fileAt(path)).toString('utf8').trim();
   if (variable === undefined) return null;
   const value = process.env[variable];
@@ -65,6 +65,10 @@ function keyBytes(text: string): Buffer {
 
 function fileAt(path: string): Promise<Buffer> {
   return readBytes(path, fileLimits.credential).catch((error: unknown) => {
-    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read '${path}': ${formatMessage(error)}`,
+      'give the path of a file',
+    );
   });
 }

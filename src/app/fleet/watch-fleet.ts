@@ -1,5 +1,5 @@
 import { realClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
 import { followStudy } from '../../fleet/temporal/follow-study.ts';
@@ -56,7 +56,7 @@ export async function watchFleet(
   while (!signal.aborted) {
     try {
       const all = (await source.list()).toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime());
-      board.list(all.map(headOf));
+      board.list(all.map(toHead));
       for (const { study, progress } of all) if (followed.has(study)) board.progress(study, progress);
       board.trouble(null);
       const over = all.filter(({ status }) => status !== 'RUNNING').slice(0, MAX_OVER);
@@ -77,7 +77,7 @@ export async function watchFleet(
         followed.delete(study);
       }
     } catch (error) {
-      board.trouble(`Temporal does not answer; what is shown is what was known: ${messageOf(error)}`);
+      board.trouble(`Temporal does not answer; what is shown is what was known: ${formatMessage(error)}`);
     }
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);
   }
@@ -114,7 +114,7 @@ async function followWhole(
   }
 }
 
-const headOf = ({ study, group, status, startedAt }: StudyStatus): StudyHead => ({
+const toHead = ({ study, group, status, startedAt }: StudyStatus): StudyHead => ({
   study,
   group,
   startedAt: startedAt.toISOString(),

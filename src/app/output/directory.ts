@@ -1,7 +1,7 @@
 import { access, constants, mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { placeIn } from '../../base/run-files.ts';
 
@@ -33,7 +33,7 @@ export async function prepareOutput(
   } catch (error) {
     throw new TrituneError(
       'OUTPUT_UNWRITABLE',
-      `cannot write to ${directory}: ${messageOf(error)}`,
+      `cannot write to ${directory}: ${formatMessage(error)}`,
       'choose another directory with --output',
       {
         cause: error,

@@ -34,7 +34,7 @@ interface Beside {
    * Those of the study's adapter. Without them, a study of a server other than Triton emits its
    * settings as JSON.
    */
-  readonly documentsOf?: DocumentsOf | undefined;
+  readonly listDocuments?: DocumentsOf | undefined;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function writeDocuments(directory: string, beside: Beside = {}): Pr
   const { restored = null, metrics } = beside;
   const records = await readJournal(studyFiles(directory).journal, metrics);
   const state = foldStudy(restored ? [...records, restored] : records);
-  return writeRun(state, directory, beside.documentsOf ?? documentsFor(state.started));
+  return writeRun(state, directory, beside.listDocuments ?? documentsFor(state.started));
 }
 
 /**

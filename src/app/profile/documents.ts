@@ -1,6 +1,6 @@
 import { appendFile, writeFile } from 'node:fs/promises';
 import { realClock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { writeIn } from '../../base/run-files.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
@@ -111,6 +111,6 @@ async function writing(path: string, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another path');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${formatMessage(error)}`, 'choose another path');
   }
 }

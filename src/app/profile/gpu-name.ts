@@ -13,7 +13,7 @@ export const UNKNOWN_GPU = 'unknown GPU';
  * the server is on another machine. Names come from the driver's tool. null for a model that runs
  * on no GPU.
  */
-export async function gpuNameOf(
+export async function readGpuName(
   { server }: Pick<OpenServer, 'server'>,
   { instance_group: groups = [] }: ModelConfig,
   measurement: Pick<Measurement, 'device'> | undefined,

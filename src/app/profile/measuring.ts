@@ -8,12 +8,12 @@ import type { LevelReport } from '../../profiler/level-report.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { type PlayedFront, play } from '../../profiler/play.ts';
 import type { ProfileProgress } from '../../profiler/progress.ts';
-import { reportOf } from '../../profiler/report-of.ts';
+import { toReport } from '../../profiler/report-of.ts';
 import type { GoodputLimits, LevelSpec, MeasuringSpec } from '../../spec/profile-spec.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import type { Devices } from '../server/devices.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
-import { hasClasses, limitsOf } from '../traffic/workload.ts';
+import { findLimits, hasClasses } from '../traffic/workload.ts';
 import type { ProfilePlan } from './plan.ts';
 
 /** The percentile whose interval is reported when none is asked for. */
@@ -93,7 +93,7 @@ export function levelTarget(
       const common = {
         level,
         signal,
-        ...measuringOf(spec, plan),
+        ...toMeasuringSettings(spec, plan),
         ...limits,
         ...usual,
         onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
@@ -120,7 +120,7 @@ function limitsOfAll(
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): Pick<LevelOptions, 'limits'> {
   const [only] = workload && !hasClasses(workload.workload) ? workload.workload.classes : [];
-  const limits = (only && limitsOf(only)) ?? goodput;
+  const limits = (only && findLimits(only)) ?? goodput;
   return limits ? { limits } : {};
 }
 
@@ -130,7 +130,7 @@ type Measuring = Pick<
 >;
 
 /** Returns how a level is measured, for any kind of requests. */
-function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
+function toMeasuringSettings(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
   return {
     clock: realClock,
     percentile: plan.percentile ?? USUAL_PERCENTILE,
@@ -151,7 +151,7 @@ function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measur
  */
 function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
   if (measurement.tooManyErrors) throw tooManyErrors(measurement);
-  return reportOf(measurement, { ...plan, isDecoupled });
+  return toReport(measurement, { ...plan, isDecoupled });
 }
 
 function tooManyErrors({ failures }: Measurement): TrituneError {

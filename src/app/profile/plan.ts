@@ -5,7 +5,7 @@ import type { SweepPlan, SweepRange } from '../../profiler/sweep.ts';
 import type { GoodputLimits, ProfileSpec } from '../../spec/profile-spec.ts';
 import { readWorkload } from '../../workload/read-workload.ts';
 import { checkEndOnly } from '../traffic/limits.ts';
-import { type TimedRequests, timedRequestsOf } from '../traffic/schedule.ts';
+import { readTimedRequests, type TimedRequests } from '../traffic/schedule.ts';
 import { type PlayedWorkload, played } from '../traffic/workload.ts';
 
 const PERCENTILES = [50, 90, 95, 99] as const;
@@ -42,8 +42,8 @@ export async function planProfile(
 ): Promise<ProfilePlan> {
   const asksForLoad = checkOneLoad(spec);
   checkScenario(spec);
-  const workload = await workloadOf(spec);
-  const timed = (await timedRequestsOf(spec)) ?? (asksForLoad || workload ? null : recorded);
+  const workload = await readPlayedWorkload(spec);
+  const timed = (await readTimedRequests(spec)) ?? (asksForLoad || workload ? null : recorded);
   const mode = timed || workload || spec.requestRateRange ? 'request-rate' : 'concurrency';
   const schedule = timed ?? workload;
   const range = spec.requestRateRange ?? (schedule ? only(schedule.perSecond) : (spec.concurrencyRange ?? only(1)));
@@ -59,7 +59,7 @@ export async function planProfile(
     sweep,
     timed,
     workload,
-    rule: workload ? passesRuleOf(spec) : ruleOf(spec, { timed, range, percentile }, alike),
+    rule: workload ? toPassesRule(spec) : toRule(spec, { timed, range, percentile }, alike),
     precision: spec.precision / 100,
     percentile,
     percentiles: [...new Set([...PERCENTILES, ...(percentile === null ? [] : [percentile])])].sort((a, b) => a - b),
@@ -74,14 +74,14 @@ export function checkLimits({ goodput }: GoodputLimits, { workload }: Pick<Profi
 }
 
 /** Errors: those of reading it; USAGE for workload options without a workload. */
-async function workloadOf({ workload, seed, timeScale, passes }: ProfileSpec): Promise<PlayedWorkload | null> {
+async function readPlayedWorkload({ workload, seed, timeScale, passes }: ProfileSpec): Promise<PlayedWorkload | null> {
   if (workload !== undefined) return played(await readWorkload(workload), { seed, timeScale });
   if (timeScale !== undefined) throw usage('--time-scale needs a workload', 'add --workload FILE');
   if (passes !== undefined) throw usage('--passes needs a workload', 'add --workload FILE');
   return null;
 }
 
-function passesRuleOf(spec: ProfileSpec): StabilityRule {
+function toPassesRule(spec: ProfileSpec): StabilityRule {
   const isOther = spec.requestCount !== undefined || spec.stability === 'perf-analyzer';
   if (isOther || Object.keys(givenRule(spec)).length > 0) {
     throw usage('a workload is measured over whole passes', 'leave out the other rules, and give --passes N');
@@ -92,7 +92,7 @@ function passesRuleOf(spec: ProfileSpec): StabilityRule {
 const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
 
 /** Returns the first lines of the output. */
-export function settingsOf(
+export function toSettings(
   { mode, sweep, timed, workload, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,
   { serviceKind, isDecoupled }: Pick<ProfileSettings, 'serviceKind' | 'isDecoupled'>,
@@ -109,12 +109,12 @@ export function settingsOf(
     warmupRequests: spec.warmupRequestCount ?? null,
     isAsync: spec.async === true || spec.streaming === true,
     isDecoupled,
-    measuring: measuringOf(rule, spec.precision),
+    measuring: toMeasuringSettings(rule, spec.precision),
     percentile,
   };
 }
 
-function measuringOf(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
+function toMeasuringSettings(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
   if (rule.kind === 'interval') return { kind: 'interval', precisionPercent };
   if (rule.kind === 'request-count') return { kind: 'request-count', requests: rule.requests };
   if (rule.kind === 'passes') return { kind: 'passes', passes: rule.passes ?? null };
@@ -178,7 +178,7 @@ interface Asked {
   readonly percentile: number | null;
 }
 
-function ruleOf(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
+function toRule(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
   if (timed?.requests != null) {
     if (spec.requestCount)
       throw usage('the schedule already determines the number of requests', 'leave out --request-count');

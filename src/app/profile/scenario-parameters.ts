@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import type { ScenarioParameter } from '../../report/scenario/case.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
-import { instancesOf } from '../../triton/config/instances.ts';
+import { countInstances } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
 /** The settings of a scenario's measurement. */
@@ -27,16 +27,16 @@ export interface ScenarioSetting {
  */
 export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioParameter[] {
   const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
-  const accelerators = acceleratorsOf(config);
+  const accelerators = listAccelerators(config);
   const parameters: readonly (readonly [name: string, value: string | null])[] = [
     ['GPU', gpu],
-    ['Backend', backendOf(config)],
+    ['Backend', readBackend(config)],
     ['Backend accelerator', accelerators.map(({ name }) => String(name)).join(', ') || '-'],
-    ['Precision', precisionOf(accelerators)],
+    ['Precision', findPrecision(accelerators)],
     ['Model format', namesOfBackend(config)?.format ?? null],
     ['Max batch size', String(config.max_batch_size ?? 0)],
-    ['Number of model instances', String(instancesOf(config))],
-    ['Dynamic batching', batchingOf(config)],
+    ['Number of model instances', String(countInstances(config))],
+    ['Dynamic batching', describeBatching(config)],
     ['Dataset', dataset],
     ['Device', gpu === null ? 'cpu' : 'gpu'],
     ['Protocol', protocol === 'grpc' ? 'gRPC' : 'HTTP'],
@@ -50,17 +50,17 @@ export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioP
   ].filter((parameter): parameter is ScenarioParameter => parameter[1] !== null);
 }
 
-const backendOf = (config: ModelConfig): string =>
+const readBackend = (config: ModelConfig): string =>
   namesOfBackend(config)?.name ?? String(config.backend || config.platform || 'unknown');
 
-function batchingOf({ dynamic_batching: batching }: ModelConfig): string {
+function describeBatching({ dynamic_batching: batching }: ModelConfig): string {
   if (!batching) return 'off';
   const { preferred_batch_size: preferred = [], max_queue_delay_microseconds: delay = 0 } = batching;
   return `preferred sizes ${preferred.length === 0 ? 'none' : preferred.join(', ')}; queue delay ${delay} us`;
 }
 
 /** Returns the accelerators for GPUs and CPUs. */
-function acceleratorsOf({ optimization }: ModelConfig): readonly JsonObject[] {
+function listAccelerators({ optimization }: ModelConfig): readonly JsonObject[] {
   const accelerators = optimization?.execution_accelerators as Record<string, unknown> | undefined;
   return ['gpu_execution_accelerator', 'cpu_execution_accelerator'].flatMap((field) => {
     const list = lookUp(accelerators, field);
@@ -68,7 +68,7 @@ function acceleratorsOf({ optimization }: ModelConfig): readonly JsonObject[] {
   });
 }
 
-function precisionOf(accelerators: readonly JsonObject[]): string | null {
+function findPrecision(accelerators: readonly JsonObject[]): string | null {
   const modes = accelerators.flatMap(({ parameters }) => {
     const mode = (parameters as JsonObject | undefined)?.precision_mode;
     return typeof mode === 'string' ? [mode] : [];

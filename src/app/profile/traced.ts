@@ -10,7 +10,7 @@ const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;
  * Without such options, asks the server nothing.
  */
 export async function traced<T>(server: TraceControl | undefined, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
-  const change = changeOf(spec);
+  const change = findChange(spec);
   if (change === null || server === undefined) return work();
   const before = await server.traceSettings();
   const earlier = Object.fromEntries(Object.keys(change).map((name) => [name, lookUp(before, name) ?? []]));
@@ -22,7 +22,7 @@ export async function traced<T>(server: TraceControl | undefined, spec: TraceSpe
   }
 }
 
-function changeOf({ traceLevel, ...numbers }: TraceSpec): TraceSettings | null {
+function findChange({ traceLevel, ...numbers }: TraceSpec): TraceSettings | null {
   if (traceLevel === undefined) return null;
   const { traceRate, traceCount, logFrequency } = { ...DEFAULTS, ...numbers };
   return {

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
-import { otherConfigsOf } from '../../space/model-configs.ts';
+import { toOtherConfigs } from '../../space/model-configs.ts';
 import { besideInstances } from '../../space/shape.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -39,7 +39,7 @@ export interface PlannedRecording extends PlannedStudy {
 export function planRecording(study: PlannedFrom, target: FoundTarget): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs } = recordingIn(study.spec);
   if (target.topology) throw ofPipeline(target.topology);
-  const [other] = Object.keys(otherConfigsOf(target.original));
+  const [other] = Object.keys(toOtherConfigs(target.original));
   if (other !== undefined) throw ofSeveralModels(other);
   const planned = planStudy(study, target);
   const { plan } = planned;
@@ -83,7 +83,7 @@ const ofPipeline = ({ stages }: Topology): TrituneError =>
   );
 
 /** Returns the rule for the windows of each point. */
-export function windowsOf({ windowSeconds, windows }: RecordingSpec): Partial<WindowRule> {
+export function toWindows({ windowSeconds, windows }: RecordingSpec): Partial<WindowRule> {
   const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;
   return {
     ...(minWindowMs !== null && { minWindowMs, maxWindowMs: Math.max(minWindowMs, 2000) }),

@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { writeWhole } from '../../base/run-files.ts';
-import { recordingOf } from '../../benchmark/record-study.ts';
-import { isRecording, type Recording, readGridFile, textOf } from '../../benchmark/recording.ts';
+import { toRecording } from '../../benchmark/record-study.ts';
+import { formatText, isRecording, type Recording, readGridFile } from '../../benchmark/recording.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
@@ -32,7 +32,7 @@ export async function writeRecording(
   const { grid, levelValues: levels, repeats } = recordingIn(spec);
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
   const isComplete = sampler.left({ trials: state.trials }) === 0;
-  const recording = recordingOf(state, {
+  const recording = toRecording(state, {
     name: basename(grid, '.json'),
     candidates,
     complete: isComplete,
@@ -43,7 +43,7 @@ export async function writeRecording(
   });
   if (!recording) return { isComplete: false, written: null };
   checkOverwritten(grid);
-  await writeWhole(grid, textOf(recording));
+  await writeWhole(grid, formatText(recording));
   const points = recording.candidates.reduce((sum, each) => sum + each.points.length, 0);
   return { isComplete, written: { file: grid, points, candidates: recording.candidates.length } };
 }

@@ -16,15 +16,15 @@ import { tlsInAddress } from '../server/address-text.ts';
 import { type Addresses, connectControl } from '../server/addresses.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { checkOwn } from '../server/check-own.ts';
-import { headersOf } from '../server/headers.ts';
+import { readHeaders } from '../server/headers.ts';
 import { checkNames, checkProtected } from '../server/protect.ts';
 import { readTls } from '../server/read-tls.ts';
 import { pickTls, wantsTls, warnIfInsecure } from '../server/tls.ts';
 import { controlOver } from '../target/triton/control.ts';
-import { originalsOf } from '../target/triton/originals.ts';
+import { listOriginals } from '../target/triton/originals.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
 import { controlTarget } from '../trust/control-target.ts';
-import { effectsOfRestoring, secretsOf } from '../trust/run-effects.ts';
+import { effectsOfRestoring, listSecrets } from '../trust/run-effects.ts';
 
 /** How and where to restore a model, if not as its journal says. */
 export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec, Trust {
@@ -55,7 +55,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const { started } = state;
     checkAdapter(started);
     if (rest.fault !== undefined) options.tell(`${rest.fault}; its first record is sound, and restores the model`);
-    const originals = originalsOf(started);
+    const originals = listOriginals(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
     const { client, server } = await connectControl(await controlAddresses(state, options));
@@ -110,7 +110,7 @@ async function controlAddresses(state: StudyState, options: RestoreRequest): Pro
   const { started } = state;
   const before = started.spec.server;
   if (withheld !== null)
-    for (const secret of secretsOf(withheld, started.server.controlUrl))
+    for (const secret of listSecrets(withheld, started.server.controlUrl))
       options.tell(
         `the study ${secret}, and restore does not send it to ${url}: name it again, such as with --token-env`,
       );
@@ -124,7 +124,7 @@ async function controlAddresses(state: StudyState, options: RestoreRequest): Pro
     tls,
     control: isGrpc ? { url, tls, isGuess: false } : null,
     metricsUrl: '',
-    headers: headersOf(headers),
+    headers: readHeaders(headers),
   };
 }
 
@@ -141,7 +141,7 @@ const isBack = (state: StudyState): boolean => state.restored?.verified === true
 const isTracing = ({ tracing }: StudyState): boolean => tracing !== null && tracing.ended?.verified !== true;
 
 /** Returns the studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
-export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
+export const readStudies = async (runs: readonly string[]): Promise<readonly string[]> =>
   (await Promise.all(runs.map(studiesIn))).flat();
 
 /** Returns the studies in the default directory whose journals do not end with a restored model. */

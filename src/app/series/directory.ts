@@ -1,17 +1,17 @@
 import { access, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json } from '../../base/json.ts';
 import { trituneVersion } from '../../base/package.ts';
 import { fileLimits, readBytes, readText } from '../../base/read-file.ts';
 import { checkFree, placeIn } from '../../base/run-files.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
-import { seriesOf } from '../../spec/series-options.ts';
+import { toSeries } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
 import { takeLock } from '../../study/records/journal-lock.ts';
 import { isUnbegun, type Origin } from '../../study/records/journal-text.ts';
-import { checkOf, markOf } from '../../study/records/line-seal.ts';
+import { computeCheck, formatMark } from '../../study/records/line-seal.ts';
 import { runKey } from '../../study/records/run-key.ts';
 import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
@@ -82,13 +82,14 @@ export async function writeSeriesFile(
     readonly commandLine: readonly string[];
   },
 ): Promise<void> {
-  if ((await isSeries(directory)) || (await sizeOf(studyFiles(directory).journal)) !== null) throw occupied(directory);
+  if ((await isSeries(directory)) || (await readSize(studyFiles(directory).journal)) !== null)
+    throw occupied(directory);
   await checkFree(directory, [SERIES_SUMMARY, SERIES_REPORT]);
   const content = { schemaVersion: 2, ...series, trituneVersion };
   const { key } = runKey();
   const marked = { ...content, ...(key && { mark: markOfSeries(JSON.parse(JSON.stringify(content)), key) }) };
   await writeFile(fileIn(directory), `${JSON.stringify(marked, null, 2)}\n`, { flag: 'wx' }).catch((error: unknown) => {
-    const message = `cannot write ${fileIn(directory)}: ${messageOf(error)}`;
+    const message = `cannot write ${fileIn(directory)}: ${formatMessage(error)}`;
     throw new TrituneError('OUTPUT_UNWRITABLE', message, 'choose another --output', { cause: error });
   });
 }
@@ -101,9 +102,9 @@ export const occupied = (directory: string): TrituneError =>
   );
 
 const markOfSeries = (content: Json, key: Buffer): string =>
-  markOf(checkOf(Buffer.from(`series ${canonicalJson(content)}`)), key);
+  formatMark(computeCheck(Buffer.from(`series ${canonicalJson(content)}`)), key);
 
-function originOf(file: unknown): Origin {
+function findOrigin(file: unknown): Origin {
   if (!isJsonObject(file) || file.mark === undefined) return 'unmarked';
   const { mark, ...content } = file;
   const { key } = runKey();
@@ -114,9 +115,9 @@ function originOf(file: unknown): Origin {
 export async function readSeriesFile(directory: string): Promise<SeriesFile & { readonly origin: Origin }> {
   try {
     const file: unknown = JSON.parse(await readText(fileIn(directory), fileLimits.results));
-    return { ...schema.parse(migrated(file)), origin: originOf(file) };
+    return { ...schema.parse(migrated(file)), origin: findOrigin(file) };
   } catch (error) {
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : formatMessage(error);
     throw new TrituneError(
       'JOURNAL_INVALID',
       `cannot read ${fileIn(directory)}: ${reason}`,
@@ -133,7 +134,7 @@ export async function readSeriesFile(directory: string): Promise<SeriesFile & { 
 function migrated(value: unknown): unknown {
   if (!isJsonObject(value) || value.schemaVersion !== 1 || !isJsonObject(value.options)) return value;
   const { options, ...rest } = value;
-  return { ...rest, schemaVersion: 2, spec: seriesOf(options as unknown as SeriesOptions) };
+  return { ...rest, schemaVersion: 2, spec: toSeries(options as unknown as SeriesOptions) };
 }
 
 /**
@@ -152,7 +153,7 @@ export async function studiesIn(directory: string): Promise<readonly string[]> {
 /** True if the study's journal has any records, or is no journal that this can be said of. */
 export async function hasBegun(directory: string): Promise<boolean> {
   const { journal } = studyFiles(directory);
-  if (((await sizeOf(journal)) ?? 0) === 0) return false;
+  if (((await readSize(journal)) ?? 0) === 0) return false;
   const bytes = await readBytes(journal, fileLimits.journal).catch(() => null);
   return bytes === null || !isUnbegun(bytes);
 }
@@ -162,13 +163,13 @@ export async function hasBegun(directory: string): Promise<boolean> {
  * summary says why.
  */
 export async function discardEmptySeries(directory: string): Promise<void> {
-  const summary = await sizeOf(join(directory, SERIES_SUMMARY));
+  const summary = await readSize(join(directory, SERIES_SUMMARY));
   if (summary !== null || (await studiesIn(directory)).length > 0) return;
   await rm(fileIn(directory), { force: true });
   await rmdir(directory).catch(() => undefined);
 }
 
-const sizeOf = (path: string): Promise<number | null> =>
+const readSize = (path: string): Promise<number | null> =>
   stat(path).then(
     ({ size }) => size,
     () => null,

@@ -6,10 +6,10 @@ import { writeSeriesSummary } from '../../report/write-series.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { entryOf, isDone, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
+import { isDone, SERIES_SUMMARY, toEntry } from '../../study/summary/series-summary.ts';
 import { summarize } from '../../study/summary/summary.ts';
 import type { SeriesEntry, SeriesSummary, Summary } from '../../study/summary/summary-schema.ts';
-import { exitCodeOf } from '../exit-codes.ts';
+import { toExitCode } from '../exit-codes.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
 
@@ -36,7 +36,7 @@ export async function recordSeries(
       const ending = endings.get(place.model) ?? before ?? inferred(summary);
       // The best config may belong to another model of the server.
       const { name = place.model } = summary?.best?.config ?? {};
-      return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(`${name}`)) }, summary, ending);
+      return toEntry({ ...place, config: bestConfigPath(place.directory, safeName(`${name}`)) }, summary, ending);
     }),
   );
   return writeSeriesSummary(directory, entries);
@@ -48,8 +48,8 @@ const stateIn = async (directory: string): Promise<StudyState | null> =>
 
 function inferred(summary: Summary | null): TurnEnding {
   if (!summary) return { exitCode: null, error: null };
-  if (summary.interrupted) return { exitCode: exitCodeOf('interrupted'), error: null };
-  return { exitCode: summary.feasible ? exitCodeOf('done') : exitCodeOf('infeasible'), error: null };
+  if (summary.interrupted) return { exitCode: toExitCode('interrupted'), error: null };
+  return { exitCode: summary.feasible ? toExitCode('done') : toExitCode('infeasible'), error: null };
 }
 
 const written = z.object({

@@ -11,11 +11,11 @@ export function timeShares(
   timeBudget: number | undefined,
   turns: readonly Pick<Turn, 'spentSeconds'>[],
   clock: Clock,
-): { shareOf(turn: Pick<Turn, 'spentSeconds'>, modelsLeft: number): number | undefined } {
+): { computeShare(turn: Pick<Turn, 'spentSeconds'>, modelsLeft: number): number | undefined } {
   const startNs = clock.nowNs();
   const before = turns.reduce((sum, { spentSeconds }) => sum + spentSeconds, 0);
   return {
-    shareOf: (turn, modelsLeft) => {
+    computeShare: (turn, modelsLeft) => {
       if (timeBudget === undefined) return undefined;
       const left = timeBudget - before - nsToMs(clock.nowNs() - startNs) / MS_PER_S;
       return turn.spentSeconds + Math.max(0, left) / modelsLeft;

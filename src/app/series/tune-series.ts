@@ -1,13 +1,13 @@
 import { holdModels } from '../../adapter/triton/hold-model.ts';
 import { throwIfInterrupted } from '../../base/abort.ts';
 import { realClock } from '../../base/clock.ts';
-import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { SeriesSummary } from '../../study/summary/summary-schema.ts';
-import { exitCodeOf } from '../exit-codes.ts';
+import { toExitCode } from '../exit-codes.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkLeftovers } from '../server/leftover.ts';
-import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
+import { checkControllable, type OpenServer, openServer, toServer } from '../server/open-server.ts';
 import { checkProtected } from '../server/protect.ts';
 import { warnIfInsecure } from '../server/tls.ts';
 import { planStudy } from '../study/plan-study.ts';
@@ -53,7 +53,7 @@ export async function tuneSeries(series: OpenSeries, watch: SeriesWatch, signal:
   // A server of our own loads each model only for its turn, so that no other takes memory or time
   // from it.
   const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
-  const opened = await openServer(serverOf(first), { laterModels }, series.directory, signal);
+  const opened = await openServer(toServer(first), { laterModels }, series.directory, signal);
   try {
     await checkControllable(opened.client);
     await checkModels(open, opened, watch.tell, signal);
@@ -68,12 +68,12 @@ function namesFor(model: string, study: OpenStudy): readonly string[] {
   try {
     return modelsNamedBy(study).names;
   } catch (error) {
-    throw errorOf(model, error);
+    throw toError(model, error);
   }
 }
 
 /** Returns the error with the name of its model. */
-const errorOf = (model: string, error: unknown): unknown =>
+const toError = (model: string, error: unknown): unknown =>
   isTrituneError(error)
     ? new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error })
     : error;
@@ -93,7 +93,7 @@ async function checkModels(
     for (const turn of turns) {
       throwIfInterrupted(signal);
       await check(turn).catch((error: unknown) => {
-        throw errorOf(turn.model, error);
+        throw toError(turn.model, error);
       });
     }
   };
@@ -136,16 +136,16 @@ async function tuneAll(
   const endings = new Map<string, TurnEnding>();
   let summary = await recordSeries(directory, places);
   const take = async (turn: OpenTurn, left: number): Promise<TurnEnding> => {
-    const limits = { ...turn.study.spec.limits, timeBudgetSeconds: time.shareOf(turn, left) };
+    const limits = { ...turn.study.spec.limits, timeBudgetSeconds: time.computeShare(turn, left) };
     const study = { ...turn.study, spec: { ...turn.study.spec, limits }, target: tritonOn(opened) };
     try {
       const outcome = await tuneStudy(study, signal, await watch.onTurn(turn));
       await watch.onTurnDone(turn, left === 1);
-      return { exitCode: exitCodeOf(outcome), error: null };
+      return { exitCode: toExitCode(outcome), error: null };
     } catch (error) {
       watch.onTurnFailed(turn, error);
       const code = isTrituneError(error) ? error.code : 'INTERNAL';
-      return { exitCode: exitCodeOf(code), error: { code, message: messageOf(error) } };
+      return { exitCode: toExitCode(code), error: { code, message: formatMessage(error) } };
     }
   };
   const taking = {

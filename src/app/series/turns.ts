@@ -1,4 +1,4 @@
-import { exitCodeOf } from '../exit-codes.ts';
+import { toExitCode } from '../exit-codes.ts';
 import type { TurnEnding } from './record.ts';
 
 export interface TurnTaking<T> {
@@ -35,11 +35,11 @@ export async function takeTurns<T>(
 }
 
 const interrupted = (): TurnEnding => ({
-  exitCode: exitCodeOf('interrupted'),
+  exitCode: toExitCode('interrupted'),
   error: { code: 'INTERRUPTED', message: 'the run was interrupted before this model' },
 });
 
 const serverLost = (): TurnEnding => ({
-  exitCode: exitCodeOf('SERVER_UNREACHABLE'),
+  exitCode: toExitCode('SERVER_UNREACHABLE'),
   error: { code: 'SERVER_UNREACHABLE', message: 'the server could not be reached any more before this model' },
 });

@@ -1,6 +1,6 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { shownUrl } from '../../base/secrets.ts';
-import { emulatedProfileOf } from '../../emulator/wire/server-identity.ts';
+import { findEmulatedProfile } from '../../emulator/wire/server-identity.ts';
 import type { LaunchedServer } from '../../launch/types.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
 import type { AddressSpec, Protocol } from '../../spec/server-spec.ts';
@@ -9,7 +9,7 @@ import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { serverAddress, tlsInAddress } from './address-text.ts';
-import { headersOf } from './headers.ts';
+import { readHeaders } from './headers.ts';
 import { wantsTls } from './tls.ts';
 
 const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
@@ -35,7 +35,7 @@ export interface Addresses {
 }
 
 /** Returns the addresses in the options, with `tls` for those that use it. Errors: USAGE. */
-export function addressesOf(options: AddressSpec, tls: TlsOptions): Addresses {
+export function resolveAddresses(options: AddressSpec, tls: TlsOptions): Addresses {
   const { protocol } = options;
   if (tlsInAddress(options.url) === false && wantsTls(options)) {
     throw new TrituneError(
@@ -49,7 +49,7 @@ export function addressesOf(options: AddressSpec, tls: TlsOptions): Addresses {
   const host = url.slice(0, url.lastIndexOf(':'));
   const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
   const control = controlAddress(options, { url, host, ...traffic }, tls);
-  return { protocol, url, ...traffic, control, metricsUrl, headers: headersOf(options) };
+  return { protocol, url, ...traffic, control, metricsUrl, headers: readHeaders(options) };
 }
 
 function controlAddress(
@@ -113,7 +113,7 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
         protocol: addresses.protocol,
         controlUrl: client.url,
         controlProtocol: client.protocol,
-        emulated: emulatedProfileOf(metadata),
+        emulated: findEmulatedProfile(metadata),
       },
     };
   } catch (error) {

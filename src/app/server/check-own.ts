@@ -1,11 +1,11 @@
 import type { ControlClient } from '../../adapter/triton/model/control-options.ts';
 import { TrituneError } from '../../base/errors.ts';
-import { modelConfigsOf } from '../../space/model-configs.ts';
+import { toModelConfigs } from '../../space/model-configs.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import { compareConfigs } from '../../triton/config/comparison.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { OpenStudy } from '../study/study.ts';
-import { type Originals, originalsOf } from '../target/triton/originals.ts';
+import { listOriginals, type Originals } from '../target/triton/originals.ts';
 
 /** Does `checkOwn` for a resumed study, unless its server was started for it. */
 export async function checkResumed(
@@ -33,9 +33,9 @@ export async function checkOwn(
   const index = await client.index();
   // A candidate that breaks a rule of the space was never built, and has no config.
   const sent = records.flatMap((record) =>
-    record.type === 'trial-started' ? Object.entries(modelConfigsOf(record.candidate)) : [],
+    record.type === 'trial-started' ? Object.entries(toModelConfigs(record.candidate)) : [],
   );
-  for (const { model, config: original } of originalsOf(started)) {
+  for (const { model, config: original } of listOriginals(started)) {
     if (!index.some(({ name, state }) => name === model && state === 'READY')) continue;
     const current = await client.modelConfig(model);
     // Fields that only the server's config has are the server's own defaults.

@@ -4,7 +4,7 @@ import { followLines } from '../../launch/follow-lines.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-probe.ts';
 import { hostWork } from '../../profiler/devices/host-work.ts';
-import { nvidiaSmi, withGpusOf } from '../../profiler/devices/nvidia-smi.ts';
+import { nvidiaSmi, withGpus } from '../../profiler/devices/nvidia-smi.ts';
 import type { OpenServer } from './open-server.ts';
 
 /** Reads the devices of a server. `close` stops the processes that it started. */
@@ -24,14 +24,14 @@ export interface WatchedServer extends Partial<Pick<OpenServer, 'metricsUrl' | '
  * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU
  * figures that the page lacks. An emulated server's GPU is not this machine's.
  */
-export function devicesOf({ server, metricsUrl, metricsTls, headers }: WatchedServer, model: string | null): Devices {
+export function listDevices({ server, metricsUrl, metricsTls, headers }: WatchedServer, model: string | null): Devices {
   const page: DeviceProbe =
     metricsUrl === undefined
       ? () => Promise.resolve(null)
       : metricsProbe(metricsUrl, model, { tls: metricsTls, headers });
   if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
   const gpus = nvidiaSmi(followLines);
-  return { probe: withGpusOf(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
+  return { probe: withGpus(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
 
 /** True if the host in `HOST:PORT` is this machine, judging by its name alone. */

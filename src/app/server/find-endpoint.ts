@@ -1,7 +1,7 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { listed, plainLine } from '../../base/format.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import { emulatedProfileOf, emulatedProfileOfOwner } from '../../emulator/wire/server-identity.ts';
+import { emulatedProfileOfOwner, findEmulatedProfile } from '../../emulator/wire/server-identity.ts';
 import type {
   EndpointKind,
   EndpointOptions,
@@ -79,9 +79,9 @@ const unreachable = (address: string, message: string): TrituneError =>
 
 async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<FoundEndpoint> {
   if (models.kind === 'unreachable') throw unreachable(options.address, models.message);
-  const model = modelOf(options, models);
+  const model = chooseModel(options, models);
   let refusal: SendFailure | undefined;
-  for (const endpoint of formsOf(options)) {
+  for (const endpoint of listForms(options)) {
     const outcome = await tryOut(options, model, endpoint);
     // An empty reply counts: the model may have ended immediately.
     if (outcome.ok || outcome.kind === 'empty') {
@@ -96,7 +96,7 @@ async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<F
   throw ofFailure(options, refusal as SendFailure);
 }
 
-function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
+function chooseModel({ model }: FindOptions, models: ModelsAnswer): string {
   const names = models.kind === 'models' ? models.names : [];
   if (model !== undefined) return model;
   const [only, ...others] = names;
@@ -109,7 +109,7 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
  * Returns the request forms that a server may accept, the most complete first. Not all servers can
  * ignore the end token or report token counts.
  */
-function formsOf({ requestedEndpoint: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
+function listForms({ requestedEndpoint: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
   const kinds: readonly OpenAiEndpoint['kind'][] =
     endpoint === 'openai-chat' || endpoint === 'openai-completions'
       ? [endpoint]
@@ -162,10 +162,10 @@ function ofFailure({ address, timeoutMs }: FindOptions, { kind, status, message 
   const isUnknown = status === '404';
   return isUnknown
     ? new TrituneError('MODEL_UNKNOWN', words, 'check -m and the path of the endpoint')
-    : new TrituneError('SERVER_FAILED', words, hintOf(status));
+    : new TrituneError('SERVER_FAILED', words, chooseHint(status));
 }
 
-const hintOf = (status: string | undefined): string =>
+const chooseHint = (status: string | undefined): string =>
   status === '401' || status === '403'
     ? 'give its key with --token-env VARIABLE, or a header with -H'
     : 'read the log of the server';
@@ -182,7 +182,7 @@ async function findTriton(
     await checkLeftovers({ client, server: { url: address, controlUrl: address } }, [model]);
     const { inputs, outputs } = await client.modelMetadata(model);
     const { output } = textTensors(model, inputs, outputs);
-    const identity = { name: server.name, version: server.version, emulated: emulatedProfileOf(server) };
+    const identity = { name: server.name, version: server.version, emulated: findEmulatedProfile(server) };
     return { endpoint: { kind, version, inputs, output }, model, server: identity };
   } finally {
     await client.close();

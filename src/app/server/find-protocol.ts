@@ -1,6 +1,6 @@
 import { type AddressSpec, type Protocol, protocols } from '../../spec/server-spec.ts';
 import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import { addressesOf, speaks } from './addresses.ts';
+import { resolveAddresses, speaks } from './addresses.ts';
 import { readTls } from './read-tls.ts';
 
 /** The options about a server that is running, or is started for the run. */
@@ -32,7 +32,7 @@ export async function withProtocol<O extends Reached>(
   if (launch === undefined)
     for (const each of order) {
       const spec = reached(by(each));
-      if (await speaks(addressesOf(spec, await readTls(spec)))) return by(each);
+      if (await speaks(resolveAddresses(spec, await readTls(spec)))) return by(each);
     }
   return by(order[0] as Protocol);
 }

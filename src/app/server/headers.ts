@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { optionFlag } from '../../base/option-flag.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { HIDDEN, shownArgument, shownCommand, shownUrl } from '../../base/secrets.ts';
@@ -20,12 +20,12 @@ const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-enc
  * refused. Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a
  * value.
  */
-export function headersOf(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
+export function readHeaders(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
   const headers = [
     ...(flags.header ?? []).map((text, index) => headerIn(text, `header ${index + 1}`)),
     ...(flags.headerEnv ?? []).map(headerFromEnvironment),
     ...(flags.headerFile ?? []).flatMap(headersInFile),
-    ...tokenOf(flags),
+    ...readToken(flags),
   ];
   const header = headers.find(({ name }) => reserved.test(name));
   if (header) throw usage(`the header '${header.name}' is set by tritune`, 'leave it out');
@@ -56,16 +56,16 @@ function headerFromEnvironment(text: string): RequestHeader {
 }
 
 function headersInFile(path: string): readonly RequestHeader[] {
-  const lines = textOf(path).split(/\r?\n/);
+  const lines = formatText(path).split(/\r?\n/);
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [headerIn(line, `line ${index + 1} of '${path}'`)]));
 }
 
-function tokenOf({ tokenEnv, tokenFile }: HeaderSpec): readonly RequestHeader[] {
+function readToken({ tokenEnv, tokenFile }: HeaderSpec): readonly RequestHeader[] {
   if (tokenEnv !== undefined && tokenFile !== undefined) {
     throw usage('--token-env and --token-file cannot be used together', 'leave one of them out');
   }
   if (tokenEnv !== undefined) return [bearer(variableNamed(tokenEnv), `the token in ${tokenEnv}`)];
-  return tokenFile === undefined ? [] : [bearer(textOf(tokenFile), `the token in '${tokenFile}'`)];
+  return tokenFile === undefined ? [] : [bearer(formatText(tokenFile), `the token in '${tokenFile}'`)];
 }
 
 /** RFC 6750; other characters are accepted too, but no spaces. */
@@ -82,11 +82,11 @@ function variableNamed(variable: string): string {
   throw usage(`the environment variable ${variable} is not set`, 'set it before you start tritune');
 }
 
-function textOf(path: string): string {
+function formatText(path: string): string {
   try {
     return readTextSync(path, fileLimits.credential);
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'check the path');
+    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${formatMessage(error)}`, 'check the path');
   }
 }
 
@@ -101,7 +101,7 @@ export const hasCredentials = ({ header = [], headerEnv = [], tokenEnv, tokenFil
  * values.
  */
 export function withoutHeaderValues<O extends HeaderSpec>(options: O): O {
-  const names = headersOf(options).map(({ name }) => name);
+  const names = readHeaders(options).map(({ name }) => name);
   return names.length === 0 ? options : { ...options, header: names };
 }
 
@@ -187,7 +187,7 @@ export function withSecretsAgain<O extends Unsafe>(kept: O, unsafe: Unsafe): O {
  */
 export function withHeadersAgain<O extends HeaderSpec>(kept: O, spec: HeaderSpec): O {
   const flags = flagsAgain(kept, spec);
-  checkSameHeaders(kept.header ?? [], headersOf(flags));
+  checkSameHeaders(kept.header ?? [], readHeaders(flags));
   const others = Object.entries(kept).filter(([name]) => !(headerNames as readonly string[]).includes(name));
   return { ...(Object.fromEntries(others) as O), ...flags };
 }

@@ -75,7 +75,7 @@ export async function launchServer(options: LaunchRequest, launchOptions: Launch
 }
 
 /** Options that other launches would silently ignore. */
-const launchesOf = [
+const launchesByOption = [
   { option: 'serverArg', flag: '--server-arg', launches: /^(local|docker)$/, hint: '--launch local or docker' },
   { option: 'dockerArg', flag: '--docker-arg', launches: /^docker$/, hint: '--launch docker' },
   { option: 'serverCpus', flag: '--server-cpus', launches: /./, hint: '--launch' },
@@ -85,7 +85,9 @@ const launchesOf = [
  * Errors: USAGE for an option about another kind of launch, or about a server that is not launched.
  */
 export function checkLaunch({ launch = '', ...options }: LaunchRequest): void {
-  const wrong = launchesOf.find(({ option, launches }) => options[option] !== undefined && !launches.test(launch));
+  const wrong = launchesByOption.find(
+    ({ option, launches }) => options[option] !== undefined && !launches.test(launch),
+  );
   if (!wrong) return;
   throw new TrituneError('USAGE', `${wrong.flag} does not apply to this server`, `use it with ${wrong.hint}`);
 }

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
+import { type LastHolder, readLastHolder } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { typedWord as shown } from '../../base/shell-words.ts';
 import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
-import { holderOf } from '../../study/records/journal-lock.ts';
+import { findHolder } from '../../study/records/journal-lock.ts';
 import { isUnbegun } from '../../study/records/journal-text.ts';
 import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
 import { stateToRestore } from '../../study/records/state-to-restore.ts';
@@ -16,7 +16,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { RunMark } from '../../triton/config/run-mark.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { studyFiles } from '../output/directory.ts';
-import { originalsOf } from '../target/triton/originals.ts';
+import { listOriginals } from '../target/triton/originals.ts';
 
 /**
  * A model that a killed run left changed. `directory`: that of the run, if it can be restored from
@@ -68,7 +68,7 @@ export async function* leftoversIn(
     if (seen.has(model)) continue;
     seen.add(model);
     const config = await configIfLoaded(served.client, model);
-    const error = await leftoverOf(served, model, config, caller);
+    const error = await findLeftover(served, model, config, caller);
     if (error) yield error;
     if (config) open.push(...composingModels(config));
   }
@@ -92,13 +92,13 @@ async function configIfLoaded(client: TritonClient, model: string): Promise<Mode
  * This machine's lock knows of any change. The mark on the server is there on other machines, too,
  * and for longer.
  */
-async function leftoverOf(
+async function findLeftover(
   served: Served,
   model: string,
   config: ModelConfig | null,
   caller?: string,
 ): Promise<TrituneError | null> {
-  const holder = await lastHolderOf(model, served.server);
+  const holder = await readLastHolder(model, served.server);
   // A second run gets MODEL_LOCKED where it takes the lock.
   if (holder === 'process') return null;
   const mark = config && (await served.client.runMark(model));
@@ -107,7 +107,7 @@ async function leftoverOf(
   if (directory === undefined) return null;
   const { journal } = studyFiles(directory);
   const isCaller = caller !== undefined && resolve(caller) === directory;
-  if (!isCaller && holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
+  if (!isCaller && findHolder(`${journal}.lock`) === 'process') return inProgress(model, directory);
   const leftover = await foundIn(journal);
   // A marked config is sent after the first record: another journal is in its place.
   if (leftover === 'unreadable' || (mark && leftover.records.length === 0))
@@ -140,7 +140,7 @@ function hasChanged(journal: FoundJournal, model: string, current: ModelConfig |
   if (restored?.verified === true || restored?.how === 'nothing-changed') return false;
   const { launch, launchCommand } = started.spec.server;
   if (launch !== undefined || launchCommand !== undefined) return false;
-  const original = originalsOf(started).find((each) => each.model === model);
+  const original = listOriginals(started).find((each) => each.model === model);
   if (!original) return false;
   // The load that it was killed in may end, and swap the model, at any time.
   if (mayBeLoading(journal.records)) return true;

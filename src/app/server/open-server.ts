@@ -11,9 +11,9 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/types.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { temporaryFolder } from '../output/directory.ts';
-import { addressesOf, addressesOfLaunched, connectControl, type TritonIdentity } from './addresses.ts';
+import { addressesOfLaunched, connectControl, resolveAddresses, type TritonIdentity } from './addresses.ts';
 import { findMetrics } from './find-metrics.ts';
-import { headersOf } from './headers.ts';
+import { readHeaders } from './headers.ts';
 import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
 import { readTls } from './read-tls.ts';
 import { wantsTls } from './tls.ts';
@@ -57,13 +57,13 @@ export async function openServer(
   const tls = await readTls(options);
   const launched = options.launch === undefined ? null : await launch(options, models, logDirectory, signal);
   try {
-    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
+    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : resolveAddresses(options, tls);
     const { client, server } = await connectControl(addresses);
     const metricsUrl = launched ? undefined : await findMetrics(options.metricsUrl, addresses, tls);
     return {
       client,
       server,
-      headers: headersOf(options),
+      headers: readHeaders(options),
       tls: addresses.tls,
       metricsTls: tls,
       metricsUrl: metricsUrl ?? addresses.metricsUrl,
@@ -105,15 +105,15 @@ async function launch(
 }
 
 /** Returns the part of a spec that `openServer` needs. */
-export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
+export const toServer = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
   ...server,
-  ...protocolOf(server.endpoint),
+  ...chooseProtocol(server.endpoint),
   sharedMemory: traffic.sharedMemory,
   trace,
 });
 
 /** The endpoint of a language model may determine the protocol. */
-function protocolOf(endpoint: string | undefined): Partial<Pick<AddressSpec, 'protocol'>> {
+function chooseProtocol(endpoint: string | undefined): Partial<Pick<AddressSpec, 'protocol'>> {
   if (endpoint === 'triton-generate') return { protocol: 'http' };
   return endpoint === 'triton-grpc' ? { protocol: 'grpc' } : {};
 }

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
-import { headersOf } from './headers.ts';
+import { readHeaders } from './headers.ts';
 import { MIN_BITS, tokenBits } from './token-strength.ts';
 
 /** Shorter tokens could be guessed. */
@@ -28,7 +28,7 @@ export const pageToken = (spec: TokenSpec): string | null =>
 
 /** null for an empty one. */
 function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string, hint: string): string | null {
-  const [header] = headersOf({ tokenFile, tokenEnv });
+  const [header] = readHeaders({ tokenFile, tokenEnv });
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
   if (token.length < MIN_CHARACTERS) throw usage(`${what} is shorter than ${MIN_CHARACTERS} characters`, hint);

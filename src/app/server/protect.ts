@@ -24,7 +24,7 @@ export async function checkProtected(client: TritonClient, model: string, spec: 
   const isReady = (name: string): boolean => index.some((entry) => entry.name === name && entry.state === 'READY');
   for (const name of protect) {
     if (!index.some((entry) => entry.name === name)) throw unknown(name, [...new Set(index.map((each) => each.name))]);
-    if (isReady(name) && (await partsOf(client, await client.modelConfig(name))).has(model))
+    if (isReady(name) && (await readParts(client, await client.modelConfig(name))).has(model))
       throw refused(`'${name}' is protected, and '${model}' is part of it`);
   }
   if (isReady(model)) return checkParts(client, model, await client.modelConfig(model), spec);
@@ -44,27 +44,27 @@ export async function checkParts(
   { protect = [] }: ProtectSpec,
 ): Promise<void> {
   if (protect.length === 0) return;
-  const parts = await partsOf(client, config);
+  const parts = await readParts(client, config);
   const part = protect.find((name) => parts.has(name));
   if (part !== undefined) throw refused(`'${part}' is protected, and loading the ensemble '${model}' loads it too`);
 }
 
 /** Returns the models of an ensemble, including those of nested ones. */
-async function partsOf(client: TritonClient, config: ModelConfig): Promise<ReadonlySet<string>> {
+async function readParts(client: TritonClient, config: ModelConfig): Promise<ReadonlySet<string>> {
   const parts = new Set<string>();
   const open = [config];
   for (let next = open.pop(); next; next = open.pop()) {
     for (const name of composingModels(next)) {
       if (parts.has(name)) continue;
       parts.add(name);
-      open.push(await configOf(client, name));
+      open.push(await readConfig(client, name));
     }
   }
   return parts;
 }
 
 /** A part that is not loaded has no readable config. */
-async function configOf(client: TritonClient, model: string): Promise<ModelConfig> {
+async function readConfig(client: TritonClient, model: string): Promise<ModelConfig> {
   try {
     return await client.modelConfig(model);
   } catch (error) {

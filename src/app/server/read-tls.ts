@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import type { TlsSpec } from '../../spec/server-spec.ts';
 import { checkTls, type TlsOptions } from '../../triton/wire/tls.ts';
@@ -19,7 +19,7 @@ async function readOptional(path: string | undefined): Promise<Buffer | undefine
   return readBytes(path, fileLimits.credential).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
-      `cannot read '${path}': ${messageOf(error)}`,
+      `cannot read '${path}': ${formatMessage(error)}`,
       'give the path of a PEM file',
     );
   });

@@ -82,14 +82,14 @@ export function expectedDuration(prospect: Prospect): Expected {
   const { length: search, usualTrials } = sampler;
   const trials = Math.min(prospect.trials, usualTrials ?? Number.POSITIVE_INFINITY);
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
-  const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
+  const wantedMs = LATENCIES_PER_WINDOW * computeLatencyMs(search, prospect);
   const measuringSeconds = (windows: number, minWindowMs: number): number => {
     if (passesSeconds !== undefined) return MEASUREMENT.besideSeconds + passesSeconds;
     const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
     return MEASUREMENT.besideSeconds + (windows * windowMs) / MS_PER_S;
   };
-  const restSeconds = search.atRest * restSecondsOf(prospect);
-  const loadSeconds = loadSecondsOf(prospect);
+  const restSeconds = search.atRest * computeRestSeconds(prospect);
+  const loadSeconds = computeLoadSeconds(prospect);
   const inSearch = search.first + perTrial * trials;
   const withRounds = (rounds: number, eachLoad = loadSeconds) => {
     const inFinal = rounds * search.finalists;
@@ -116,13 +116,13 @@ export function expectedDuration(prospect: Prospect): Expected {
 }
 
 /** Returns the seconds of a measurement with one or a few requests in flight. */
-function restSecondsOf({ requestMs }: Prospect): number {
+function computeRestSeconds({ requestMs }: Prospect): number {
   const { minWindowMs, maxWindowMs, maxWindows } = restWindows;
   const windowMs = Math.min(Math.max(LATENCIES_PER_WINDOW * (requestMs ?? 0), minWindowMs), maxWindowMs);
   return MEASUREMENT.besideSeconds + (maxWindows * windowMs) / MS_PER_S;
 }
 
-function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {
+function computeLoadSeconds({ loadSeconds, isEmulated }: Prospect): number {
   if (loadSeconds === null) return isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real;
   return isEmulated ? loadSeconds : loadSeconds + MORE_INSTANCES_SECONDS;
 }
@@ -131,7 +131,7 @@ function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {
  * Returns the mean latency at the measured levels: the lower of its two limits, blended if they are
  * close.
  */
-function latencyMsOf({ budgetShare, requestTimes }: SearchLength, { budgetMs, requestMs }: Prospect): number {
+function computeLatencyMs({ budgetShare, requestTimes }: SearchLength, { budgetMs, requestMs }: Prospect): number {
   const byBudget = budgetMs === null ? Number.POSITIVE_INFINITY : budgetShare * budgetMs;
   const byRequest = requestMs === null ? Number.POSITIVE_INFINITY : requestTimes * requestMs;
   const both = 1 / byBudget + 1 / byRequest;

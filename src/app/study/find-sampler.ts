@@ -1,14 +1,14 @@
 import { TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import {
   isSamplerName,
-  kindOf,
   type SamplerDefinition,
   type SamplerKind,
   samplerKind,
   samplerNames,
+  toKind,
 } from '../../study/search/samplers/registry.ts';
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
@@ -17,7 +17,7 @@ import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
  * servers get a sampler that needs no model.
  */
 const usualSampler = (spec: StudySpec, hasAdapter: boolean): string =>
-  hasAdapter || requestKindOf(spec) === 'http' ? 'tpe' : 'queueing';
+  hasAdapter || toRequestKind(spec) === 'http' ? 'tpe' : 'queueing';
 
 /**
  * Returns the sampler of a study; `hasAdapter`: through an adapter that is not tritune's own. The
@@ -28,7 +28,7 @@ const usualSampler = (spec: StudySpec, hasAdapter: boolean): string =>
 export async function findSampler(spec: StudySpec, hasAdapter = spec.adapter !== undefined): Promise<SamplerKind> {
   const { name = usualSampler(spec, hasAdapter) } = spec.sampler;
   checkSamplerName(name);
-  return isSamplerName(name) ? samplerKind(name) : kindOf(await loadExport(name, { name: 'sampler', hint, isValid }));
+  return isSamplerName(name) ? samplerKind(name) : toKind(await loadExport(name, { name: 'sampler', hint, isValid }));
 }
 
 /**

@@ -1,24 +1,24 @@
 import { TrituneError } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
 import { describeUnmet } from '../../study/goal/metrics/needs.ts';
-import { builtInMetrics, type Metrics, metricsOf } from '../../study/goal/metrics/registry.ts';
+import { builtInMetrics, type Metrics, toMetrics } from '../../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { Goal, LevelRange } from '../../study/types.ts';
-import { costTermsOf } from './cost/cost-terms.ts';
+import { toCostTerms } from './cost/cost-terms.ts';
 
 /**
  * Returns the goal of a study. `metrics` defines the names in it. Errors: USAGE for an unknown
  * metric, or for a text that is no constraint or objective.
  */
-export function goalOf(
+export function toGoal(
   spec: Pick<StudySpec, 'goal' | 'together' | 'prices' | 'cost'> & AboutTokens,
   metrics: Metrics = builtInMetrics,
 ): Goal {
   const { goal, together } = spec;
-  const cost = costTermsOf(spec);
+  const cost = toCostTerms(spec);
   const { latencyBudgetMs, percentile, constraints, modelBudgetsMs = {} } = goal;
   const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
   const usual = cost?.forRate !== undefined ? [COST] : goal.goodput ? ['goodput'] : usualObjectives(together);
@@ -38,7 +38,7 @@ export function goalOf(
 /** Errors: USAGE for a cost without the prices or the rate that it needs. */
 function checkCosts(goal: Goal): void {
   for (const { metric: name } of [...goal.objectives, ...goal.constraints]) {
-    const metric = metricsOf(goal).named(name);
+    const metric = toMetrics(goal).named(name);
     const need = metric.needs.find((each) => each === 'prices' || each === 'rate');
     if (need) throw new TrituneError('USAGE', describeUnmet({ metric, need }), 'see docs/cost.md');
   }
@@ -57,7 +57,7 @@ const COST = 'cost';
 function costObjective(text: string, spec: AboutTokens, cost: Goal['cost']): string {
   const [name = '', ...weight] = text.split(':');
   if (name.trim() !== COST) return text;
-  const isAboutTokens = requestKindOf(spec) === 'prompts' || spec.prompts !== undefined;
+  const isAboutTokens = toRequestKind(spec) === 'prompts' || spec.prompts !== undefined;
   const perMillion = isAboutTokens ? 'cost-per-million-tokens' : 'cost-per-million';
   return [cost?.forRate === undefined ? perMillion : 'cost-per-hour', ...weight].join(':');
 }
@@ -69,11 +69,11 @@ function costObjective(text: string, spec: AboutTokens, cost: Goal['cost']): str
 function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']> = {}): readonly string[] {
   if (!models) return ['throughput'];
   const shared = models.filter((model) => !('requestsPerSecond' in (lookUp(mix, model) ?? {})));
-  const weightOf = (model: string): number => {
+  const computeWeight = (model: string): number => {
     const part = lookUp(mix, model);
     return part && 'share' in part ? part.share : 1;
   };
-  return shared.map((model) => `throughput@${model}:${weightOf(model)}`);
+  return shared.map((model) => `throughput@${model}:${computeWeight(model)}`);
 }
 
 /** Every model is measured up to this many requests in flight, … */
@@ -94,7 +94,10 @@ const PER_PLACE = 2;
  * without it the range ends at 256 requests in flight. A search stops where the budget or the
  * throughput stops it. Errors: USAGE if the spec asks for two kinds of level.
  */
-export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec, places = 1): LevelRange {
+export function chooseLevels(
+  { levels: { concurrency, requestRate, batch }, traffic }: StudySpec,
+  places = 1,
+): LevelRange {
   if (batch) checkBatchRange(traffic, requestRate !== undefined);
   const high = Math.min(MAX_HIGH, Math.max(MIN_HIGH, PER_PLACE * places));
   if (requestRate === undefined)
@@ -105,12 +108,12 @@ export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic 
 
 /**
  * Returns the load levels of a study; a resumed one keeps those of its journal. Errors: as
- * `levelsOf`.
+ * `chooseLevels`.
  */
 export const levelsOfStudy = (
   { spec, started }: { readonly spec: StudySpec; readonly started: StudyStarted | null },
   places: number,
-): LevelRange => started?.levels ?? levelsOf(spec, places);
+): LevelRange => started?.levels ?? chooseLevels(spec, places);
 
 /** Errors: USAGE for options that do not work with requests of several sizes. */
 function checkBatchRange({ batch }: StudySpec['traffic'], hasRate: boolean): void {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 
 /** True for a text that is the path of a module, not a name. */
 export const isModulePath = (text: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(text);
@@ -20,7 +20,7 @@ export async function loadExport<T>(
 ): Promise<T> {
   const module: unknown = await import(pathToFileURL(resolve(path)).href).catch((error: unknown) => {
     const remedy = isOfCommonJs(error, path) ? AS_ES_MODULE : hint;
-    throw new TrituneError('INPUT_INVALID', `cannot load ${path}: ${messageOf(error)}`, remedy, { cause: error });
+    throw new TrituneError('INPUT_INVALID', `cannot load ${path}: ${formatMessage(error)}`, remedy, { cause: error });
   });
   const { [name]: named, default: byDefault } = module as Readonly<Record<string, unknown>>;
   const value = named ?? byDefault;

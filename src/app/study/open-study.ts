@@ -1,7 +1,7 @@
 import type { AdapterDefinition } from '../../adapter/definition.ts';
 import { checkFree } from '../../base/run-files.ts';
 import { DOCUMENT_NAMES } from '../../report/write-run.ts';
-import { combinationOf } from '../../spec/combination-of.ts';
+import { toCombination } from '../../spec/combination-of.ts';
 import { checkCombination } from '../../spec/combinations.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
@@ -9,19 +9,19 @@ import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.
 import { foldStudy } from '../../study/records/fold.ts';
 import { createJournal, resumeJournal } from '../../study/records/journal.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
-import { kindOf, type SamplerDefinition } from '../../study/search/samplers/registry.ts';
+import { type SamplerDefinition, toKind } from '../../study/search/samplers/registry.ts';
 import { journalToWrite, prepareOutput } from '../output/directory.ts';
 import { hasBegun, isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
-import { commandLineWithoutValues, headersOf, withoutSecretValues } from '../server/headers.ts';
+import { commandLineWithoutValues, readHeaders, withoutSecretValues } from '../server/headers.ts';
 import { findAdapter } from '../target/find-adapter.ts';
-import { targetOf } from '../target/target-of.ts';
+import { toTarget } from '../target/target-of.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
 import type { TypedOptions } from '../trust/control-target.ts';
 import { effectsOfResuming } from '../trust/run-effects.ts';
 import { withPrices } from './cost/cost-terms.ts';
 import { findSampler } from './find-sampler.ts';
-import { goalOf, levelsOf } from './goal.ts';
+import { chooseLevels, toGoal } from './goal.ts';
 import type { OpenStudy } from './study.ts';
 import { checkWorkloads } from './workloads/check-workloads.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
@@ -66,7 +66,7 @@ export const resumeTrust = (
 export async function openStudy(studySpec: StudySpec, besideSpec: BesideSpec, wallMs: number): Promise<OpenStudy> {
   checkSpec(studySpec, metricsWith(besideSpec));
   const { spec, workloads } = await withWorkloads(studySpec);
-  const parts = await partsOf(spec, besideSpec, null, workloads);
+  const parts = await readParts(spec, besideSpec, null, workloads);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
   if (!(await hasBegun(directory))) await checkFree(directory, DOCUMENT_NAMES);
@@ -94,7 +94,7 @@ export async function resumeStudy(
     const { started } = foldStudy(records);
     const spec = change(started.spec);
     const workloads = await readWorkloads(spec, started);
-    const parts = await partsOf(spec, besideSpec, started, workloads);
+    const parts = await readParts(spec, besideSpec, started, workloads);
     checkAdapter(started, parts.target.name);
     checkSameWorkloads(started.workloads, workloads);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
@@ -108,7 +108,7 @@ export async function resumeStudy(
 type Parts = Pick<OpenStudy, 'sampler' | 'target' | 'metrics'>;
 
 /** Returns the parts of a study that users may supply. Errors: USAGE, INPUT_INVALID. */
-async function partsOf(
+async function readParts(
   spec: StudySpec,
   besideSpec: BesideSpec,
   started: StudyStarted | null,
@@ -116,8 +116,8 @@ async function partsOf(
 ): Promise<Parts> {
   const adapter = besideSpec.adapter ?? (spec.adapter === undefined ? undefined : await findAdapter(spec.adapter));
   return {
-    target: targetOf({ spec, started, workloads }, adapter),
-    sampler: besideSpec.sampler ? kindOf(besideSpec.sampler) : await findSampler(spec, adapter !== undefined),
+    target: toTarget({ spec, started, workloads }, adapter),
+    sampler: besideSpec.sampler ? toKind(besideSpec.sampler) : await findSampler(spec, adapter !== undefined),
     metrics: metricsWith(besideSpec),
   };
 }
@@ -130,10 +130,10 @@ const metricsWith = ({ metrics = [] }: BesideSpec): Metrics =>
  * file of headers.
  */
 export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
-  goalOf(spec, metrics);
-  levelsOf(spec);
-  headersOf(spec.server);
-  checkCombination(combinationOf(spec));
+  toGoal(spec, metrics);
+  chooseLevels(spec);
+  readHeaders(spec.server);
+  checkCombination(toCombination(spec));
   checkWorkloads(spec);
 }
 

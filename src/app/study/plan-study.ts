@@ -10,7 +10,7 @@ import type { Goal, Sampler } from '../../study/types.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { UsualTime } from '../../tuner/time-keeper.ts';
 import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
-import { goalOf, levelsOfStudy } from './goal.ts';
+import { levelsOfStudy, toGoal } from './goal.ts';
 import { recordedSpec } from './open-study.ts';
 import { readCandidates } from './read-candidates.ts';
 import type { FoundTarget, OpenStudy } from './study.ts';
@@ -46,7 +46,7 @@ export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'star
 export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy {
   const { spec, sampler: kind, earlier, started, workloads } = study;
   const { sampler: samplerSpec, limits: givenSamplerSpec } = spec;
-  const goal = started?.goal ?? goalOverModels(goalOf(spec, study.metrics), target.topology);
+  const goal = started?.goal ?? goalOverModels(toGoal(spec, study.metrics), target.topology);
   const levels = levelsOfStudy(study, target.space.places);
   const candidates = kind.name === 'manual' ? readCandidates(samplerSpec.candidates, target.space.view({})) : [];
   const { values } = spec.levels;

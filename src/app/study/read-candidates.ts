@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { readDocument } from '../../base/read-document.ts';
 import { onOff } from '../../space/edits/config-fields.ts';
 import type { Assignment } from '../../space/types.ts';
@@ -18,7 +18,7 @@ export function readCandidates(file: string | undefined, space: SpaceView): read
     const hint = 'add --candidates FILE';
     throw new TrituneError('USAGE', '--sampler manual needs a list of candidates', hint);
   }
-  const outcome = list.safeParse(contentOf(file));
+  const outcome = list.safeParse(readContent(file));
   if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is not a list');
   return outcome.data.map((written) => {
     const built = space.build(written);
@@ -32,11 +32,11 @@ export function readCandidates(file: string | undefined, space: SpaceView): read
 const withOnOff = (written: Assignment): Assignment =>
   Object.fromEntries(Object.entries(written).map(([name, value]) => [name, onOff(value)]));
 
-function contentOf(file: string): unknown {
+function readContent(file: string): unknown {
   try {
     return readDocument(file);
   } catch (error) {
-    throw invalid(file, messageOf(error));
+    throw invalid(file, formatMessage(error));
   }
 }
 

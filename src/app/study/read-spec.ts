@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { readDocument } from '../../base/read-document.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
@@ -16,7 +16,7 @@ export const isSeriesSpec = (spec: AskedSpec): spec is SeriesSpec => 'studies' i
  * file, USAGE with the path of a fault.
  */
 export function readSpec(file: string): AskedSpec {
-  const value = contentOf(file);
+  const value = readContent(file);
   return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
 }
 
@@ -30,13 +30,13 @@ export function printSpec(spec: AskedSpec): string {
   return stringify(value, { aliasDuplicateObjects: false }).trimEnd();
 }
 
-function contentOf(file: string): unknown {
+function readContent(file: string): unknown {
   try {
     return readDocument(file);
   } catch (error) {
     throw new TrituneError(
       'INPUT_INVALID',
-      `cannot read ${file}: ${messageOf(error)}`,
+      `cannot read ${file}: ${formatMessage(error)}`,
       'give a YAML or JSON file (docs/study-spec.md)',
     );
   }

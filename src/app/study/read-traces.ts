@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { fileLimits, piecesOf } from '../../base/read-file.ts';
+import { fileLimits, readPieces } from '../../base/read-file.ts';
 import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
 import { readTraces } from '../../triton/control/trace-file.ts';
 
@@ -8,7 +8,7 @@ import { readTraces } from '../../triton/control/trace-file.ts';
  * INPUT_INVALID, also for files without a trace; UNSUPPORTED.
  */
 export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
-  const read = await readTraces(files.map((name) => ({ name, chunks: piecesOf(name, fileLimits.log) })));
+  const read = await readTraces(files.map((name) => ({ name, chunks: readPieces(name, fileLimits.log) })));
   if (read.traces.length > 0) return summarizeTraces(read, withMoments);
   if (read.timeless > 0) {
     throw new TrituneError(

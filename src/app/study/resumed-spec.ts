@@ -64,11 +64,11 @@ function checkSameServer({ server: kept }: StudySpec, options: Partial<FlatStudy
   const headers = flagsAgain(kept, {});
   if (isSilent(headers) || !isSilent(options)) return;
   const { url = kept.url, controlUrl = kept.controlUrl } = options;
-  const placesOf = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
+  const listPlaces = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
     [urls.url ?? 'localhost', urls.controlUrl]
       .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 1)}`))
       .join();
-  if (placesOf(kept) === placesOf({ url, controlUrl })) return;
+  if (listPlaces(kept) === listPlaces({ url, controlUrl })) return;
   throw new TrituneError(
     'USAGE',
     `the study names its headers for ${kept.url ?? 'localhost'}, not for ${controlUrl ?? url}`,

@@ -51,8 +51,8 @@ async function tuneTarget(
     (error: unknown) => ({ error }),
   );
   const { restored } = ending;
-  const documentsOf = adapter.documents;
-  const written: WrittenRun = await writeDocuments(directory, { restored, metrics, documentsOf }).catch(
+  const listDocuments = adapter.documents;
+  const written: WrittenRun = await writeDocuments(directory, { restored, metrics, listDocuments }).catch(
     (error: unknown) => {
       if (restored) watch.tell(modelLine(spec.model, restored, directory));
       throw failure ? withRunDirectory(failure.error, directory) : error;

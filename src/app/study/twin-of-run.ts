@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import { twinOf } from '../../adapter/triton/twin/twin.ts';
-import { commandLineOf } from '../../base/command-name.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fitTwin } from '../../adapter/triton/twin/twin.ts';
+import { formatCommandLine } from '../../base/command-name.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { parseProfile } from '../../emulator/profile/profiles.ts';
 import type { EmulatorProfile } from '../../emulator/profile/schema.ts';
@@ -24,7 +24,7 @@ export interface Twin {
 export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin> {
   const journal = await findJournal(studyFiles(directory).journal);
   if (trust) await admitRun(directory, ['emulate', '--from'], effectsOfEmulating, trust)(journal);
-  const text = stringify(twinOf(journal.records), { aliasDuplicateObjects: false });
+  const text = stringify(fitTwin(journal.records), { aliasDuplicateObjects: false });
   // Reads the text like any other profile, so that the file will serve the same later.
   return { text, profile: parseProfile(text, `of ${directory}`) };
 }
@@ -39,14 +39,14 @@ export async function checkOwnTwin(directory: string): Promise<void> {
   throw new TrituneError(
     'RUN_UNTRUSTED',
     `${plainLine(directory)} is not known as a run of yours, and its figures would be those of the server`,
-    `to trust them, emulate it and give its address with --url: ${commandLineOf(['emulate', '--from', directory, '--trust-run'])}`,
+    `to trust them, emulate it and give its address with --url: ${formatCommandLine(['emulate', '--from', directory, '--trust-run'])}`,
   );
 }
 
 /** Errors: OUTPUT_UNWRITABLE. */
 export async function writeTwin({ text }: Twin, file: string): Promise<void> {
   await writeFile(file, text).catch((error: unknown) => {
-    const message = `cannot write ${file}: ${messageOf(error)}`;
+    const message = `cannot write ${file}: ${formatMessage(error)}`;
     throw new TrituneError('OUTPUT_UNWRITABLE', message, 'choose another --write-profile', { cause: error });
   });
 }

@@ -2,11 +2,11 @@ import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } fr
 import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
 import { holdModels } from '../../adapter/triton/hold-model.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
-import { headersOf } from '../server/headers.ts';
+import { readHeaders } from '../server/headers.ts';
 import { nothingSeen } from '../study/expected-duration.ts';
-import { levelsOf } from '../study/goal.ts';
+import { chooseLevels } from '../study/goal.ts';
 import type { FoundTarget, StudyOfTarget, Target, TargetKind } from '../study/study.ts';
 import { requestsOfKind } from './requests/request-kinds.ts';
 import { requestProfile } from './requests/request-profile.ts';
@@ -22,7 +22,7 @@ export const byAdapter = (definition: AdapterDefinition): TargetKind => ({
 
 async function openByAdapter(definition: AdapterDefinition, study: StudyOfTarget): Promise<Target> {
   const { spec, started, directory } = study;
-  const opened = await definition.open(ruleOf(study), started?.original, directory);
+  const opened = await definition.open(toRule(study), started?.original, directory);
   const { adapter, isOwn } = opened;
   try {
     const letGo = isOwn ? () => undefined : await holdModels([spec.model], adapter.identity);
@@ -43,9 +43,9 @@ async function openByAdapter(definition: AdapterDefinition, study: StudyOfTarget
 }
 
 /** Returns how a study measures a server that an adapter opens. */
-function ruleOf({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>): MeasuringRule {
-  const levels = levelsOf(spec);
-  const kind = requestKindOf(spec);
+function toRule({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>): MeasuringRule {
+  const levels = chooseLevels(spec);
+  const kind = toRequestKind(spec);
   const { requestTimeoutSeconds } = spec.traffic;
   return {
     percentile: spec.goal.percentile,
@@ -54,7 +54,7 @@ function ruleOf({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>):
     ...(requestTimeoutSeconds !== undefined && { requestTimeoutMs: requestTimeoutSeconds * MS_PER_S }),
     ...(kind !== 'tensors' && {
       profileAt: async (address) => {
-        const serving = { address, headers: headersOf(spec.server) };
+        const serving = { address, headers: readHeaders(spec.server) };
         return requestProfile(spec, () => serving, await requestsOfKind[kind](spec, workloads));
       },
     }),
@@ -63,11 +63,11 @@ function ruleOf({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>):
 
 /** Returns what a study tunes on an opened adapter. `original`: that of a resumed study. */
 const describeAdapter = (
-  { adapter, settings, space = spaceOf(settings, adapter) }: OpenedAdapter,
+  { adapter, settings, space = readSpace(settings, adapter) }: OpenedAdapter,
   original = adapter.original,
 ): FoundTarget => ({ name: adapter.name, identity: adapter.identity, original, space, wasLoaded: true });
 
-const spaceOf = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({
+const readSpace = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({
   definition: { name: adapter.name, settings },
   size: combinationCount(settings),
   places: 1,

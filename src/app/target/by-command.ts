@@ -5,7 +5,7 @@ import { plainService } from '../../space/source/engine-form.ts';
 import { loadInlineSpace, loadSpace, type SpaceLoadOptions, spaceFromJson } from '../../space/source/load.ts';
 import { presetForCommand } from '../../space/source/presets.ts';
 import type { SearchSpace } from '../../space/types.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { OpenStudy, TargetKind } from '../study/study.ts';
 import { byAdapter } from './by-adapter.ts';
@@ -30,7 +30,7 @@ export function byCommand(
       const { address } = serving();
       return { address, headers: [], metricsUrl: metrics === null ? undefined : `http://${address}${metrics}` };
     };
-    const kind = requestKindOf(spec) === 'http' ? 'http' : 'prompts';
+    const kind = toRequestKind(spec) === 'http' ? 'http' : 'prompts';
     return requestProfile(spec, now, await requestsOfKind[kind](spec, workloads));
   });
   return byAdapter(adapter);
@@ -38,7 +38,7 @@ export function byCommand(
 
 function spaceFor(spec: StudySpec, command: string): SearchSpace {
   const { space, http } = spec;
-  const options: SpaceLoadOptions = requestKindOf(spec) === 'http' ? { engine: plainService() } : {};
+  const options: SpaceLoadOptions = toRequestKind(spec) === 'http' ? { engine: plainService() } : {};
   if (typeof space === 'object') return loadInlineSpace(space, 'the search space of the study', options);
   const name = space ?? presetForCommand(command);
   if (name !== undefined) return loadSpace(name, options);

@@ -1,8 +1,8 @@
 import type { AdapterDefinition } from '../../adapter/definition.ts';
-import { commandLineOf } from '../../base/command-name.ts';
+import { formatCommandLine } from '../../base/command-name.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { typedWord } from '../../base/shell-words.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { OpenStudy, TargetKind } from '../study/study.ts';
 import { byAdapter } from './by-adapter.ts';
@@ -14,7 +14,7 @@ import { triton } from './triton/kind.ts';
  * starts for each candidate; else a Triton. Errors: USAGE for a server without a way to change
  * settings, SPACE_INVALID.
  */
-export function targetOf(
+export function toTarget(
   study: Pick<OpenStudy, 'spec' | 'started' | 'workloads'>,
   adapter: AdapterDefinition | undefined,
 ): TargetKind {
@@ -22,7 +22,7 @@ export function targetOf(
   const { launchCommand, endpoint } = spec.server;
   if (adapter) return byAdapter(adapter);
   if (launchCommand !== undefined) return byCommand(launchCommand, study);
-  if (requestKindOf(spec) === 'http' || endpoint?.startsWith('openai')) throw nothingToSet(spec);
+  if (toRequestKind(spec) === 'http' || endpoint?.startsWith('openai')) throw nothingToSet(spec);
   return triton;
 }
 
@@ -39,6 +39,6 @@ function nothingToSet({ server: { url = 'HOST:PORT', endpoint }, model, http }: 
   return new TrituneError(
     'USAGE',
     `the settings of the running server at ${url} cannot be changed`,
-    `give the command that starts it, --launch-command ${typedWord(example)}, or measure it as it is: ${commandLineOf(['profile', ...as])}`,
+    `give the command that starts it, --launch-command ${typedWord(example)}, or measure it as it is: ${formatCommandLine(['profile', ...as])}`,
   );
 }

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { msToNs } from '../../base/units.ts';
 import type { AgentAccess } from '../../loadgen/agents/dial.ts';
-import { targetOf } from '../../loadgen/agents/limits.ts';
+import { formatTarget } from '../../loadgen/agents/limits.ts';
 import { openAgents } from '../../loadgen/agents/open-agents.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { OpenOptions } from '../../loadgen/transports/open.ts';
@@ -22,7 +22,7 @@ const USUAL_CLOCK_LIMIT_MS = 25;
  * measurement: its other work would make replies look late. Errors: AGENT_FAILED; USAGE,
  * INPUT_INVALID for the token and certificates of agents.
  */
-export async function clientThreadsOf(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
+export async function startClientThreads(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
   const { clientThreads: threadsEach = 1 } = client;
   const [first, ...others] = client.agents ?? [];
   if (first === undefined) return openWorkers(threadsEach, transport);
@@ -35,7 +35,7 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
  * Does the same for inference requests over a transport with these options. An observer gets each
  * request.
  */
-export function inferThreadsOf(
+export function startInferThreads(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
   { check, ...options }: OpenOptions,
@@ -43,7 +43,7 @@ export function inferThreadsOf(
 ): Promise<Workers> {
   const { clientThreads = 1, outputTolerance = 0 } = client;
   const transport = { protocol, options, ...(check && { tolerance: outputTolerance }) };
-  if (onObserved === undefined) return clientThreadsOf(client, transport);
+  if (onObserved === undefined) return startClientThreads(client, transport);
   return Promise.resolve(openWorkers(clientThreads, { ...transport, observes: true }, {}, onObserved));
 }
 
@@ -59,7 +59,7 @@ export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & Tran
 
 /** Errors: USAGE for a server address that each agent would resolve to its own machine. */
 function checkServerSeen(agents: readonly string[], transport: WorkerTransport): void {
-  const target = targetOf(transport);
+  const target = formatTarget(transport);
   if (!isLoopback(target) || agents.every(isLoopback)) return;
   throw new TrituneError(
     'USAGE',

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import { readArrivals, readIntervals, readTimestamps } from '../../loadgen/pacing/arrival-files.ts';
-import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
+import { createPacer, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { LevelSpec } from '../../spec/profile-spec.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 
@@ -34,7 +34,7 @@ type TimedSpec = Pick<
  * Returns the schedule in the options; null for plain concurrencies and rates. Errors:
  * INPUT_INVALID, USAGE.
  */
-export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | null> {
+export async function readTimedRequests(spec: TimedSpec): Promise<TimedRequests | null> {
   if (spec.requestIntervals !== undefined) {
     const gapsNs = await readIntervals(spec.requestIntervals);
     const roundNs = gapsNs.reduce((total, gapNs) => total + gapNs, 0);
@@ -43,7 +43,7 @@ export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | 
   if (spec.arrivalTrace !== undefined) {
     return replayed(await readArrivals(spec.arrivalTrace), spec.traceSpeed);
   }
-  if (spec.fixedSchedule) return replayed(await readTimestamps(dataFileOf(spec)), spec.traceSpeed);
+  if (spec.fixedSchedule) return replayed(await readTimestamps(requireDataFile(spec)), spec.traceSpeed);
   if (spec.ramp !== undefined) {
     const { overS, ...rates } = spec.ramp;
     const durationNs = overS * NS_PER_S;
@@ -57,7 +57,7 @@ export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | 
 }
 
 function endless(schedule: Schedule, perSecond: number): TimedRequests {
-  pacerOf(schedule);
+  createPacer(schedule);
   return { schedule, perSecond, requests: null };
 }
 
@@ -69,14 +69,14 @@ export function replayed(arrivalsNs: readonly number[], speed: number): TimedReq
 
 /** Takes all requests of a finite schedule in advance, to count them. */
 function finite(schedule: Schedule, spanNs: number): TimedRequests {
-  const pacer = pacerOf(schedule);
+  const pacer = createPacer(schedule);
   let requests = 0;
   while (pacer(0, requests) !== 'stop') requests++;
   if (requests === 0) throw new TrituneError('USAGE', 'the schedule contains no requests', 'make it longer');
   return { schedule, perSecond: spanNs > 0 ? (requests * NS_PER_S) / spanNs : requests, requests };
 }
 
-function dataFileOf({ inputData = [] }: TimedSpec): string {
+function requireDataFile({ inputData = [] }: TimedSpec): string {
   const [file, ...others] = inputData;
   if (file !== undefined && file !== 'zero' && file !== 'random' && others.length === 0) return file;
   throw new TrituneError(

@@ -5,10 +5,10 @@ import type { RequestSet } from '../../loadgen/types.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import { classCounts } from '../../workload/plan/part-of-plan.ts';
-import { meanRateOf, planOf } from '../../workload/plan/plan-of.ts';
-import { durationOf, type Workload, type WorkloadClass } from '../../workload/workload.ts';
+import { computeMeanRate, createPlan } from '../../workload/plan/plan-of.ts';
+import { findDuration, type Workload, type WorkloadClass } from '../../workload/workload.ts';
 import type { OriginalModel } from '../server/open-server.ts';
-import { requestsOf, type SeededRequests } from './tensors/requests.ts';
+import { readRequests, type SeededRequests } from './tensors/requests.ts';
 
 /** A workload, and its arrivals at any rate. */
 export interface PlayedWorkload {
@@ -39,10 +39,10 @@ export function played(
 ): PlayedWorkload {
   return {
     workload,
-    perSecond: meanRateOf(workload),
-    passS: durationOf(workload) * timeScale,
+    perSecond: computeMeanRate(workload),
+    passS: findDuration(workload) * timeScale,
     planAt: rememberingOne((perSecond, planSeed = seed) =>
-      planOf(workload, { seed: planSeed, timeScale, meanPerSecond: perSecond }),
+      createPlan(workload, { seed: planSeed, timeScale, meanPerSecond: perSecond }),
     ),
   };
 }
@@ -60,7 +60,7 @@ function rememberingOne(make: PlayedWorkload['planAt']): PlayedWorkload['planAt'
  * Returns a front for each model that the workload's classes name, in their order. Classes without
  * a model use `model`. Errors: USAGE without it.
  */
-export function frontsOf(
+export function listFronts(
   { workload }: Pick<PlayedWorkload, 'workload'>,
   model: string | undefined,
 ): readonly WorkloadFront[] {
@@ -91,46 +91,46 @@ export function classShares(
 }
 
 /** Returns the limits of a class, or undefined if it has none and those of the command apply. */
-export const limitsOf = ({ limits }: Pick<WorkloadClass, 'limits'>): RequestLimits | undefined =>
+export const findLimits = ({ limits }: Pick<WorkloadClass, 'limits'>): RequestLimits | undefined =>
   Object.keys(limits).length > 0 ? limits : undefined;
 
 /**
  * True if requests are counted by class. With only one class they are not: its figures are those of
- * all requests, and its limits are `limitsOf` it.
+ * all requests, and its limits are `findLimits` it.
  */
 export const hasClasses = ({ classes }: Pick<Workload, 'classes'>): boolean => classes.length > 1;
 
 /**
  * Returns the inputs of a front's classes for its model, as one set with classes, or without if the
  * workload has only one. Options apply where a class says nothing. The workload's own rate
- * determines the mean samples per request. Errors: as `requestsOf`.
+ * determines the mean samples per request. Errors: as `readRequests`.
  */
-export async function classInputsOf(
+export async function prepareClassInputs(
   front: WorkloadFront,
   options: SeededRequests,
   original: Pick<OriginalModel, 'metadata' | 'config'>,
   played: Pick<PlayedWorkload, 'planAt' | 'perSecond' | 'workload'>,
 ): Promise<PreparedInputs> {
   const inputs: PreparedInputs[] = [];
-  for (const { requests } of front.classes) inputs.push(await requestsOf({ ...options, ...requests }, original));
+  for (const { requests } of front.classes) inputs.push(await readRequests({ ...options, ...requests }, original));
   const [only] = inputs;
   if (only && !hasClasses(played.workload)) return only;
   const shares = classShares(front, played);
   const known: { readonly sets: readonly RequestSet[]; readonly joint: RequestSet }[] = [];
-  const jointOf = (sets: readonly RequestSet[]): RequestSet => {
+  const joinSets = (sets: readonly RequestSet[]): RequestSet => {
     const before = known.find((each) => each.sets.every((set, index) => set === sets[index]));
     if (before) return before.joint;
     const joint = classedSet(
       sets.map((set, index): ClassRequests => {
         const each = front.classes[index] as WorkloadClass;
-        return { name: each.name, limits: limitsOf(each), set, share: shares[index] as number };
+        return { name: each.name, limits: findLimits(each), set, share: shares[index] as number };
       }) as [ClassRequests, ...ClassRequests[]],
     );
     known.push({ sets, joint });
     return joint;
   };
   const forConfig: PreparedInputs['forConfig'] = (config, batch) =>
-    jointOf(inputs.map((each, index) => each.forConfig(config, front.classes[index]?.requests?.batch ?? batch)));
+    joinSets(inputs.map((each, index) => each.forConfig(config, front.classes[index]?.requests?.batch ?? batch)));
   return {
     ...forConfig(original.config),
     assumed: inputs.flatMap(({ assumed }) => assumed),

@@ -1,4 +1,4 @@
-import { commandLineOf } from '../../base/command-name.ts';
+import { formatCommandLine } from '../../base/command-name.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import type { Admit } from '../../study/records/journal.ts';
@@ -51,7 +51,7 @@ export async function checkTrusted(
   throw new TrituneError(
     'RUN_UNTRUSTED',
     `${plainLine(directory)} is not known as a run of yours, and would do what is listed above`,
-    `read the list; to go on: ${advice ?? commandLineOf([...command, directory, '--trust-run'])}`,
+    `read the list; to go on: ${advice ?? formatCommandLine([...command, directory, '--trust-run'])}`,
   );
 }
 
@@ -60,11 +60,11 @@ export const admitRun =
   (
     directory: string,
     command: readonly string[],
-    effectsOf: (run: RunToTrust) => readonly string[],
+    listEffects: (run: RunToTrust) => readonly string[],
     trust: Trust,
   ): Admit =>
   ({ origin, records }) =>
-    checkTrusted({ directory, origin, command, effects: () => effectsOf(runIn(records)) }, trust);
+    checkTrusted({ directory, origin, command, effects: () => listEffects(runIn(records)) }, trust);
 
 /** Says that a new run will not be known as the user's, and why, if that is so. */
 export function warnWithoutKey(tell: (line: string) => void): void {

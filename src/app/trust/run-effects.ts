@@ -7,14 +7,14 @@ import type { StudyStarted } from '../../study/records/records.ts';
 import { isSamplerName } from '../../study/search/samplers/registry.ts';
 import { flagsAgain, headerNames } from '../server/headers.ts';
 import { pickTls, wantsTls } from '../server/tls.ts';
-import { originalsOf } from '../target/triton/originals.ts';
+import { listOriginals } from '../target/triton/originals.ts';
 import { controlTarget, type RunToTrust, type TypedOptions } from './control-target.ts';
 
 /** What restoring a run does, one thing in each line. */
 export function effectsOfRestoring(run: RunToTrust, typed: TypedOptions): readonly string[] {
   const { url, headers } = controlTarget(run, typed);
   const tls = wantsTls(typed) ? typed : run.started.spec.server;
-  return [`contacts ${url}`, ...loadsOf(run.started), ...secretsOf({ ...pickTls(tls), ...headers }, url)];
+  return [`contacts ${url}`, ...listLoads(run.started), ...listSecrets({ ...pickTls(tls), ...headers }, url)];
 }
 
 /** What resuming a run does. */
@@ -22,7 +22,7 @@ export function effectsOfResuming({ started }: RunToTrust, typed: TypedOptions):
   // The space as it was used is kept beside the spec.
   return [
     ...effectsOfStudy({ ...started.spec, space: started.space as StudySpec['space'] }, typed),
-    ...loadsOf(started),
+    ...listLoads(started),
   ];
 }
 
@@ -33,12 +33,12 @@ export function effectsOfStudy(spec: StudySpec, typed: TypedOptions): readonly s
   const addresses = [to, server.controlUrl, server.metricsUrl, ...(spec.traffic.agents ?? [])];
   return [
     ...addresses.flatMap((address) => (address === undefined ? [] : [`contacts ${address}`])),
-    ...runsOf(spec),
+    ...listRuns(spec),
     ...variantsIn((spec.space ?? null) as Json).flatMap(effectsOfVariant),
     `tunes '${spec.model}' there`,
-    ...secretsOf({ ...pickTls(server), ...flagsAgain(spec.server, typed) }, to),
-    ...agentSecretsOf(spec),
-    ...filesOf(spec).map((file) => `reads ${file}, and may send its content`),
+    ...listSecrets({ ...pickTls(server), ...flagsAgain(spec.server, typed) }, to),
+    ...listAgentSecrets(spec),
+    ...listFiles(spec).map((file) => `reads ${file}, and may send its content`),
     ...(spec.recording ? [`writes ${spec.recording.grid}`] : []),
   ];
 }
@@ -47,13 +47,13 @@ export function effectsOfStudy(spec: StudySpec, typed: TypedOptions): readonly s
  * What a file with a study says beside its options, that its reader should know before it happens:
  * what it runs, and which secrets it sends where.
  */
-export function noticesOf(spec: StudySpec, named: ReadonlySet<string>): readonly string[] {
+export function listNotices(spec: StudySpec, named: ReadonlySet<string>): readonly string[] {
   const { server } = spec;
   const unnamed = Object.fromEntries(
     [...headerNames, 'tlsKey' as const].flatMap((name) => (named.has(name) ? [] : [[name, server[name]]])),
   ) as HeaderSpec & TlsSpec;
-  const runs = ['launch', 'launchCommand', 'adapter', 'sampler'].some((name) => named.has(name)) ? [] : runsOf(spec);
-  return [...runs, ...secretsOf(unnamed, server.url ?? 'localhost')];
+  const runs = ['launch', 'launchCommand', 'adapter', 'sampler'].some((name) => named.has(name)) ? [] : listRuns(spec);
+  return [...runs, ...listSecrets(unnamed, server.url ?? 'localhost')];
 }
 
 /** What emulating the server of a run does. */
@@ -62,7 +62,7 @@ export const effectsOfEmulating = ({ started }: RunToTrust): readonly string[] =
 ];
 
 /** The secrets that the study names, each with where it goes. */
-export function secretsOf(
+export function listSecrets(
   { tokenEnv, tokenFile, headerEnv = [], headerFile = [], header = [], ...tls }: HeaderSpec & TlsSpec,
   to: string,
 ): readonly string[] {
@@ -81,12 +81,12 @@ export function secretsOf(
 const withoutUndefined = <T extends object>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-const loadsOf = (started: StudyStarted): readonly string[] =>
+const listLoads = (started: StudyStarted): readonly string[] =>
   started.adapter === TRITON
-    ? originalsOf(started).map(({ model }) => `loads, changes and unloads the model '${model}'`)
+    ? listOriginals(started).map(({ model }) => `loads, changes and unloads the model '${model}'`)
     : [`changes the settings of the server through the adapter '${started.adapter}'`];
 
-function runsOf({ server, adapter, sampler }: StudySpec): readonly string[] {
+function listRuns({ server, adapter, sampler }: StudySpec): readonly string[] {
   const { launch, launchCommand, dockerImage, dockerArg = [], serverArg = [], tritonserver = 'tritonserver' } = server;
   const module = sampler.name !== undefined && !isSamplerName(sampler.name) ? sampler.name : undefined;
   const server0 = [
@@ -104,7 +104,7 @@ function runsOf({ server, adapter, sampler }: StudySpec): readonly string[] {
   ];
 }
 
-const agentSecretsOf = ({ traffic }: StudySpec): readonly string[] =>
+const listAgentSecrets = ({ traffic }: StudySpec): readonly string[] =>
   [
     traffic.agentTokenEnv === undefined ? null : `the value of the environment variable ${traffic.agentTokenEnv}`,
     traffic.agentTokenFile === undefined ? null : `the content of ${traffic.agentTokenFile}`,
@@ -114,7 +114,7 @@ const agentSecretsOf = ({ traffic }: StudySpec): readonly string[] =>
 const MADE_UP: ReadonlySet<string> = new Set(['random', 'zero']);
 
 /** Files with what is sent. */
-function filesOf({ traffic, together, workloads, prompts, http, server }: StudySpec): readonly string[] {
+function listFiles({ traffic, together, workloads, prompts, http, server }: StudySpec): readonly string[] {
   const inputs = [traffic, ...Object.values(together?.requests ?? {})].flatMap(({ inputData = [] }) => inputData);
   const files = [
     ...inputs,
@@ -140,14 +140,15 @@ function variantsIn(space: Json): readonly (readonly [string, JsonObject])[] {
 }
 
 /** A journal may have anything in the place of a text. */
-const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+const quoteWord = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 function effectsOfVariant([name, { files, build }]: readonly [string, JsonObject]): readonly string[] {
   const local = isJsonObject(files) ? Object.values(files) : [];
   const paths = local.map((file) => (isJsonObject(file) ? file.path : file));
   const command = isJsonObject(build) ? build.command : undefined;
   return [
-    ...paths.map((path) => `sends the content of ${wordOf(path)} for variant '${name}'`),
-    ...(command === undefined ? [] : [`runs ${[command].flat().map(wordOf).join(' ')} to build variant '${name}'`]),
+    ...paths.map((path) => `sends the content of ${quoteWord(path)} for variant '${name}'`),
+    ...(command === undefined ? [] : [`runs ${[command].flat().map(quoteWord).join(' ')} to build variant '${name}'`]),
   ];
 }

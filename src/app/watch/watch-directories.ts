@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { realClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { isLockedByOther } from '../../study/records/journal-lock.ts';
 import type { Board } from '../../watch/board.ts';
@@ -46,10 +46,10 @@ export async function lookOnce(
   isWritten: (lock: string) => boolean = isLockedByOther,
 ): Promise<void> {
   const journals = await studiesIn(directories);
-  const listed = (): void => board.list(headsOf(journals, seen, isWritten));
+  const listed = (): void => board.list(listHeads(journals, seen, isWritten));
   const faults: string[] = [];
   for (const [name, path] of journals) {
-    const { size, mtimeMs } = await sizeOf(path);
+    const { size, mtimeMs } = await readSize(path);
     const before = seen.get(name);
     if (size === 0 || (before?.size === size && before.changedMs === mtimeMs)) continue;
     try {
@@ -60,18 +60,18 @@ export async function lookOnce(
       listed();
       for (const record of records.slice(board.known(name))) board.take(name, record);
     } catch (error) {
-      faults.push(messageOf(error));
+      faults.push(formatMessage(error));
     }
   }
   listed();
-  board.trouble([...faults, ...(await absentOf(directories))][0] ?? null);
+  board.trouble([...faults, ...(await listAbsent(directories))][0] ?? null);
 }
 
 /**
  * Returns the heads, latest start first. A study without a writer and without an end was
  * interrupted.
  */
-const headsOf = (
+const listHeads = (
   journals: ReadonlyMap<string, string>,
   seen: ReadonlyMap<string, SeenJournal>,
   isWritten: (lock: string) => boolean,
@@ -94,7 +94,7 @@ const MAX_STUDIES = 20;
 /** Returns the journals in directories or their subdirectories, by study name. */
 async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const journals = await journalsIn(directories);
-  const dated = await Promise.all([...journals].map(async (each) => ({ each, ...(await sizeOf(each[1])) })));
+  const dated = await Promise.all([...journals].map(async (each) => ({ each, ...(await readSize(each[1])) })));
   return new Map(
     dated
       .sort((a, b) => b.mtimeMs - a.mtimeMs)
@@ -103,14 +103,14 @@ async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<st
   );
 }
 
-const sizeOf = (path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> =>
+const readSize = (path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> =>
   stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
 
 /**
  * Returns a line for each directory that is not there: a study may still create it, or its name is
  * mistyped.
  */
-async function absentOf(directories: readonly string[]): Promise<string[]> {
+async function listAbsent(directories: readonly string[]): Promise<string[]> {
   const lines = directories.map((directory) =>
     stat(directory).then(
       () => [],

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { addressOf } from '../../loadgen/transports/address.ts';
+import { parseAddress } from '../../loadgen/transports/address.ts';
 import { Board } from '../../watch/board.ts';
 import type { Controls } from '../../watch/serve/controls.ts';
 import { type RunningPage, servePage } from '../../watch/serve/page-server.ts';
@@ -27,6 +27,6 @@ export async function openPage(
   const controls = order && token !== null ? { token, order } : null;
   const board = new Board(() => performance.now(), { canSteer: controls !== null });
   const tls = await listeningTls(spec, 'a page');
-  const page = await servePage({ ...addressOf(spec.listen), tls, board, controls, tell });
+  const page = await servePage({ ...parseAddress(spec.listen), tls, board, controls, tell });
   return { board, page };
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { parsePrometheus } from '../../profiler/devices/prometheus.ts';
@@ -26,7 +26,7 @@ const rangeAnswer = z.object({
  * INPUT_INVALID.
  */
 export async function rangeCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
-  const series = await Promise.all(paths.map(async (path) => seriesIn(path, await textOf(path))));
+  const series = await Promise.all(paths.map(async (path) => seriesIn(path, await readCounterText(path))));
   return series.flat();
 }
 
@@ -35,7 +35,7 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalid(path, messageOf(error), RANGE_HINT);
+    throw invalid(path, formatMessage(error), RANGE_HINT);
   }
   const checked = rangeAnswer.safeParse(value);
   if (!checked.success) {
@@ -45,7 +45,7 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
   return checked.data.data.result
     .filter(({ metric: { __name__: name } }) => name === undefined || COUNTERS.has(name))
     .map(({ metric, values }) => ({
-      name: nameOf(metric),
+      name: formatName(metric),
       readings: values.map(([second, count]) => ({ second, count: Number(count) })),
     }));
 }
@@ -60,10 +60,10 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
   const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();
   for (const path of paths) {
     const writtenMs = (await stat(path)).mtimeMs;
-    for (const { name, labels, value, atMs = writtenMs } of parsePrometheus(await textOf(path))) {
+    for (const { name, labels, value, atMs = writtenMs } of parsePrometheus(await readCounterText(path))) {
       if (!COUNTERS.has(name)) continue;
       const key = `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
-      const counter = series.get(key) ?? { name: nameOf(labels), readings: new Map<number, number>() };
+      const counter = series.get(key) ?? { name: formatName(labels), readings: new Map<number, number>() };
       counter.readings.set(atMs / MS_PER_S, value);
       series.set(key, counter);
     }
@@ -74,11 +74,11 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
   }));
 }
 
-const nameOf = (labels: Readonly<Record<string, string>>): string => labels.model ?? 'default';
+const formatName = (labels: Readonly<Record<string, string>>): string => labels.model ?? 'default';
 
-async function textOf(path: string): Promise<string> {
+async function readCounterText(path: string): Promise<string> {
   return readText(path, fileLimits.results).catch((error: unknown) => {
-    throw invalid(path, messageOf(error), 'give the path of a file');
+    throw invalid(path, formatMessage(error), 'give the path of a file');
   });
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { readStart } from '../../base/read-file.ts';
 import { NS_PER_US } from '../../base/units.ts';
 import { type CounterSeries, workloadOfCounters } from '../../workload/log/counters.ts';
@@ -16,7 +16,7 @@ const SNIFFED_BYTES = 2 ** 16;
  * requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another format.
  */
 export async function recordedWorkload(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
-  const start = await startOf(paths[0] as string);
+  const start = await readStartOfFile(paths[0] as string);
   if (/^\s*\{/.test(start) && /"resultType"\s*:/.test(start)) return ofCounters(await rangeCounters(paths), rule);
   if (/^(?:# (?:HELP|TYPE) )?nv_inference_request_success[\s{]/m.test(start)) {
     return ofCounters(await scrapedCounters(paths), rule);
@@ -46,10 +46,10 @@ async function ofTraces(paths: readonly string[], rule: LogRule): Promise<Record
   return tally.workload(paths[0] as string);
 }
 
-async function startOf(path: string): Promise<string> {
+async function readStartOfFile(path: string): Promise<string> {
   try {
     return (await readStart(path, SNIFFED_BYTES)).toString('utf8');
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${path}: ${messageOf(error)}`, 'give the path of a file');
+    throw new TrituneError('INPUT_INVALID', `cannot read ${path}: ${formatMessage(error)}`, 'give the path of a file');
   }
 }

@@ -1,6 +1,6 @@
 import { access, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { printWorkload, traceText } from '../../workload/file/print.ts';
 import type { Workload } from '../../workload/workload.ts';
@@ -56,5 +56,9 @@ async function write(path: string, pieces: Iterable<string>): Promise<void> {
 
 const writing = <T>(path: string, work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another --output');
+    throw new TrituneError(
+      'OUTPUT_UNWRITABLE',
+      `cannot write ${path}: ${formatMessage(error)}`,
+      'choose another --output',
+    );
   });

@@ -1,7 +1,7 @@
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { figuresOf, type PlanFigures } from '../../workload/figures.ts';
-import { meanRateOf, type PlanOptions, planOf } from '../../workload/plan/plan-of.ts';
-import { durationOf, type Workload } from '../../workload/workload.ts';
+import { type PlanFigures, summarizeFigures } from '../../workload/figures.ts';
+import { computeMeanRate, createPlan, type PlanOptions } from '../../workload/plan/plan-of.ts';
+import { findDuration, type Workload } from '../../workload/workload.ts';
 
 /** A workload prepared for display. */
 export interface ShownWorkload {
@@ -20,7 +20,10 @@ const MAX_SHOWN = 5_000_000;
  * Errors: INPUT_INVALID.
  */
 export function shownWorkload(workload: Workload, options: PlanOptions): ShownWorkload {
-  const mostSeconds = MAX_SHOWN / (options.meanPerSecond ?? meanRateOf(workload));
-  const plan = planOf(workload, { ...options, mostSeconds: Math.min(options.mostSeconds ?? mostSeconds, mostSeconds) });
-  return { workload, plan, figures: figuresOf(plan), naturalS: durationOf(workload) };
+  const mostSeconds = MAX_SHOWN / (options.meanPerSecond ?? computeMeanRate(workload));
+  const plan = createPlan(workload, {
+    ...options,
+    mostSeconds: Math.min(options.mostSeconds ?? mostSeconds, mostSeconds),
+  });
+  return { workload, plan, figures: summarizeFigures(plan), naturalS: findDuration(workload) };
 }

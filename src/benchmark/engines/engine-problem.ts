@@ -2,7 +2,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { Goal } from '../../study/types.ts';
 import { memoizedTruth, type TestProblem } from '../problem.ts';
 import type { Ask, Engine } from './engine.ts';
-import { engineCandidate, engineSpace, settingsOf } from './engine-space.ts';
+import { engineCandidate, engineSpace, toSettings } from './engine-space.ts';
 import { engineTruth } from './engine-truth.ts';
 
 /** The time of an engine's start: loading the weights, capturing graphs. */
@@ -12,7 +12,7 @@ const NS_PER_MS = 1e6;
 /** Returns a made-up engine as a problem for samplers, with its goal. */
 export function engineProblem(engine: Engine): TestProblem {
   const baseline = engineCandidate(engine, engine.original);
-  const goal = goalOf(engine, baseline);
+  const goal = toGoal(engine, baseline);
   return {
     name: engine.name,
     space: engineSpace(engine),
@@ -22,7 +22,7 @@ export function engineProblem(engine: Engine): TestProblem {
     noise: engine.noise,
     gridLevels: engine.gridLevels,
     truth: memoizedTruth((candidate, level) => engineTruth(engine, candidate, level, goal.goodput)),
-    refusal: (candidate) => (engine.refuses(settingsOf(candidate)) ? 'CUDA out of memory' : null),
+    refusal: (candidate) => (engine.refuses(toSettings(candidate)) ? 'CUDA out of memory' : null),
     loadMs: () => LOAD_MS,
   };
 }
@@ -31,12 +31,12 @@ export function engineProblem(engine: Engine): TestProblem {
  * Returns the goal: its limits are multiples of the original settings' figures at the lightest
  * load.
  */
-function goalOf(engine: Engine, baseline: Candidate): Goal {
+function toGoal(engine: Engine, baseline: Candidate): Goal {
   const { tokens, latencyMs } = engineTruth(engine, baseline, engine.gridLevels[0] as number, undefined);
   const { ask } = engine;
   const ttftMs = rounded(ask.ttft * (tokens?.ttftMs.p99 ?? 0));
   const itlMs = rounded(ask.itl * (tokens?.itlMs.p50 ?? 0));
-  const plain = { budget: null, constraints: [], objectives: [{ metric: objectiveOf(ask), weight: 1 }] };
+  const plain = { budget: null, constraints: [], objectives: [{ metric: formatObjective(ask), weight: 1 }] };
   if (ask.what === 'goodput') {
     const e2eMs = rounded(ask.itl * latencyMs.p99);
     return { ...plain, goodput: { ttftNs: ttftMs * NS_PER_MS, tpotNs: itlMs * NS_PER_MS, e2eNs: e2eMs * NS_PER_MS } };
@@ -52,7 +52,7 @@ function goalOf(engine: Engine, baseline: Candidate): Goal {
   return { ...plain, budget: { percentile: 99, latencyMs: rounded(ask.itl * latencyMs.p99) } };
 }
 
-const objectiveOf = ({ what }: Ask): string =>
+const formatObjective = ({ what }: Ask): string =>
   ({ goodput: 'goodput', tokens: 'output-token-throughput', requests: 'throughput' })[what];
 
 const rounded = (value: number): number => Number(value.toPrecision(3));

@@ -8,7 +8,7 @@ import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Engine, MadeEngineSettings } from './engine.ts';
 
 /** Returns the settings that a candidate was built from. */
-export const settingsOf = ({ value }: Candidate): MadeEngineSettings => value as unknown as MadeEngineSettings;
+export const toSettings = ({ value }: Candidate): MadeEngineSettings => value as unknown as MadeEngineSettings;
 
 /** Returns the candidate of these settings, as the adapter of an engine builds it. */
 export function engineCandidate(engine: Engine, settings: MadeEngineSettings): Candidate {
@@ -18,11 +18,11 @@ export function engineCandidate(engine: Engine, settings: MadeEngineSettings): C
     fingerprint: createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 12),
     assignment: value,
     value,
-    shape: { ...shape, scheduling: 'continuous', continuous: policyOf(engine, settings) },
+    shape: { ...shape, scheduling: 'continuous', continuous: toPolicy(engine, settings) },
   };
 }
 
-function policyOf({ kvTokens }: Engine, settings: MadeEngineSettings): ContinuousPolicy {
+function toPolicy({ kvTokens }: Engine, settings: MadeEngineSettings): ContinuousPolicy {
   const { max_num_seqs, max_num_batched_tokens, gpu_memory, prefix_caching, kv_cache_dtype } = settings;
   return {
     maxSequences: max_num_seqs,

@@ -39,7 +39,7 @@ const FP8 = { context: 0.6, token: 1.06 };
 const PER_SPARE_THREAD = 0.12;
 
 /** Returns the times of an engine's steps with these settings. */
-export function stepTimesOf(times: EngineTimes, { kv_cache_dtype, threads }: MadeEngineSettings): StepTimes {
+export function toStepTimes(times: EngineTimes, { kv_cache_dtype, threads }: MadeEngineSettings): StepTimes {
   const isFp8 = kv_cache_dtype === 'fp8';
   const tokenNs = times.tokenNs * (isFp8 ? FP8.token : 1);
   const contextNs = times.contextNs * (isFp8 ? FP8.context : 1);

@@ -7,7 +7,7 @@ import type { Candidate } from '../../space/types.ts';
 
 import type { TokenTruth, Truth } from '../truth.ts';
 import type { Engine } from './engine.ts';
-import { settingsOf } from './engine-space.ts';
+import { toSettings } from './engine-space.ts';
 
 const REQUESTS = 400;
 /** The minimum number of rounds of all requests in flight that count. */
@@ -28,12 +28,12 @@ export function engineTruth(
   const traffic: Traffic = isClosed
     ? { kind: 'closed', concurrency: level, roundTripNs }
     : { kind: 'rate', perSecond: level, distribution: 'constant', roundTripNs };
-  const simulation = simulateContinuous(policy, engine.times(settingsOf(candidate)), traffic, lengths, {
+  const simulation = simulateContinuous(policy, engine.times(toSettings(candidate)), traffic, lengths, {
     warmUpRequests: isClosed ? Math.min(400, 2 * level) : 60,
     requests: isClosed ? Math.max(REQUESTS, ROUNDS * level) : REQUESTS,
     seed: SEED,
   });
-  const latencyMs = summaryOf(simulation.endToEndNs);
+  const latencyMs = summarize(simulation.endToEndNs);
   return {
     throughput: simulation.requestsPerSecond,
     latencyMs,
@@ -41,11 +41,11 @@ export function engineTruth(
     computeUs: 0,
     batches: [],
     requests: simulation.requests,
-    tokens: tokensOf(simulation, engine, policy.cachesPrefixes, limits),
+    tokens: toTokens(simulation, engine, policy.cachesPrefixes, limits),
   };
 }
 
-function tokensOf(
+function toTokens(
   simulation: TokenSimulation,
   { lengths }: Engine,
   cachesPrefixes: boolean,
@@ -60,8 +60,8 @@ function tokensOf(
   ];
   const users = simulation.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns);
   return {
-    ttftMs: summaryOf(simulation.ttftNs),
-    tpotMs: summaryOf(simulation.tpotNs),
+    ttftMs: summarize(simulation.ttftNs),
+    tpotMs: summarize(simulation.tpotNs),
     itlMs: { avg: nsToMs(simulation.itl.meanNs), p50, p90, p95, p99 },
     outputTokensPerSecond: simulation.outputTokensPerSecond,
     totalTokensPerSecond: simulation.totalTokensPerSecond,
@@ -73,7 +73,7 @@ function tokensOf(
   };
 }
 
-function summaryOf(timesNs: readonly number[]): Truth['latencyMs'] {
+function summarize(timesNs: readonly number[]): Truth['latencyMs'] {
   const sorted = Float64Array.from(timesNs.filter((ns) => !Number.isNaN(ns))).sort();
   const at = (share: number): number => nsToMs(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0);
   const avg = nsToMs(sorted.reduce((sum, ns) => sum + ns, 0) / Math.max(1, sorted.length));

@@ -1,7 +1,7 @@
 import { between, pick, type Random, randomFor } from '../../base/random.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
 import type { Ask, Engine, EngineAxes, MadeEngineSettings } from './engine.ts';
-import { type EngineTimes, stepTimesOf } from './engine-times.ts';
+import { type EngineTimes, toStepTimes } from './engine-times.ts';
 
 const US = 1e3;
 const MS = 1e6;
@@ -34,7 +34,7 @@ const cpuTimes = (random: Random): EngineTimes => ({
   threads: { power: between(0.6, 0.9, random), cores: pick([4, 6, 8], random) },
 });
 
-const lengthsOf = (mean: number, spread: number, longest: number): TokenLengths => ({
+const toLengths = (mean: number, spread: number, longest: number): TokenLengths => ({
   mean,
   std: spread * mean,
   min: Math.max(1, Math.round(mean / 8)),
@@ -43,8 +43,8 @@ const lengthsOf = (mean: number, spread: number, longest: number): TokenLengths 
 
 function lengths(random: Random, input: number, output: number, cachedShare = 0): SequenceLengths {
   return {
-    input: lengthsOf(Math.round(input * between(0.7, 1.4, random)), between(0.3, 0.8, random), 4),
-    output: lengthsOf(Math.round(output * between(0.7, 1.4, random)), between(0.3, 0.7, random), 3),
+    input: toLengths(Math.round(input * between(0.7, 1.4, random)), between(0.3, 0.8, random), 4),
+    output: toLengths(Math.round(output * between(0.7, 1.4, random)), between(0.3, 0.7, random), 3),
     cachedShare,
   };
 }
@@ -171,7 +171,7 @@ export function engineAt(index: number): Engine {
   return {
     name: `engine ${index} (${kind})`,
     ...made,
-    times: (settings) => stepTimesOf(times, settings),
+    times: (settings) => toStepTimes(times, settings),
     roundTripNs: between(0.5, 4, random) * MS,
     axes: { ...usualAxes, ...axes },
     original: { ...usualOriginal, ...original },

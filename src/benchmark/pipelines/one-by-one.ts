@@ -26,8 +26,8 @@ export function oneByOneSampler(options: OneByOneOptions): Sampler {
   const { stages } = topology;
   const each = measurements / stages.length;
   const samplers = new Map<string, Sampler>();
-  const samplerOf = (phase: number, trials: readonly Trial[]): Sampler => {
-    const base = baseOf(trials, phase * each, goal) ?? baseline;
+  const createSampler = (phase: number, trials: readonly Trial[]): Sampler => {
+    const base = findBase(trials, phase * each, goal) ?? baseline;
     const key = `${phase} ${base.fingerprint}`;
     const narrowing = pinned(
       base,
@@ -37,24 +37,25 @@ export function oneByOneSampler(options: OneByOneOptions): Sampler {
     samplers.set(key, sampler);
     return sampler;
   };
-  const phaseOf = ({ trials }: History): number => Math.min(stages.length - 1, Math.floor(countOf(trials) / each));
+  const computePhase = ({ trials }: History): number =>
+    Math.min(stages.length - 1, Math.floor(countMeasurements(trials) / each));
   return {
     ask(history, remaining) {
-      for (let phase = phaseOf(history); phase < stages.length - 1; phase++) {
-        const answer = samplerOf(phase, history.trials).ask(history, remaining);
+      for (let phase = computePhase(history); phase < stages.length - 1; phase++) {
+        const answer = createSampler(phase, history.trials).ask(history, remaining);
         if (answer.kind === 'trial') return answer;
       }
-      return samplerOf(stages.length - 1, history.trials).ask(history, remaining);
+      return createSampler(stages.length - 1, history.trials).ask(history, remaining);
     },
-    level: (history, running) => samplerOf(phaseOf(history), history.trials).level?.(history, running) ?? null,
+    level: (history, running) => createSampler(computePhase(history), history.trials).level?.(history, running) ?? null,
   };
 }
 
-const countOf = (trials: readonly Trial[]): number =>
+const countMeasurements = (trials: readonly Trial[]): number =>
   trials.reduce((sum, { measurements }) => sum + measurements.length, 0);
 
 /** Returns the best candidate among the trials that ended within this number of measurements. */
-function baseOf(trials: readonly Trial[], measurements: number, goal: Goal): Candidate | null {
+function findBase(trials: readonly Trial[], measurements: number, goal: Goal): Candidate | null {
   let count = 0;
   const before = trials.filter((trial) => {
     count += trial.measurements.length;

@@ -3,7 +3,7 @@ import type { LoadLevel } from '../../loadgen/types.ts';
 import type { FrontMeasurement, Measurement } from '../../profiler/measurement.ts';
 import type { ServerBreakdown } from '../../profiler/server-figures.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
-import { type MeasurementNoise, measurementOf } from '../measurement-of.ts';
+import { type MeasurementNoise, toMeasurement } from '../measurement-of.ts';
 import type { FrontTruth, StageTruth, Truth } from '../truth.ts';
 
 /**
@@ -24,11 +24,11 @@ export function pipelineMeasurement(
 ): Measurement {
   const stages = (truth.stages ?? []).map((stage) => ({
     model: stage.model,
-    ...breakdownOf(stage, disturbance, random),
+    ...toBreakdown(stage, disturbance, random),
   }));
   const composing = (front: string) =>
     stages.filter(({ model }) => model !== front).map((stage) => ({ ...stage, version: '1' }));
-  const whole = measurementOf(truth, level, disturbance);
+  const whole = toMeasurement(truth, level, disturbance);
   const { fronts } = truth;
   if (!fronts) {
     const front = topology.fronts[0]?.model ?? '';
@@ -42,7 +42,7 @@ export function pipelineMeasurement(
     server: null,
     fronts: fronts.map((front, index): FrontMeasurement => {
       const at = levels[index] ?? level;
-      const { latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate } = measurementOf(
+      const { latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate } = toMeasurement(
         { ...truth, ...front },
         at,
         disturbance,
@@ -68,7 +68,7 @@ export function pipelineMeasurement(
 /**
  * Returns the server's statistics of one stage. Its queue and executions slow down with the whole.
  */
-function breakdownOf(
+function toBreakdown(
   { requests, queueUs, computeUs, batches }: StageTruth,
   { rate }: MeasurementNoise,
   random: Random,

@@ -6,7 +6,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { memoizedTruth, type TestProblem } from '../problem.ts';
 import { optima } from './optima.ts';
 import type { Pipeline, PipelineModel } from './pipeline.ts';
-import { pipelineTruth, topologyOf } from './pipeline-truth.ts';
+import { pipelineTruth, readTopology } from './pipeline-truth.ts';
 
 const LOAD_MS = 1500;
 const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192];
@@ -15,10 +15,10 @@ const LEVELS = { mode: 'concurrency', low: 1, high: 192 } as const;
 /** Returns a pipeline as a problem for samplers. */
 export function pipelineProblem(pipeline: Pipeline): TestProblem {
   const { models, fronts, noise, name } = pipeline;
-  const configs = Object.fromEntries(models.map((model) => [model.name, configOf(model)]));
+  const configs = Object.fromEntries(models.map((model) => [model.name, toConfig(model)]));
   const front = fronts[0]?.model ?? '';
   const baseline = jointOriginal(configs, {}, front);
-  const spaces = Object.fromEntries(models.map((model) => [model.name, spaceOf(model)]));
+  const spaces = Object.fromEntries(models.map((model) => [model.name, toSpace(model)]));
   const joint = joinSpaces(spaces, baseline, front);
   return {
     name,
@@ -26,22 +26,22 @@ export function pipelineProblem(pipeline: Pipeline): TestProblem {
     narrowed: (narrowing) => jointSpaceView(joint, narrowing),
     baseline,
     budgets: optima[name] ?? [],
-    topology: topologyOf(pipeline),
+    topology: readTopology(pipeline),
     levels: { ...LEVELS, low: fronts.length },
     noise,
     gridLevels: GRID_LEVELS.filter((level) => level >= fronts.length),
     truth: memoizedTruth((candidate, level) => pipelineTruth(pipeline, candidate, level)),
     refusal: (candidate) =>
-      memoryOf(pipeline, candidate) > (pipeline.memory ?? Number.POSITIVE_INFINITY) ? 'CUDA out of memory' : null,
+      computeMemory(pipeline, candidate) > (pipeline.memory ?? Number.POSITIVE_INFINITY) ? 'CUDA out of memory' : null,
     loadMs: () => LOAD_MS,
   };
 }
 
 /** Returns the memory that all instances together need. */
-const memoryOf = ({ models }: Pipeline, { shape }: Candidate): number =>
+const computeMemory = ({ models }: Pipeline, { shape }: Candidate): number =>
   models.reduce((sum, { name, memory }) => sum + memory * (shape.members?.[name]?.policy.instances ?? 1), 0);
 
-const configOf = ({ name, isOnGpu, batch }: PipelineModel): ModelConfig => ({
+const toConfig = ({ name, isOnGpu, batch }: PipelineModel): ModelConfig => ({
   name,
   backend: 'python',
   max_batch_size: batch,
@@ -49,7 +49,7 @@ const configOf = ({ name, isOnGpu, batch }: PipelineModel): ModelConfig => ({
   instance_group: [isOnGpu ? { kind: 'KIND_GPU', gpus: [0], count: 1 } : { kind: 'KIND_CPU', count: 1 }],
 });
 
-const spaceOf = ({ name, instances, batches, delaysUs }: PipelineModel) =>
+const toSpace = ({ name, instances, batches, delaysUs }: PipelineModel) =>
   spaceFromJson({
     name,
     parameters: {

@@ -12,7 +12,7 @@ const REQUESTS = 900;
 const SEED = 31;
 
 /** Returns the topology of a pipeline, in the form of a study. */
-export function topologyOf({ models, fronts }: Pipeline): Topology {
+export function readTopology({ models, fronts }: Pipeline): Topology {
   const calls = models.flatMap(({ name, calls = [] }) =>
     calls.length > 0 ? [[name, calls.map(({ model }) => model)] as const] : [],
   );
@@ -25,7 +25,7 @@ export function topologyOf({ models, fronts }: Pipeline): Topology {
 
 /** Simulates the true behaviour of a pipeline with a candidate at a level. */
 export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: number): Truth {
-  const simulation = simulateNetwork(networkOf(pipeline, candidate, level), {
+  const simulation = simulateNetwork(createNetwork(pipeline, candidate, level), {
     warmUpRequests: Math.min(300, 2 * level),
     requests: enoughRequests(REQUESTS, Math.ceil(level / pipeline.fronts.length)),
     seed: SEED,
@@ -50,11 +50,11 @@ export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: n
   };
 }
 
-function networkOf(pipeline: Pipeline, candidate: Candidate, level: number): Network {
+function createNetwork(pipeline: Pipeline, candidate: Candidate, level: number): Network {
   const { models, devices, fronts, roundTripMs, frontEndUs } = pipeline;
   const levels = frontLevels({ fronts }, { mode: 'concurrency' as const, value: level } as const);
   return {
-    stages: models.map((model) => stageOf(model, candidate)),
+    stages: models.map((model) => findStage(model, candidate)),
     devices,
     fronts: fronts.map(({ model, steps }, index): Front => {
       const { mode, value } = levels[index] as { mode: string; value: number };
@@ -73,7 +73,7 @@ function networkOf(pipeline: Pipeline, candidate: Candidate, level: number): Net
 }
 
 /** Idle instances use part of the machine too, which a law in busy instances cannot express. */
-function stageOf({ name, law, cores, device, calls }: PipelineModel, { shape }: Candidate): Stage {
+function findStage({ name, law, cores, device, calls }: PipelineModel, { shape }: Candidate): Stage {
   const policy = shape.members?.[name]?.policy ?? shape.policy;
   const longer = Math.max(1, policy.instances / cores);
   const points = law.points.map((point) => ({ ...point, executionNs: point.executionNs * longer }));

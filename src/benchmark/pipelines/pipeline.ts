@@ -51,5 +51,5 @@ export interface PipelineCall {
 }
 
 /** Returns the steps of a chain. */
-export const chainOf = (...stages: readonly string[]): readonly Step[] =>
+export const chainBlocks = (...stages: readonly string[]): readonly Step[] =>
   stages.map((stage, place) => ({ stage, after: place === 0 ? [] : [place - 1] }));

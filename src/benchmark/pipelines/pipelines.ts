@@ -2,7 +2,7 @@ import { between, pick, type Random, randomFor } from '../../base/random.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { Device } from '../../queueing/network/types.ts';
 import type { LawPoint, ServiceLaw } from '../../queueing/service-law.ts';
-import { chainOf, type Pipeline, type PipelineModel } from './pipeline.ts';
+import { chainBlocks, type Pipeline, type PipelineModel } from './pipeline.ts';
 
 /** How the execution time grows with the batch. */
 type LawKind = 'batches well' | 'not at all' | 'fixed cost';
@@ -15,7 +15,7 @@ const CPU = 'cpu';
  * Draws a law. Half of the batching ones have a quirk that the search's own law lacks: padded
  * batches, or a cliff.
  */
-function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
+function toLaw(kind: LawKind, ms: number, random: Random): ServiceLaw {
   const perSample = {
     'batches well': between(0.02, 0.08, random),
     'not at all': between(0.85, 1, random),
@@ -48,8 +48,8 @@ interface Drawn {
   readonly share?: number;
 }
 
-function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: Random): PipelineModel {
-  const law = lawOf(kind, ms * between(0.7, 1.4, random), random);
+function toModel(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: Random): PipelineModel {
+  const law = toLaw(kind, ms * between(0.7, 1.4, random), random);
   const isShared = on !== 'own';
   return {
     name,
@@ -68,14 +68,14 @@ function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: 
   };
 }
 
-const gpuOf = (random: Random): Device => ({ name: GPU, interference: between(0.6, 1.1, random) });
+const createGpu = (random: Random): Device => ({ name: GPU, interference: between(0.6, 1.1, random) });
 const cores = { name: CPU, interference: 1 };
 
 type Made = Pick<Pipeline, 'models' | 'devices' | 'fronts'> & Pick<Partial<Pipeline>, 'memory'>;
 type Kind = (random: Random) => Made;
 
 /** Makes a pipeline of one front, an ensemble of these steps. */
-const ensembleOf = (
+const createEnsemble = (
   models: readonly PipelineModel[],
   devices: readonly Device[],
   steps: Pipeline['fronts'][number]['steps'],
@@ -88,27 +88,27 @@ const ensembleOf = (
 const kinds: Readonly<Record<string, Kind>> = {
   'chain, two stages on one GPU': (random) => {
     const models = [
-      modelOf('tokenizer', { law: 'not at all', ms: 1.5, on: 'own' }, random),
-      modelOf('encoder', { law: 'batches well', ms: 7, on: GPU, share: between(0.7, 1, random) }, random),
-      modelOf('head', { law: 'fixed cost', ms: 4, on: GPU, share: between(0.5, 0.9, random) }, random),
+      toModel('tokenizer', { law: 'not at all', ms: 1.5, on: 'own' }, random),
+      toModel('encoder', { law: 'batches well', ms: 7, on: GPU, share: between(0.7, 1, random) }, random),
+      toModel('head', { law: 'fixed cost', ms: 4, on: GPU, share: between(0.5, 0.9, random) }, random),
     ];
-    return ensembleOf(models, [gpuOf(random)], chainOf('tokenizer', 'encoder', 'head'));
+    return createEnsemble(models, [createGpu(random)], chainBlocks('tokenizer', 'encoder', 'head'));
   },
   'chain on shared cores': (random) => {
     const share = 1 / pick([2, 3, 4], random);
     const models = [
-      modelOf('decode', { law: 'not at all', ms: 3, on: CPU, share }, random),
-      modelOf('features', { law: 'batches well', ms: 8, on: CPU, share }, random),
-      modelOf('score', { law: 'fixed cost', ms: 5, on: CPU, share }, random),
+      toModel('decode', { law: 'not at all', ms: 3, on: CPU, share }, random),
+      toModel('features', { law: 'batches well', ms: 8, on: CPU, share }, random),
+      toModel('score', { law: 'fixed cost', ms: 5, on: CPU, share }, random),
     ];
-    return ensembleOf(models, [cores], chainOf('decode', 'features', 'score'));
+    return createEnsemble(models, [cores], chainBlocks('decode', 'features', 'score'));
   },
   'parallel branches': (random) => {
     const models = [
-      modelOf('decode', { law: 'not at all', ms: 2, on: 'own' }, random),
-      modelOf('classify', { law: 'batches well', ms: 9, on: GPU, share: between(0.6, 1, random) }, random),
-      modelOf('read', { law: 'fixed cost', ms: 8, on: GPU, share: between(0.4, 0.8, random) }, random),
-      modelOf('merge', { law: 'not at all', ms: 1, on: 'own' }, random),
+      toModel('decode', { law: 'not at all', ms: 2, on: 'own' }, random),
+      toModel('classify', { law: 'batches well', ms: 9, on: GPU, share: between(0.6, 1, random) }, random),
+      toModel('read', { law: 'fixed cost', ms: 8, on: GPU, share: between(0.4, 0.8, random) }, random),
+      toModel('merge', { law: 'not at all', ms: 1, on: 'own' }, random),
     ];
     const steps = [
       { stage: 'decode' },
@@ -116,20 +116,20 @@ const kinds: Readonly<Record<string, Kind>> = {
       { stage: 'read', after: [0] },
       { stage: 'merge', after: [1, 2] },
     ];
-    return ensembleOf(models, [gpuOf(random)], steps);
+    return createEnsemble(models, [createGpu(random)], steps);
   },
   'nested, each on its own': (random) => {
     const models = [
-      modelOf('split', { law: 'not at all', ms: 4, on: 'own' }, random),
-      modelOf('encode', { law: 'batches well', ms: 10, on: 'own' }, random),
-      modelOf('pool', { law: 'fixed cost', ms: 6, on: 'own' }, random),
+      toModel('split', { law: 'not at all', ms: 4, on: 'own' }, random),
+      toModel('encode', { law: 'batches well', ms: 10, on: 'own' }, random),
+      toModel('pool', { law: 'fixed cost', ms: 6, on: 'own' }, random),
     ];
-    return ensembleOf(models, [], [{ stage: 'split' }, { steps: chainOf('encode', 'pool'), after: [0] }]);
+    return createEnsemble(models, [], [{ stage: 'split' }, { steps: chainBlocks('encode', 'pool'), after: [0] }]);
   },
   'BLS, calls in turn': (random) => {
     const models = [
       {
-        ...modelOf('front', { law: 'not at all', ms: 0.5, on: 'own' }, random),
+        ...toModel('front', { law: 'not at all', ms: 0.5, on: 'own' }, random),
         calls: [
           { model: 'find', inParallel: false },
           { model: 'name', perSample: 2, inParallel: false },
@@ -137,43 +137,43 @@ const kinds: Readonly<Record<string, Kind>> = {
         batches: [1, 4],
         instances: [1, 2, 4, 8, 12],
       },
-      modelOf('find', { law: 'batches well', ms: 5, on: GPU, share: between(0.7, 1, random) }, random),
-      modelOf('name', { law: 'fixed cost', ms: 2, on: GPU, share: between(0.4, 0.8, random) }, random),
+      toModel('find', { law: 'batches well', ms: 5, on: GPU, share: between(0.7, 1, random) }, random),
+      toModel('name', { law: 'fixed cost', ms: 2, on: GPU, share: between(0.4, 0.8, random) }, random),
     ];
-    return { models, devices: [gpuOf(random)], fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] };
+    return { models, devices: [createGpu(random)], fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] };
   },
   'BLS, calls at once': (random) => {
     const models = [
       {
-        ...modelOf('front', { law: 'not at all', ms: 0.8, on: 'own' }, random),
+        ...toModel('front', { law: 'not at all', ms: 0.8, on: 'own' }, random),
         calls: [{ model: 'rank', perSample: 4, inParallel: true }],
         batches: [1, 4],
         instances: [1, 2, 4, 8, 12],
       },
-      modelOf('rank', { law: 'batches well', ms: 4, on: 'own' }, random),
+      toModel('rank', { law: 'batches well', ms: 4, on: 'own' }, random),
     ];
     return { models, devices: [], fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] };
   },
   'two tenants on one GPU': (random) => {
     const models = [
-      modelOf('detector', { law: 'batches well', ms: 9, on: GPU, share: between(0.8, 1, random) }, random),
-      modelOf('forecaster', { law: 'fixed cost', ms: 6, on: GPU, share: between(0.4, 0.8, random) }, random),
+      toModel('detector', { law: 'batches well', ms: 9, on: GPU, share: between(0.8, 1, random) }, random),
+      toModel('forecaster', { law: 'fixed cost', ms: 6, on: GPU, share: between(0.4, 0.8, random) }, random),
     ];
     const fronts = models.map(({ name }, index) => ({
       model: name,
       steps: [{ stage: name }],
       share: index === 0 ? pick([1, 2, 3], random) : 1,
     }));
-    return { models, devices: [gpuOf(random)], fronts };
+    return { models, devices: [createGpu(random)], fronts };
   },
   'three tenants with a budget of memory': (random) => {
     const models = [
-      modelOf('large', { law: 'batches well', ms: 12, on: GPU, share: between(0.7, 1, random) }, random),
-      modelOf('small', { law: 'fixed cost', ms: 4, on: GPU, share: between(0.3, 0.6, random) }, random),
-      modelOf('plain', { law: 'not at all', ms: 2, on: GPU, share: between(0.2, 0.4, random) }, random),
+      toModel('large', { law: 'batches well', ms: 12, on: GPU, share: between(0.7, 1, random) }, random),
+      toModel('small', { law: 'fixed cost', ms: 4, on: GPU, share: between(0.3, 0.6, random) }, random),
+      toModel('plain', { law: 'not at all', ms: 2, on: GPU, share: between(0.2, 0.4, random) }, random),
     ];
     const fronts = models.map(({ name }) => ({ model: name, steps: [{ stage: name }], share: pick([1, 2], random) }));
-    return { models, devices: [gpuOf(random)], fronts, memory: between(6, 9, random) };
+    return { models, devices: [createGpu(random)], fronts, memory: between(6, 9, random) };
   },
 };
 

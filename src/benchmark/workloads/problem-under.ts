@@ -31,7 +31,7 @@ const NOISE = { throughput: 0.005, latency: 0.03 };
  */
 export function problemUnder(model: MadeUpModel, workloads: StudyWorkloads): TestProblem {
   const space = candidateOver(model.axes);
-  const truthUnder = (candidate: Candidate, plan: ArrivalPlan): Truth => truthOf(model.law, candidate, plan);
+  const truthUnder = (candidate: Candidate, plan: ArrivalPlan): Truth => toTruth(model.law, candidate, plan);
   return {
     name: model.name,
     space,
@@ -46,7 +46,7 @@ export function problemUnder(model: MadeUpModel, workloads: StudyWorkloads): Tes
   };
 }
 
-function truthOf(law: ServiceLaw, { shape }: Candidate, plan: ArrivalPlan): Truth {
+function toTruth(law: ServiceLaw, { shape }: Candidate, plan: ArrivalPlan): Truth {
   const { arrivalsNs, durationNs } = plan;
   const traffic = { kind: 'open', arrivalsNs, roundTripNs: ROUND_TRIP_NS } as const;
   const simulation = simulate(shape.policy, law, traffic, { warmUpRequests: 0, requests: arrivalsNs.length, seed: 31 });
@@ -57,11 +57,11 @@ function truthOf(law: ServiceLaw, { shape }: Candidate, plan: ArrivalPlan): Trut
     latencyMs: { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) },
     queueUs: simulation.queueNs / NS_PER_US,
     computeUs: simulation.computeNs / NS_PER_US,
-    batches: batchesOf(simulation, law),
+    batches: listBatches(simulation, law),
   };
 }
 
-const batchesOf = ({ executions, executionNs: times }: Simulation, law: ServiceLaw): Truth['batches'] =>
+const listBatches = ({ executions, executionNs: times }: Simulation, law: ServiceLaw): Truth['batches'] =>
   [...executions.entries()]
     .filter(([, count]) => count > 0)
     .map(([size, count]) => ({

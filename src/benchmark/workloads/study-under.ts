@@ -2,7 +2,7 @@ import { FINAL_ROUNDS } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { createSampler, samplerKind } from '../../study/search/samplers/registry.ts';
 import { tune } from '../../tuner/tune.ts';
-import { planOf } from '../contest.ts';
+import { createPlan } from '../contest.ts';
 import type { TestProblem } from '../problem.ts';
 import { OfflineWorld } from '../world.ts';
 
@@ -22,7 +22,7 @@ export async function playUnder(testProblem: TestProblem, budgetMs: number, seed
   const usual = { seconds: world.usualSeconds(kind.usualTrials ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
   return tune(
     {
-      ...planOf({ testProblem, tightness: 'middle', budgetMs, optimum: 0 }, goal, seed),
+      ...createPlan({ testProblem, tightness: 'middle', budgetMs, optimum: 0 }, goal, seed),
       usual,
       finalRounds: FINAL_ROUNDS,
     },

@@ -84,16 +84,16 @@ export interface Clustered {
 
 /** Returns the readings with what follows from each of them alone. */
 export function clustered(readings: readonly RateReading[], prior: CapacityPrior): readonly Clustered[] {
-  const cluster = clusterOf(readings, prior.allowed);
+  const cluster = computeCluster(readings, prior.allowed);
   return readings.map((reading) => ({
     reading,
     cluster,
-    backlogs: backlogsOf(reading, prior, 0),
-    hostBacklogs: prior.followsHost ? backlogsOf(reading, prior, reading.logSpeed ?? 0) : [],
+    backlogs: listBacklogs(reading, prior, 0),
+    hostBacklogs: prior.followsHost ? listBacklogs(reading, prior, reading.logSpeed ?? 0) : [],
   }));
 }
 
-function backlogsOf(
+function listBacklogs(
   { arrivals }: RateReading,
   { mostServed, idle, budgetSeconds }: CapacityPrior,
   logSpeed: number,
@@ -158,7 +158,7 @@ interface Shape extends Omit<WeightedShape, 'logPrior'> {
 function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clustered[], shape: Shape): void {
   const expected = readings.map((reading) => expectedAt(reading, shape));
   const rateScatters = shape.slope === null ? RATE_SCATTERS : WORKLOAD_SCATTERS;
-  for (const { cluster, logPrior } of clustersOf(shape)) {
+  for (const { cluster, logPrior } of listClusters(shape)) {
     for (const [step, rateScatter] of rateScatters.entries()) {
       let sum = fixed + logPrior - SCATTER_PRIOR * Math.abs(step - USUAL_SCATTER);
       for (const { deviance, unit, variance, shift, logStall, misfit } of expected) {
@@ -173,7 +173,7 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
 }
 
 /** Returns the candidate factors on the variance, with their log priors. */
-function clustersOf({ steady, slope }: Shape): readonly { readonly cluster: number; readonly logPrior: number }[] {
+function listClusters({ steady, slope }: Shape): readonly { readonly cluster: number; readonly logPrior: number }[] {
   if (steady !== null) return [{ cluster: steady.cluster, logPrior: 0 }];
   return slope === null ? CLUSTERS : WORKLOAD_CLUSTERS;
 }
@@ -211,17 +211,17 @@ function expectedAt(clustered: Clustered, shape: Shape): Expected {
   const { expected, steepness } = expectedShare(shape, allowed, share, { backlogs, logSpeed: speed });
   const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
   return {
-    deviance: devianceOf(bad.mean, expected, requests),
+    deviance: computeDeviance(bad.mean, expected, requests),
     unit: requests * bad.mean * (1 - bad.mean),
     logStall: bad.mean > expected ? LOG_STALL - Math.log(requests * bad.mean + 1) : Number.NEGATIVE_INFINITY,
-    variance: varianceOf(clustered, shape, expected, left / (1 + gap)),
+    variance: computeVariance(clustered, shape, expected, left / (1 + gap)),
     misfit: shape.slope === null ? 0 : MISFIT * Math.abs(Math.log(share)),
     shift: sum(Math.min(steepness, MAX_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
 }
 
 /** Returns the variance of the count of bad requests, relative to that of independent ones. */
-function varianceOf({ reading, cluster }: Clustered, shape: Shape, expected: number, spare: number): number {
+function computeVariance({ reading, cluster }: Clustered, shape: Shape, expected: number, spare: number): number {
   const { slope, allowed, budgetSeconds } = shape;
   if (slope !== null) return 1;
   return budgetSeconds === null ? cluster : clusterAt(reading, expected, spare, allowed, budgetSeconds);
@@ -247,7 +247,7 @@ function clusterAt(
 }
 
 /** Returns twice the log likelihood ratio of a seen share and an expected one. */
-function devianceOf(seen: number, expected: number, requests: number): number {
+function computeDeviance(seen: number, expected: number, requests: number): number {
   const part = (share: number, of: number): number => (share > 0 ? share * Math.log(share / of) : 0);
   return 2 * requests * (part(seen, expected) + part(1 - seen, 1 - expected));
 }
@@ -256,7 +256,7 @@ function devianceOf(seen: number, expected: number, requests: number): number {
  * Returns the variance of bad requests relative to independent ones, from the batches of all
  * readings. Each batch is weighted by its bad requests.
  */
-function clusterOf(readings: readonly RateReading[], allowed: number): number {
+function computeCluster(readings: readonly RateReading[], allowed: number): number {
   let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
   for (const { bad, requests } of readings) {
     const weight = requests * bad.mean;

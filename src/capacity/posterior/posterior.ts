@@ -1,5 +1,5 @@
 import type { Interval } from '../../stats/interval.ts';
-import { weightsOf } from '../../stats/log-weights.ts';
+import { computeWeights } from '../../stats/log-weights.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 import type { RateReading } from '../reading.ts';
 import { type Clustered, clustered, likelihoodAt } from './likelihood.ts';
@@ -80,7 +80,7 @@ interface Grid {
 function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
   const points = logs.map((log) => ({ prior: logPriorAt(log, prior), ...likelihoodAt(log, readings, prior) }));
-  const weights = weightsOf(points.map((point) => point.prior + point.logLikelihood));
+  const weights = computeWeights(points.map((point) => point.prior + point.logLikelihood));
   const gap = points.reduce((total, point, at) => total + (weights[at] as number) * point.gap, 0);
   const modelSd = prior.isWorkload ? WORKLOAD_SD : MODEL_SD;
   return { logs, weights, gap, allowed: prior.allowed, modelSd };

@@ -1,4 +1,4 @@
-import { logSum, weightsOf } from '../../stats/log-weights.ts';
+import { computeWeights, logSum } from '../../stats/log-weights.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 import type { CourseWindow } from '../loads.ts';
 import type { BurstQuestion } from '../question.ts';
@@ -55,11 +55,11 @@ function recovered(windows: readonly CourseWindow[], seconds: number, budgetMs: 
     errors += late ? -1 : 1;
     if (errors < least) [least, count] = [errors, index + 1];
   }
-  const endOf = (index: number): number => Math.max(0, (after[index]?.endSeconds ?? 0) - seconds);
+  const findEnd = (index: number): number => Math.max(0, (after[index]?.endSeconds ?? 0) - seconds);
   if (count === 0) return { from: 0, to: 0 };
   return count === after.length
-    ? { from: endOf(count - 1), to: null }
-    : { from: endOf(count - 2), to: endOf(count - 1) };
+    ? { from: findEnd(count - 1), to: null }
+    : { from: findEnd(count - 2), to: findEnd(count - 1) };
 }
 
 /**
@@ -103,7 +103,7 @@ export function recoveryPosterior(
   const [low, high] = [Math.log(prior.low), Math.log(prior.high)];
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
   const observations = plays.map((play) => toldBy(play, burst, recoverSeconds, budgetMs));
-  const weights = weightsOf(
+  const weights = computeWeights(
     logs.map((log) =>
       logSum(
         SCATTERS.map((scatter) => observations.reduce((sum, of) => sum + of(log, scatter), logPriorAt(log, prior))),

@@ -100,7 +100,7 @@ export function shapesAt(
   { mostServed, idle, allowed, isWorkload }: CapacityPrior,
   knowsArrivals: boolean,
 ): readonly WeightedShape[] {
-  if (isWorkload) return curvesOf(allowed);
+  if (isWorkload) return listCurves(allowed);
   const any = GAPS.flatMap((gap) => {
     const saturation = log + Math.log(1 + gap);
     const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
@@ -135,7 +135,7 @@ export function shapesAt(
 }
 
 /** Returns the candidate curves of a workload. */
-const curvesOf = (allowed: number): readonly WeightedShape[] =>
+const listCurves = (allowed: number): readonly WeightedShape[] =>
   SLOPES.map((slope) => ({
     gap: -Math.log(allowed) / (slope * (1 - allowed)),
     floor: 0,

@@ -39,7 +39,7 @@ export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): 
       : []),
   ]);
   const isWeighted = models.some(({ weighting, options }) => weighting !== undefined || options.objective);
-  const objective = models.flatMap(({ name, weighting = 1, options }) => objectivesOf(options, name, weighting));
+  const objective = models.flatMap(({ name, weighting = 1, options }) => listObjectives(options, name, weighting));
   for (const { name, options } of models) {
     if (options.batch !== first.options.batch || options.batchSize)
       ignore(
@@ -61,7 +61,7 @@ export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): 
     ...common,
     together: models.map(({ name }) => name),
     percentile,
-    ...levelsOf(models),
+    ...chooseLevels(models),
     modelRequests: each(({ inputData, shape, stringData, stringLength, requestParameter }) =>
       present({ inputData, shape, stringData, stringLength, requestParameter }),
     ),
@@ -79,7 +79,11 @@ export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): 
 }
 
 /** Returns the model's objectives, whose weights add up to its weighting. */
-function objectivesOf({ objective = ['throughput:1'] }: Options, model: string, weighting: number): readonly string[] {
+function listObjectives(
+  { objective = ['throughput:1'] }: Options,
+  model: string,
+  weighting: number,
+): readonly string[] {
   const parsed = objective.map((text) => text.split(':') as [string, string?]);
   const sum = parsed.reduce((total, [, weight = '1']) => total + Number(weight), 0);
   return parsed.map(([metric, weight = '1']) => {
@@ -92,7 +96,7 @@ const ofModel = (constraint: string, model: string): string =>
   SHARED.test(constraint) ? constraint : constraint.replace(/^[\w-]+/, (metric) => `${metric}@${model}`);
 
 /** Returns the common level: the sum of the requests for each. */
-function levelsOf(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 'requestRate'> {
+function chooseLevels(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 'requestRate'> {
   const sum = (ranges: readonly (NumberRange | undefined)[]): NumberRange | undefined =>
     ranges.reduce((total, range) => total && range && { low: total.low + range.low, high: total.high + range.high });
   const concurrency = sum(models.map(({ options }) => options.concurrency));

@@ -41,7 +41,7 @@ const within = ({ at, fail }: Place, key: string | number): Place => ({ at: [...
 
 function messageParameters(message: MessageSchema, fields: JsonObject, path: ConfigPath, place: Place): Named {
   return Object.entries(fields).flatMap(([key, value]) =>
-    fieldParameters(fieldOf(message, key, place), value ?? null, [...path, key], within(place, key)),
+    fieldParameters(toField(message, key, place), value ?? null, [...path, key], within(place, key)),
   );
 }
 
@@ -52,7 +52,7 @@ function fieldParameters(field: FieldSchema, value: Json, path: ConfigPath, plac
     return Object.entries(value).flatMap(([key, entry]) =>
       isJsonObject(entry)
         ? messageParameters(message, entry, [...path, key], within(place, key))
-        : named([...path, key], valuesOf(schema, entry ?? null, within(place, key)), place),
+        : named([...path, key], listValues(schema, entry ?? null, within(place, key)), place),
     );
   }
   if (shape === 'single' && schema.type === 'message' && (value === null || isJsonObject(value))) {
@@ -79,29 +79,29 @@ function named(path: ConfigPath, values: readonly Json[], { at, fail }: Place): 
 function fieldValues({ shape, value: schema }: FieldSchema, value: Json, place: Place): readonly Json[] {
   if (shape === 'repeated') {
     const lists = isListOfLists(value) ? value : [value];
-    return fewOf(lists).flatMap((list, index) => {
+    return pickFew(lists).flatMap((list, index) => {
       const here = lists.length > 1 ? within(place, index) : place;
       const items: readonly Json[] = Array.isArray(list) ? list : [list];
-      return product(items.map((item, at) => valuesOf(schema, item, within(here, at))));
+      return product(items.map((item, at) => listValues(schema, item, within(here, at))));
     });
   }
   const values: readonly Json[] = Array.isArray(value) ? value : [value];
-  if (shape === 'single') return values.flatMap((each) => valuesOf(schema, each, place));
+  if (shape === 'single') return values.flatMap((each) => listValues(schema, each, place));
   return values.flatMap((map) => {
     if (!isJsonObject(map)) return place.fail(place.at, 'expected keys with values');
-    return entries(map, (key, entry) => valuesOf(schema, entry, within(place, key)));
+    return entries(map, (key, entry) => listValues(schema, entry, within(place, key)));
   });
 }
 
 /** Every value of one item. */
-function valuesOf(schema: ValueSchema, value: Json, place: Place): readonly Json[] {
+function listValues(schema: ValueSchema, value: Json, place: Place): readonly Json[] {
   if (schema.type !== 'message') {
     const values: readonly Json[] = Array.isArray(value) ? value : [value];
     return values.map((each) => (each === null ? place.fail(place.at, 'expected a value') : each));
   }
   if (value !== null && !isJsonObject(value)) return place.fail(place.at, 'expected fields');
   return entries(value ?? {}, (key, entry) =>
-    fieldValues(fieldOf(schema.message, key, place), entry, within(place, key)),
+    fieldValues(toField(schema.message, key, place), entry, within(place, key)),
   );
 }
 
@@ -117,15 +117,15 @@ function entries(object: JsonObject, valuesAt: (key: string, value: Json) => rea
  */
 const product = (lists: readonly (readonly Json[])[]): readonly (readonly Json[])[] =>
   lists.reduce<readonly (readonly Json[])[]>(
-    (so, list) => fewOf(so.flatMap((before) => fewOf(list).map((value) => [...before, value]))),
+    (so, list) => pickFew(so.flatMap((before) => pickFew(list).map((value) => [...before, value]))),
     [[]],
   );
 
-const fewOf = <T>(list: readonly T[]): readonly T[] => list.slice(0, MAX_VALUES + 1);
+const pickFew = <T>(list: readonly T[]): readonly T[] => list.slice(0, MAX_VALUES + 1);
 
 const isListOfLists = (value: Json): value is readonly Json[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => Array.isArray(item));
 
-function fieldOf(message: MessageSchema, name: string, { at, fail }: Place): FieldSchema {
+function toField(message: MessageSchema, name: string, { at, fail }: Place): FieldSchema {
   return message.field(name) ?? fail([...at, name], `the model config has no such field here`);
 }

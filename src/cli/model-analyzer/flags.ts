@@ -77,7 +77,7 @@ export function flagOptions(
   let [tls, requests]: [TlsSpec, Partial<FlatStudyOptions>] = [{}, {}];
   for (const [flag, value] of Object.entries(flags)) {
     const key = [...at, flag];
-    const option = optionOf(flag, protocol);
+    const option = findOption(flag, protocol);
     if (value === false) ignore(key.join('.'), 'it is off');
     else if (flag === 'sequence-id-range')
       requests = { ...requests, sequenceIds: parsed(sequenceIdRange, value, file, key) };
@@ -93,7 +93,7 @@ export function flagOptions(
 }
 
 /** Flags come from the file: one may have the name of a property that every object has. */
-function optionOf(flag: string, protocol: Protocol): keyof typeof tuneOptionTable | undefined {
+function findOption(flag: string, protocol: Protocol): keyof typeof tuneOptionTable | undefined {
   const alike = sameOfProtocol[protocol];
   if (Object.hasOwn(same, flag)) return same[flag];
   return Object.hasOwn(alike, flag) ? alike[flag] : undefined;

@@ -43,11 +43,11 @@ export function goalOptions(
   percentile: number | undefined,
 ): Pick<FlatStudyOptions, 'objective' | 'constraint' | 'latencyBudget'> & { readonly percentile?: number } {
   const objectives = Object.entries(settings.objectives ?? file.objectives ?? {});
-  const objective = objectives.map(([name, weight]) => `${metricOf(name, 'objective').metric}:${weight}`);
+  const objective = objectives.map(([name, weight]) => `${toMetric(name, 'objective').metric}:${weight}`);
   const limits = withShorthands(settings.constraints ?? file.constraints ?? {}, file);
   const budget = budgeted.find((name) => limits[name]?.max !== undefined && fits(name, percentile));
   const constraint = Object.entries(limits).flatMap(([name, { min, max }]) => {
-    const { metric, unit = '' } = metricOf(name, 'constraint');
+    const { metric, unit = '' } = toMetric(name, 'constraint');
     return [
       ...(min === undefined ? [] : [`${metric}>=${min}${unit}`]),
       ...(max === undefined || name === budget ? [] : [`${metric}<=${max}${unit}`]),
@@ -56,7 +56,7 @@ export function goalOptions(
   return {
     ...(objective.length > 0 && { objective }),
     ...(constraint.length > 0 && { constraint }),
-    ...(budget && { latencyBudget: limits[budget]?.max as number, percentile: percentileOf(budget) }),
+    ...(budget && { latencyBudget: limits[budget]?.max as number, percentile: computePercentile(budget) }),
   };
 }
 
@@ -70,12 +70,12 @@ function withShorthands({ perf_latency, ...limits }: Limits, { latency_budget, m
   };
 }
 
-const percentileOf = (name: (typeof budgeted)[number]): number => Number(name.slice('perf_latency_p'.length));
+const computePercentile = (name: (typeof budgeted)[number]): number => Number(name.slice('perf_latency_p'.length));
 
 const fits = (name: (typeof budgeted)[number], percentile: number | undefined): boolean =>
-  percentile === undefined || percentileOf(name) === percentile;
+  percentile === undefined || computePercentile(name) === percentile;
 
-function metricOf(name: string, what: 'objective' | 'constraint'): { readonly metric: string; readonly unit?: string } {
+function toMetric(name: string, what: 'objective' | 'constraint'): { readonly metric: string; readonly unit?: string } {
   const known = Object.hasOwn(metrics, name) ? metrics[name] : undefined;
   if (known) return known;
   const reason = unmeasured.find(([pattern]) => pattern.test(name))?.[1] ?? 'there is no such metric';

@@ -19,13 +19,13 @@ export function loadOptions(read: ReadFile, name: string, { parameters }: ModelS
     const at = ownConcurrency ? ['profile_models', name, 'parameters', 'request_rate'] : ['request_rate'];
     throw invalid(file, at, 'load levels are either concurrencies or request rates');
   }
-  if (concurrency) return { concurrency: rangeOf(concurrency), levels: rising(concurrency) };
-  if (rate) return { requestRate: rangeOf(rate), levels: rising(rate) };
+  if (concurrency) return { concurrency: toRange(concurrency), levels: rising(concurrency) };
+  if (rate) return { requestRate: toRange(rate), levels: rising(rate) };
   const { run_config_search_min_request_rate: lowRate, run_config_search_max_request_rate: highRate } = content;
   if (content.request_rate_search_enable || lowRate !== undefined || highRate !== undefined) {
     return { requestRate: searchRange(read, 'request_rate') };
   }
-  if (content.run_config_search_disable) return { concurrency: rangeOf([1]), levels: [1] };
+  if (content.run_config_search_disable) return { concurrency: toRange([1]), levels: [1] };
   return { concurrency: searchRange(read, 'concurrency') };
 }
 
@@ -39,7 +39,7 @@ function searchRange({ file, content }: ReadFile, kind: keyof typeof defaults): 
   throw invalid(file, [`run_config_search_max_${kind}`], `${high} is below the least, ${low}`);
 }
 
-const rangeOf = (values: readonly number[]): NumberRange => ({ low: Math.min(...values), high: Math.max(...values) });
+const toRange = (values: readonly number[]): NumberRange => ({ low: Math.min(...values), high: Math.max(...values) });
 
 const rising = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
@@ -63,5 +63,5 @@ export function batchOptions(
     ignore(key, `at a request rate requests have one size, here ${batch}; for ${others.join(', ')} run again with -b`);
     return { batch };
   }
-  return { batch: 1, batchSize: rangeOf(listed) };
+  return { batch: 1, batchSize: toRange(listed) };
 }

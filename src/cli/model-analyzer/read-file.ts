@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { readDocument } from '../../base/read-document.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
@@ -20,7 +20,7 @@ export interface ReadFile {
  * path of the key.
  */
 export function readAnalyzerFile(file: string): ReadFile {
-  const content = checked(analyzerFile, contentOf(file), file, []);
+  const content = checked(analyzerFile, readContent(file), file, []);
   const modelsUnder = (key: keyof AnalyzerFile & string): ReadonlyMap<string, ModelSettings> => {
     const named = namedModels(content[key]);
     if (named === null) throw invalid(file, [key], 'expected names of models, or settings by name');
@@ -28,8 +28,8 @@ export function readAnalyzerFile(file: string): ReadFile {
       named.map(([name, settings]) => [name, checked(modelSettings, settings ?? {}, file, [key, name])] as const),
     );
   };
-  const modelsOf = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
-  const composing = { called: modelsOf('bls_composing_models'), steps: modelsOf('ensemble_composing_models') };
+  const listModels = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
+  const composing = { called: listModels('bls_composing_models'), steps: listModels('ensemble_composing_models') };
   return { file, content, models: modelsUnder('profile_models'), ...composing };
 }
 
@@ -43,11 +43,11 @@ export function invalid(file: string, path: readonly PropertyKey[], reason: stri
   return new TrituneError('INPUT_INVALID', `${file}: ${where}${reason}`, 'see docs/model-analyzer.md');
 }
 
-function contentOf(file: string): unknown {
+function readContent(file: string): unknown {
   try {
     return readDocument(file, { version: '1.1' });
   } catch (error) {
-    throw invalid(file, [], messageOf(error));
+    throw invalid(file, [], formatMessage(error));
   }
 }
 

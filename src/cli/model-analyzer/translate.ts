@@ -66,7 +66,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
     const flags = settings.perf_analyzer_flags ?? content.perf_analyzer_flags ?? {};
     const { tls: secure, requests } = flagOptions(flags, protocol, { file, at, ignore });
     tls = { ...tls, ...secure };
-    return { name, requests, ...studyOf(read, name, settings, namedOptions.percentile, ignore) };
+    return { name, requests, ...toStudy(read, name, settings, namedOptions.percentile, ignore) };
   });
   ignoreUnused(content, ownStudies, ignore);
   const common = {
@@ -77,7 +77,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
   };
   const called = [...read.called.keys()];
-  const optionsOf = ({
+  const toOptions = ({
     name,
     requests,
     options,
@@ -90,7 +90,7 @@ export function translate(read: ReadFile, namedOptions: NamedOptions): Translati
   });
   const alone = ownStudies.map((each): Concurrent & { readonly name: string } => ({
     name: each.name,
-    options: optionsOf(each),
+    options: toOptions(each),
     weighting: read.models.get(each.name)?.weighting,
   }));
   const isTogether = content.run_config_profile_models_concurrently_enable === true && models.length > 1;
@@ -127,7 +127,7 @@ interface Study {
   readonly analyzer: Pick<AnalyzerSettings, 'space' | 'levels' | 'earlyExits'>;
 }
 
-function studyOf(
+function toStudy(
   read: ReadFile,
   name: string,
   settings: ModelSettings,

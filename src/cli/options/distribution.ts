@@ -15,19 +15,19 @@ export function distribution(text: string): Distribution {
 }
 
 function plain(text: string): Distribution | null {
-  const [low, high, ...rest] = text.split(':').map(numberOf);
+  const [low, high, ...rest] = text.split(':').map(parseNumber);
   if (low === undefined || rest.length > 0 || Number.isNaN(low)) return null;
   if (high === undefined) return { kind: 'constant', value: low };
   return low <= high ? { kind: 'uniform', low, high } : null;
 }
 
 function bell(kind: string, texts: readonly string[]): Distribution | null {
-  const [mean = Number.NaN, std = Number.NaN] = texts.slice(0, 2).map(numberOf);
-  const [min, max] = texts.slice(2).map((text) => (text.trim() === '' ? undefined : numberOf(text)));
+  const [mean = Number.NaN, std = Number.NaN] = texts.slice(0, 2).map(parseNumber);
+  const [min, max] = texts.slice(2).map((text) => (text.trim() === '' ? undefined : parseNumber(text)));
   const isGood = mean > 0 && std >= 0 && texts.length <= 4 && (min ?? 0) <= (max ?? Number.POSITIVE_INFINITY);
   if (!isGood) return null;
   const limits = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
   return { kind: kind === 'normal' ? 'normal' : 'log-normal', mean, std, ...limits };
 }
 
-const numberOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN);
+const parseNumber = (text: string): number => (/^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN);

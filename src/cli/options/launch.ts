@@ -41,9 +41,9 @@ export const launchOptionTable: OptionTable<LaunchSpec> = under<LaunchSpec>('Ser
 });
 
 /** Returns the earlier texts and this one. Errors: USAGE if it is not allowed. */
-function collectWithout(faultOf: (text: string) => string | null): typeof collect {
+function collectWithout(findFault: (text: string) => string | null): typeof collect {
   return (text, previous) => {
-    const fault = faultOf(text);
+    const fault = findFault(text);
     if (fault !== null) throw new TrituneError('USAGE', fault, 'leave it out, or write --NAME=VALUE');
     return collect(text, previous);
   };

@@ -75,7 +75,7 @@ export function addOptions<O>(
   for (const heading of headings) {
     for (const [key, row] of [...first, ...others]) {
       if ((row.heading ?? 'Options') !== heading) continue;
-      const option = optionOf(key, row).helpGroup(`${heading}:`);
+      const option = toOption(key, row).helpGroup(`${heading}:`);
       command.addOption(option);
       if (row.otherName) command.addOption(new OtherNameOption(row.otherName, option));
     }
@@ -83,7 +83,7 @@ export function addOptions<O>(
   return command;
 }
 
-function optionOf(key: string, row: OptionRow<unknown>): Option {
+function toOption(key: string, row: OptionRow<unknown>): Option {
   const option = new OfferingOption(row.flags, row.help);
   option.offers = row.offers ?? [];
   if (option.attributeName() !== key) throw new Error(`option '${row.flags}' does not belong to '${key}'`);

@@ -95,12 +95,12 @@ export function milliseconds(text: string): number {
 }
 
 /** 'A:B', or 'A' for A:A; whole numbers from 1. */
-export const wholeRange = (text: string): NumberRange => rangeOf(text, positiveWhole, '1:256');
+export const wholeRange = (text: string): NumberRange => toRange(text, positiveWhole, '1:256');
 
 /** 'A:B', or 'A' for A:A; numbers above 0. */
-export const positiveRange = (text: string): NumberRange => rangeOf(text, positiveNumber, '100:2000');
+export const positiveRange = (text: string): NumberRange => toRange(text, positiveNumber, '100:2000');
 
-function rangeOf(text: string, parse: (part: string) => number, example: string): NumberRange {
+function toRange(text: string, parse: (part: string) => number, example: string): NumberRange {
   const [low, high = low, ...rest] = text.split(':');
   const hint = `write LOW:HIGH, for example ${example}`;
   if (rest.length > 0) throw usage(`'${text}' is not a range`, hint);

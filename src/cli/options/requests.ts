@@ -109,7 +109,8 @@ function requestParameter(
   previous: readonly RequestParameter[] | undefined,
 ): readonly RequestParameter[] {
   const match = /^([^:]+):(.*):(bool|int|double|string)$/s.exec(text);
-  const parameter = match && parameterOf(match[1] as string, match[2] as string, match[3] as RequestParameter['type']);
+  const parameter =
+    match && parseParameter(match[1] as string, match[2] as string, match[3] as RequestParameter['type']);
   if (parameter && parameter.name !== 'binary_data_output') return [...(previous ?? []), parameter];
   throw usage(
     `'${text}' is not a request parameter`,
@@ -117,7 +118,7 @@ function requestParameter(
   );
 }
 
-function parameterOf(name: string, text: string, type: RequestParameter['type']): RequestParameter | null {
+function parseParameter(name: string, text: string, type: RequestParameter['type']): RequestParameter | null {
   if (type === 'string') return { name, type, value: text };
   if (type === 'bool') return /^(true|false)$/.test(text) ? { name, type, value: text === 'true' } : null;
   const value = Number(text);

@@ -9,10 +9,10 @@ import { positiveNumber, positiveWhole, wholeRange } from './option-values.ts';
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
 
 /** START[:END[:STEP]] of concurrencies; END 0 is no end. */
-export const concurrencySweep = (text: string): SweepRange => sweepOf(text, positiveWhole, '1:16:2');
+export const concurrencySweep = (text: string): SweepRange => parseSweep(text, positiveWhole, '1:16:2');
 
 /** START[:END[:STEP]] of requests per second; END 0 is no end. */
-export const rateSweep = (text: string): SweepRange => sweepOf(text, positiveNumber, '100:1000:100');
+export const rateSweep = (text: string): SweepRange => parseSweep(text, positiveNumber, '100:1000:100');
 
 /** LOW:HIGH[:STEP] of whole numbers from 1. */
 export function steppedRange(text: string): NumberRange & { readonly step?: number } {
@@ -22,7 +22,7 @@ export function steppedRange(text: string): NumberRange & { readonly step?: numb
   return { ...range, step: positiveWhole(step.join(':')) };
 }
 
-function sweepOf(text: string, parse: (part: string) => number, example: string): SweepRange {
+function parseSweep(text: string, parse: (part: string) => number, example: string): SweepRange {
   const hint = `write START:END:STEP, for example ${example}; an END of 0 continues until the latency threshold`;
   const [startText = '', endText, stepText, ...rest] = text.split(':');
   if (rest.length > 0) throw usage(`'${text}' is not a range of load levels`, hint);

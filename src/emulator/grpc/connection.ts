@@ -126,12 +126,12 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
   }
 
   data(streamId: number, bytes: Buffer, start: number, end: number): void {
-    this.#streamOf(streamId)?.data(bytes.subarray(start, end));
+    this.#findStream(streamId)?.data(bytes.subarray(start, end));
   }
 
   dataEnd(streamId: number, flags: number, length: number): void {
     this.#unreturned = this.#returned(this.#unreturned + length, 0);
-    const stream = this.#streamOf(streamId);
+    const stream = this.#findStream(streamId);
     if (!stream) return;
     if ((flags & h2.END_STREAM) !== 0) stream.requestEnd();
     else stream.unreturned = this.#returned(stream.unreturned + length, streamId);
@@ -165,7 +165,7 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
   }
 
   reset(streamId: number): void {
-    this.#streamOf(streamId)?.cancelled();
+    this.#findStream(streamId)?.cancelled();
   }
 
   /** The client closes the connection when it is done. */
@@ -178,7 +178,7 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
   }
 
   windowUpdate(streamId: number, bytes: number): void {
-    const stream = streamId === 0 ? undefined : this.#streamOf(streamId);
+    const stream = streamId === 0 ? undefined : this.#findStream(streamId);
     if (streamId === 0) this.#bodies.growConnection(bytes);
     else if (stream) this.#grow(stream, bytes);
   }
@@ -188,7 +188,7 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
       throw new h2.ProtocolError('FLOW_CONTROL_ERROR', 'a window has become too large');
   }
 
-  #streamOf(streamId: number): GrpcStream | undefined {
+  #findStream(streamId: number): GrpcStream | undefined {
     if (streamId === 0 || streamId > this.#lastId)
       throw h2.protocolError(`a frame of stream ${streamId}, which was never opened`);
     return this.#streams.get(streamId);

@@ -50,7 +50,7 @@ function modelAnswers({ repository }: ServerContext): Record<string, Answer> {
       models: repository.index(request.ready === true).map((entry) => ({ ...entry })),
     }),
     RepositoryModelLoad: async (request) => {
-      const { configJson, files } = loadParametersOf(request);
+      const { configJson, files } = readLoadParameters(request);
       await repository.load(text(request.model_name), configJson, files);
       return {};
     },
@@ -140,7 +140,7 @@ function unary(method: ServiceMethod, answer: Answer, call: GrpcCall) {
   };
 }
 
-function loadParametersOf(request: JsonObject): { configJson: string | undefined; files: UploadedFiles } {
+function readLoadParameters(request: JsonObject): { configJson: string | undefined; files: UploadedFiles } {
   if (text(request.repository_name) !== '')
     throw new ProtocolFailure('UNIMPLEMENTED', "'repository_name' specification is not supported");
   const parameters = (request.parameters ?? {}) as Record<string, { string_param?: string; bytes_param?: Uint8Array }>;

@@ -2,7 +2,7 @@ import protobuf from 'protobufjs';
 import { sequenceIn } from '../scheduling/sequence-mark.ts';
 import { type InferCall, type InferInput, placeIn, type TextCall } from '../wire/infer-call.ts';
 import type { TensorPlace } from '../wire/shared-memory.ts';
-import { inputValues, textCallOf } from '../wire/text-call.ts';
+import { inputValues, toTextCall } from '../wire/text-call.ts';
 
 /**
  * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: measures
@@ -20,13 +20,13 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   const parameters: Record<string, unknown> = {};
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) model = reader.stringVerify();
-    else if (tag === tagOf(2)) version = reader.stringVerify();
-    else if (tag === tagOf(3)) id = reader.stringVerify();
-    else if (tag === tagOf(4)) readParameter(reader, parameters);
-    else if (tag === tagOf(5)) inputs.push(readInput(reader));
-    else if (tag === tagOf(6)) outputs.push(readOutput(reader));
-    else if (tag === tagOf(7)) raws.push(bytesIn(reader));
+    if (tag === toTag(1)) model = reader.stringVerify();
+    else if (tag === toTag(2)) version = reader.stringVerify();
+    else if (tag === toTag(3)) id = reader.stringVerify();
+    else if (tag === toTag(4)) readParameter(reader, parameters);
+    else if (tag === toTag(5)) inputs.push(readInput(reader));
+    else if (tag === toTag(6)) outputs.push(readOutput(reader));
+    else if (tag === toTag(7)) raws.push(bytesIn(reader));
     else skipField(reader, tag);
   }
   checkEnd(reader, reader.len);
@@ -36,7 +36,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
     version,
     id,
     outputs: outputs.map(({ name }) => name),
-    outputPlaces: placesOf(outputs),
+    outputPlaces: listPlaces(outputs),
     sequence: sequenceIn(parameters),
     wantsEmptyFinal: parameters.triton_enable_empty_final_response === true,
     inputs: inputs.map(({ elements, parameters, ...input }): InferInput => {
@@ -64,7 +64,7 @@ function textIn(
     const bytes = travels ? raws[raw++] : undefined;
     return { ...input, ...(bytes && { raw: bytes }) };
   });
-  return textCallOf(inputValues(valued), parameters);
+  return toTextCall(inputValues(valued), parameters);
 }
 
 /** Returns a view of the bytes of a field. */
@@ -83,7 +83,7 @@ interface ReadInput {
 }
 
 /** The tag of a length-delimited field. */
-function tagOf(field: number): number {
+function toTag(field: number): number {
   return (field << 3) | 2;
 }
 
@@ -108,12 +108,12 @@ function readInput(reader: protobuf.Reader): ReadInput {
   const input: ReadInput = { name: '', datatype: '', shape: [], parameters: {}, elements: null };
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) input.name = reader.stringVerify();
-    else if (tag === tagOf(2)) input.datatype = reader.stringVerify();
-    else if (tag === tagOf(3)) readPackedShape(reader, input.shape);
+    if (tag === toTag(1)) input.name = reader.stringVerify();
+    else if (tag === toTag(2)) input.datatype = reader.stringVerify();
+    else if (tag === toTag(3)) readPackedShape(reader, input.shape);
     else if (tag === 3 << 3) input.shape.push(Number(reader.int64()));
-    else if (tag === tagOf(4)) readParameter(reader, input.parameters);
-    else if (tag === tagOf(5)) input.elements = countContents(reader);
+    else if (tag === toTag(4)) readParameter(reader, input.parameters);
+    else if (tag === toTag(5)) input.elements = countContents(reader);
     else skipField(reader, tag);
   }
   checkEnd(reader, end);
@@ -162,15 +162,15 @@ function readOutput(reader: protobuf.Reader): ReadOutput {
   const output: ReadOutput = { name: '', parameters: {} };
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) output.name = reader.stringVerify();
-    else if (tag === tagOf(2)) readParameter(reader, output.parameters);
+    if (tag === toTag(1)) output.name = reader.stringVerify();
+    else if (tag === toTag(2)) readParameter(reader, output.parameters);
     else skipField(reader, tag);
   }
   checkEnd(reader, end);
   return output;
 }
 
-const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
+const listPlaces = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
   new Map(
     outputs.flatMap(({ name, parameters }) => {
       const place = placeIn(parameters);
@@ -189,15 +189,15 @@ function readParameter(reader: protobuf.Reader, parameters: Record<string, unkno
   let value: unknown = null;
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) name = reader.stringVerify();
-    else if (tag === tagOf(2)) {
+    if (tag === toTag(1)) name = reader.stringVerify();
+    else if (tag === toTag(2)) {
       const valueEnd = reader.uint32() + reader.pos;
       while (reader.pos < valueEnd) {
         const field = reader.uint32();
         if (field === 1 << 3) value = reader.bool();
         else if (field === 2 << 3) value = exactly(reader.int64());
         else if (field === 5 << 3) value = exactly(reader.uint64());
-        else if (field === tagOf(3)) value = reader.stringVerify();
+        else if (field === toTag(3)) value = reader.stringVerify();
         else skipField(reader, field);
       }
       checkEnd(reader, valueEnd);

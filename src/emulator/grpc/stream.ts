@@ -2,7 +2,7 @@ import type { Outgoing } from '../../http2/body-sender.ts';
 import type { FieldSink } from '../../http2/hpack-decoder.ts';
 import { literal } from '../../http2/hpack-encoding.ts';
 import type { Breakage } from '../wire/broken-connection.ts';
-import { grpcStatusOf, ProtocolFailure } from '../wire/protocol-failure.ts';
+import { ProtocolFailure, toGrpcStatus } from '../wire/protocol-failure.ts';
 import { framed, MessageCutter } from './messages.ts';
 import type { CallTaker, GrpcCall, GrpcMethods } from './methods.ts';
 
@@ -107,7 +107,7 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
   fail(failure: ProtocolFailure): void {
     if (this.#isOver) return;
     const status = [
-      ...literal('grpc-status', String(grpcStatusOf(failure))),
+      ...literal('grpc-status', String(toGrpcStatus(failure))),
       ...literal('grpc-message', percentEncoded(failure.message)),
     ];
     this.#finish(Buffer.from(this.#hasAnswered ? status : [...RESPONSE_FIELDS, ...status]));

@@ -10,7 +10,7 @@ import { generate } from './generate.ts';
 import { type HttpInferCall, readHttpInfer, writeHttpInfer } from './infer-codec.ts';
 import { sendFailure, sendJson } from './reply.ts';
 import { pathSegment, plainBody, readBody } from './request.ts';
-import { routeOf } from './routes.ts';
+import { findRoute } from './routes.ts';
 
 const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|generate_stream)$/;
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
@@ -23,10 +23,10 @@ export function startHttpFront(context: ServerContext, host: string, port: numbe
 /** Returns the handler of requests. */
 export function httpListener(context: ServerContext): RequestListener {
   return (request, response) => {
-    const target = TARGET.exec(pathOf(request));
+    const target = TARGET.exec(formatPath(request));
     readBody(request, (body) => {
       if (target && request.method === 'POST') run(context, target, body, request, response);
-      else if (!answersOpenAi(context, pathOf(request), body, request, response))
+      else if (!answersOpenAi(context, formatPath(request), body, request, response))
         void answer(context, body, request, response);
     });
   };
@@ -46,7 +46,7 @@ export async function startListening(listener: RequestListener, host: string, po
   };
 }
 
-const pathOf = (request: IncomingMessage): string => (request.url ?? '/').split('?')[0] as string;
+const formatPath = (request: IncomingMessage): string => (request.url ?? '/').split('?')[0] as string;
 
 async function answer(
   context: ServerContext,
@@ -55,7 +55,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const route = routeOf(request.method ?? 'GET', pathOf(request));
+    const route = findRoute(request.method ?? 'GET', formatPath(request));
     if (!route) {
       sendJson(response, 404, { error: 'Not Found' });
       return;
@@ -96,7 +96,7 @@ function infer(
   // An unknown model is reported before a bad body, as by the real server.
   const { signature } = context.repository.serving(model, version);
   const plain = plainBody(body, request.headers['content-encoding']);
-  const call = readHttpInfer(model, version, plain, headerLengthOf(request, plain), signature);
+  const call = readHttpInfer(model, version, plain, parseHeaderLength(request, plain), signature);
   const done = (outcome: InferOutcome): void => {
     if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
     else if (outcome.kind === 'disturbed' && outcome.how !== 'hang') breakConnection(request.socket, outcome.how);
@@ -122,7 +122,7 @@ function encodedAnswer(served: Servable, batch: number, call: HttpInferCall): En
   return encoded;
 }
 
-function headerLengthOf(request: IncomingMessage, body: Buffer): number | undefined {
+function parseHeaderLength(request: IncomingMessage, body: Buffer): number | undefined {
   const header = request.headers['inference-header-content-length'];
   if (header === undefined) return undefined;
   const length = /^\d+$/.test(String(header)) ? Number(header) : Number.NaN;

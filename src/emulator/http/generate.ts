@@ -7,10 +7,10 @@ import { breakConnection } from '../wire/broken-connection.ts';
 import { type InferOutcome, runInfer } from '../wire/infer.ts';
 import { chosenOutputs, type InferCall, type ModelSignature } from '../wire/infer-call.ts';
 import { elementCount } from '../wire/tensors.ts';
-import { textCallOf } from '../wire/text-call.ts';
+import { toTextCall } from '../wire/text-call.ts';
 import { zeroValues } from './infer-codec.ts';
 import { sendFailure, sendJson } from './reply.ts';
-import { jsonOf } from './request.ts';
+import { parseBodyJson } from './request.ts';
 
 interface GenerateRequest {
   readonly model: string;
@@ -52,7 +52,7 @@ export function generate(context: ServerContext, request: GenerateRequest, respo
 }
 
 function readGenerate({ model, version, body }: GenerateRequest, signature: ModelSignature): InferCall {
-  const json = jsonOf(body);
+  const json = parseBodyJson(body);
   const parameters = Object.entries(json).filter(([name]) => !signature.inputs.some((input) => input.name === name));
   return {
     model,
@@ -70,7 +70,7 @@ function readGenerate({ model, version, body }: GenerateRequest, signature: Mode
     outputPlaces: new Map(),
     wantsEmptyFinal: false,
     sequence: sequenceIn(Object.fromEntries(parameters)),
-    text: textCallOf(json),
+    text: toTextCall(json),
   };
 }
 

@@ -3,7 +3,7 @@ import { sequenceIn } from '../scheduling/sequence-mark.ts';
 import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from '../wire/infer-call.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { elementBytes, elementCount, zeroTensor } from '../wire/tensors.ts';
-import { countIn, jsonOf, listIn, notA, textIn } from './request.ts';
+import { countIn, listIn, notA, parseBodyJson, textIn } from './request.ts';
 
 /** An infer call over HTTP, with HTTP's own option: the outputs to return in binary form. */
 export interface HttpInferCall extends InferCall {
@@ -28,7 +28,7 @@ export function readHttpInfer(
   signature: ModelSignature,
 ): HttpInferCall {
   if (headerLength === 0) return readRawInfer(version, body, signature);
-  const json = jsonOf(headerLength === undefined ? body : body.subarray(0, headerLength));
+  const json = parseBodyJson(headerLength === undefined ? body : body.subarray(0, headerLength));
   if (!Array.isArray(json.inputs)) throw new ProtocolFailure('INTERNAL', "Unable to find 'inputs' in JSON request");
   let left = headerLength === undefined ? 0 : body.length - headerLength;
   const inputs = json.inputs.map((item): InferInput => {

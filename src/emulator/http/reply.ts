@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { httpStatusOf, type ProtocolFailure } from '../wire/protocol-failure.ts';
+import { type ProtocolFailure, toHttpStatus } from '../wire/protocol-failure.ts';
 
 export function sendFailure(response: ServerResponse, failure: ProtocolFailure): void {
-  sendJson(response, httpStatusOf(failure), { error: failure.message });
+  sendJson(response, toHttpStatus(failure), { error: failure.message });
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -45,7 +45,7 @@ export function pathSegment(text: string): string {
  * Returns the object or list in a body. Throws INTERNAL for anything else, and for deeper nesting
  * than any request has.
  */
-export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
+export function parseBodyJson(body: Buffer): { readonly [key: string]: unknown } {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
     if (json !== null && typeof json === 'object' && !nestsDeeperThan(MAX_LEVELS, json))

@@ -9,7 +9,7 @@ import {
   traceSettingsJson,
 } from '../wire/messages.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import { countIn, jsonOf, pathSegment, textIn } from './request.ts';
+import { countIn, parseBodyJson, pathSegment, textIn } from './request.ts';
 import { changedLog, changedTrace } from './settings-routes.ts';
 
 /** Returns the JSON of the reply; undefined for a reply without a body. */
@@ -51,7 +51,7 @@ const patterns: readonly Pattern[] = [
   get(`${MODEL}$`, (model, version) => (context) => context.repository.metadata(model, version) as unknown as Json),
   post('^/v2/repository/index$', () => (context, body) => indexReply(context, body)),
   post(`${CONTROLLED}/load$`, (model) => async (context, body) => {
-    const { config, files } = loadParametersOf(body);
+    const { config, files } = readLoadParameters(body);
     await context.repository.load(model, config, files);
     return undefined;
   }),
@@ -105,7 +105,7 @@ const patterns: readonly Pattern[] = [
  * Returns the route of a request; undefined if there is none. Throws INVALID_ARGUMENT for a path
  * with broken escapes.
  */
-export function routeOf(method: string, path: string): Route | undefined {
+export function findRoute(method: string, path: string): Route | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;
     if (match) return pattern.route(pathSegment(match[1] ?? ''), pathSegment(match[2] ?? ''));
@@ -144,7 +144,7 @@ function indexReply(context: ServerContext, body: Buffer): Json {
  * Reads the parameters of a load body, which must be strings: `config` holds JSON, files are
  * base64.
  */
-function loadParametersOf(body: Buffer): { config: string | undefined; files: UploadedFiles } {
+function readLoadParameters(body: Buffer): { config: string | undefined; files: UploadedFiles } {
   const { parameters } = parseBody(body);
   const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);
   for (const [key, value] of entries) {
@@ -159,5 +159,5 @@ function loadParametersOf(body: Buffer): { config: string | undefined; files: Up
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {
-  return body.length === 0 ? {} : jsonOf(body);
+  return body.length === 0 ? {} : parseBodyJson(body);
 }

@@ -14,12 +14,12 @@ type Sample = readonly [suffix: string, labels: string, value: number];
  */
 export function engineMetrics(engines: readonly NamedEngine[]): string {
   const each = (of: (engine: LanguageEngine) => number): Sample[] =>
-    engines.map(({ model, engine }) => ['', labelsOf(model), of(engine)] as const);
+    engines.map(({ model, engine }) => ['', formatLabels(model), of(engine)] as const);
   const buckets = (of: (engine: LanguageEngine) => BucketCounts): Sample[] =>
     engines.flatMap(({ model, engine }) => bucketSamples(model, of(engine)));
   const finished = engines.flatMap(({ model, engine }) =>
     [...engine.figures.finishedBy].map(
-      ([reason, count]): Sample => ['_total', labelsOf(model, `,finished_reason="${reason}"`), count],
+      ([reason, count]): Sample => ['_total', formatLabels(model, `,finished_reason="${reason}"`), count],
     ),
   );
   const total = (of: (engine: LanguageEngine) => number): Sample[] =>
@@ -110,7 +110,7 @@ export function engineMetrics(engines: readonly NamedEngine[]): string {
     .join('');
 }
 
-const labelsOf = (model: string, more = ''): string => `{engine="0",model_name="${model}"${more}}`;
+const formatLabels = (model: string, more = ''): string => `{engine="0",model_name="${model}"${more}}`;
 
 function family(
   type: 'counter' | 'gauge' | 'histogram',
@@ -129,10 +129,10 @@ function family(
 function bucketSamples(model: string, { bounds, cumulative, sum, count }: BucketCounts): Sample[] {
   return [
     ...bounds.map(
-      (bound, index): Sample => ['_bucket', labelsOf(model, `,le="${bound}"`), cumulative[index] as number],
+      (bound, index): Sample => ['_bucket', formatLabels(model, `,le="${bound}"`), cumulative[index] as number],
     ),
-    ['_bucket', labelsOf(model, ',le="+Inf"'), count],
-    ['_sum', labelsOf(model), sum],
-    ['_count', labelsOf(model), count],
+    ['_bucket', formatLabels(model, ',le="+Inf"'), count],
+    ['_sum', formatLabels(model), sum],
+    ['_count', formatLabels(model), count],
   ];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import { NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
@@ -58,7 +58,7 @@ export function uploadedSettings(
   try {
     return changedSettings(settings, JSON.parse(Buffer.from(content).toString('utf8')));
   } catch (error) {
-    throw new ProtocolFailure('INVALID_ARGUMENT', `model.json: ${messageOf(error)}`);
+    throw new ProtocolFailure('INVALID_ARGUMENT', `model.json: ${formatMessage(error)}`);
   }
 }
 
@@ -86,7 +86,7 @@ export interface LanguageMemory {
  * Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, if the KV cache has no
  * room for the longest sequence.
  */
-export function policyOf(
+export function toPolicy(
   engine: EmulatedEngineSettings,
   { deviceMib, modelMib, kvBytesPerToken }: LanguageMemory,
 ): ContinuousPolicy {

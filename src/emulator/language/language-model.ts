@@ -1,13 +1,13 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { StepLaw } from '../../queueing/continuous/step-law.ts';
-import { spreadOf } from '../../queueing/service-law.ts';
+import { createSpread } from '../../queueing/service-law.ts';
 import type { UploadedFiles } from '../models/uploaded-files.ts';
 import type { EmulatorProfile } from '../profile/schema.ts';
 import { Answerer } from './answer.ts';
-import { changedSettings, type EmulatedEngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
+import { changedSettings, type EmulatedEngineSettings, toPolicy, uploadedSettings } from './engine-settings.ts';
 import type { LanguageProfile } from './language-schema.ts';
 
 /** A language model with the settings of its load. */
@@ -46,12 +46,12 @@ export function withEngineSettings(
     });
     return { ...profile, models };
   } catch (error) {
-    throw new TrituneError('USAGE', messageOf(error), "see vLLM's list of engine arguments");
+    throw new TrituneError('USAGE', formatMessage(error), "see vLLM's list of engine arguments");
   }
 }
 
 /** Returns the step law of a profile. */
-export function stepLawOf({ step }: LanguageProfile): StepLaw {
+export function toStepLaw({ step }: LanguageProfile): StepLaw {
   return {
     baseNs: step.base_ms * NS_PER_MS,
     floorNs: step.floor_ms * NS_PER_MS,
@@ -68,7 +68,7 @@ export function stepLawOf({ step }: LanguageProfile): StepLaw {
  * Returns a profile's language model, with the settings of an uploaded `model.json` as overrides.
  * Throws INVALID_ARGUMENT for settings with which its engine would not start.
  */
-export function languageModelOf(
+export function createLanguageModel(
   profile: LanguageProfile,
   deviceMib: number,
   files: UploadedFiles,
@@ -76,12 +76,12 @@ export function languageModelOf(
 ): LanguageModel {
   const settings = uploadedSettings(profile.engine, files);
   const { model_mib: modelMib, kv_bytes_per_token: kvBytesPerToken } = profile.memory;
-  const law = stepLawOf(profile);
+  const law = toStepLaw(profile);
   const { mean, std } = profile.answer_tokens;
   return {
-    policy: policyOf(settings, { deviceMib, modelMib, kvBytesPerToken }),
+    policy: toPolicy(settings, { deviceMib, modelMib, kvBytesPerToken }),
     law,
-    spread: spreadOf(law.cv, random),
+    spread: createSpread(law.cv, random),
     answerer: new Answerer({ kind: 'log-normal', mean, std }, random),
     mostTokens: settings.max_model_len,
   };

@@ -5,7 +5,7 @@ import { isDecoupledConfig, type Job, type Servable } from '../models/servable.t
 import type { SharedParts } from '../models/surroundings.ts';
 import { VersionStatistics } from '../models/version-statistics.ts';
 import type { Placement } from '../scheduling/placement.ts';
-import { type ModelSignature, signatureOf, type TextCall } from '../wire/infer-call.ts';
+import { type ModelSignature, type TextCall, toSignature } from '../wire/infer-call.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { Answer } from './answer.ts';
 import { LanguageEngine, type Submitted } from './engine.ts';
@@ -54,7 +54,7 @@ export class LanguageVersion implements Servable {
     this.model = model;
     this.version = version;
     this.config = config;
-    this.signature = signatureOf(model, config);
+    this.signature = toSignature(model, config);
     this.statistics = new VersionStatistics(around.clock);
     this.isDecoupled = isDecoupledConfig(config);
     this.engine = new LanguageEngine(language, around);

@@ -21,7 +21,7 @@ export class PrefixBlocks {
   /** Returns how many tokens at the beginning are known. */
   known(tokens: readonly string[]): number {
     let blocks = 0;
-    for (const block of chainOf(tokens)) {
+    for (const block of chainBlocks(tokens)) {
       if (!this.#use(block)) break;
       blocks++;
     }
@@ -29,7 +29,7 @@ export class PrefixBlocks {
   }
 
   add(tokens: readonly string[]): void {
-    for (const block of chainOf(tokens)) if (!this.#use(block)) this.#blocks.add(block);
+    for (const block of chainBlocks(tokens)) if (!this.#use(block)) this.#blocks.add(block);
     for (const block of this.#blocks) {
       if (this.#blocks.size <= this.#most) return;
       this.#blocks.delete(block);
@@ -44,7 +44,7 @@ export class PrefixBlocks {
   }
 }
 
-function* chainOf(tokens: readonly string[]): Generator<string> {
+function* chainBlocks(tokens: readonly string[]): Generator<string> {
   let before = '';
   for (let end = BLOCK_TOKENS; end <= tokens.length; end += BLOCK_TOKENS) {
     const block = tokens.slice(end - BLOCK_TOKENS, end).join('\u0000');

@@ -30,7 +30,7 @@ function callTask({ model, fanOut, send }: BlsCall, samples: number, serving: Se
   return (done) => {
     const whole = samples * fanOut;
     const one = (size: number): Task => requestTask(model, size, serving);
-    if (send === 'batch') together(piecesOf(whole, mostAtOnce(model, serving)).map(one))(done);
+    if (send === 'batch') together(splitSamples(whole, mostAtOnce(model, serving)).map(one))(done);
     else (send === 'each' ? together : inTurn)(Array.from({ length: whole }, () => one(1)))(done);
   };
 }
@@ -58,7 +58,7 @@ function mostAtOnce(model: string, serving: Serving): number {
   }
 }
 
-function piecesOf(samples: number, most: number): number[] {
+function splitSamples(samples: number, most: number): number[] {
   if (samples <= most) return [samples];
   return Array.from({ length: Math.ceil(samples / most) }, (_, index) => Math.min(most, samples - index * most));
 }

@@ -41,7 +41,7 @@ export class EnsembleUpkeep {
   loaded(ensemble: string): void {
     this.unloaded(ensemble);
     this.#stale.delete(ensemble);
-    for (const part of this.#partsOf(ensemble)) this.loaded(part);
+    for (const part of this.#listParts(ensemble)) this.loaded(part);
   }
 
   /** Called when an ensemble was unloaded by name: it does not come back on its own. */
@@ -55,19 +55,19 @@ export class EnsembleUpkeep {
   }
 
   /** Returns why the ensemble cannot be served with its models' current configs; null if it can. */
-  misfit(entry: ModelEntry, config: ModelConfig = this.#configOf(entry)): string | null {
+  misfit(entry: ModelEntry, config: ModelConfig = this.#readConfig(entry)): string | null {
     return ensembleMisfit(config, (part) => this.#entries.get(part)?.serving?.config);
   }
 
   /** Applies the consequences of a control call, to inner ensembles before outer ones. */
   async settle(): Promise<void> {
     for (const entry of this.#innerFirst()) {
-      const isWhole = this.#partsOf(entry.name).every((part) => this.#entries.get(part)?.serving);
+      const isWhole = this.#listParts(entry.name).every((part) => this.#entries.get(part)?.serving);
       const fits = isWhole && this.misfit(entry) === null;
       if (entry.serving && !fits) this.#sendAway(entry);
       else if (entry.serving && this.#stale.has(entry.name)) entry.renew();
       else if (this.#away.has(entry.name) && fits) {
-        const config = this.#configOf(entry);
+        const config = this.#readConfig(entry);
         this.#away.delete(entry.name);
         // No client asked for it: if it cannot be loaded it stays away, and its index entry says
         // why.
@@ -83,17 +83,17 @@ export class EnsembleUpkeep {
   }
 
   /** Returns the config that is served, or would be. */
-  #configOf(entry: ModelEntry): ModelConfig {
+  #readConfig(entry: ModelEntry): ModelConfig {
     return entry.serving?.config ?? this.#away.get(entry.name) ?? entry.stored;
   }
 
-  #partsOf(name: string): readonly string[] {
+  #listParts(name: string): readonly string[] {
     const entry = this.#entries.get(name);
-    return entry ? composingModels(this.#configOf(entry)) : [];
+    return entry ? composingModels(this.#readConfig(entry)) : [];
   }
 
   #contains(ensemble: string, model: string): boolean {
-    return this.#partsOf(ensemble).some((part) => part === model || this.#contains(part, model));
+    return this.#listParts(ensemble).some((part) => part === model || this.#contains(part, model));
   }
 
   #over(model: string): ModelEntry[] {
@@ -101,8 +101,8 @@ export class EnsembleUpkeep {
   }
 
   #innerFirst(): ModelEntry[] {
-    const ensembles = [...this.#entries.values()].filter(({ name }) => this.#partsOf(name).length > 0);
-    const depth = (name: string): number => Math.max(0, ...this.#partsOf(name).map((part) => 1 + depth(part)));
+    const ensembles = [...this.#entries.values()].filter(({ name }) => this.#listParts(name).length > 0);
+    const depth = (name: string): number => Math.max(0, ...this.#listParts(name).map((part) => 1 + depth(part)));
     return ensembles.sort((a, b) => depth(a.name) - depth(b.name));
   }
 }

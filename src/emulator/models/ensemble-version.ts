@@ -3,7 +3,7 @@ import type { ExecutionSplit } from '../../queueing/service-law.ts';
 import { ensembleSteps } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { Placement } from '../scheduling/placement.ts';
-import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
+import { type ModelSignature, toSignature } from '../wire/infer-call.ts';
 import { asProtocolFailure, ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
@@ -52,10 +52,10 @@ export class EnsembleVersion implements Servable {
     this.model = options.model;
     this.version = options.version;
     this.config = options.config;
-    this.signature = signatureOf(options.model, options.config);
+    this.signature = toSignature(options.model, options.config);
     this.statistics = new VersionStatistics(options.clock);
     this.isDecoupled = isDecoupledConfig(options.config);
-    this.#steps = stepsOf(options.config);
+    this.#steps = readSteps(options.config);
   }
 
   submit(job: Job): void {
@@ -154,7 +154,7 @@ class Passage {
   }
 }
 
-function stepsOf(config: ModelConfig): Step[] {
+function readSteps(config: ModelConfig): Step[] {
   return ensembleSteps(config).map((step) => ({
     model: step.model_name ?? '',
     version: Number(step.model_version ?? -1) < 0 ? '' : String(step.model_version),

@@ -7,7 +7,7 @@ import { LanguageVersion } from '../language/language-version.ts';
 import { admit } from '../scheduling/admission.ts';
 import type { EmulatedModelSimulator } from '../scheduling/model-simulator.ts';
 import { type Placement, place } from '../scheduling/placement.ts';
-import { type WarmUp, warmUpOf } from '../scheduling/warm-up.ts';
+import { createWarmUp, type WarmUp } from '../scheduling/warm-up.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
@@ -22,10 +22,10 @@ export interface EntryOptions {
   /** The config of a load without a config: the profile's, with defaults. */
   readonly stored: ModelConfig;
   readonly gpus: number;
-  readonly modelSimulatorOf: (config: ModelConfig, files: UploadedFiles) => EmulatedModelSimulator;
+  readonly createModelSimulator: (config: ModelConfig, files: UploadedFiles) => EmulatedModelSimulator;
   readonly faults: Faults;
   /** For an ensemble and BLS: returns the serving version of another model. Throws NOT_FOUND. */
-  readonly servingOf: (model: string, version: string) => Servable;
+  readonly findServing: (model: string, version: string) => Servable;
 }
 
 /** The content of a load. */
@@ -157,7 +157,7 @@ export class ModelEntry {
   /** Serves the stored config at once, as at the start of a server. */
   loadAtStart(): void {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
-    const simulator = this.#options.modelSimulatorOf(placement.config, NO_FILES);
+    const simulator = this.#options.createModelSimulator(placement.config, NO_FILES);
     admit(this.#around.device, this, placement, simulator);
     this.loadSeconds = simulator.load.fullSeconds;
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), STORED_VERSION);
@@ -169,7 +169,7 @@ export class ModelEntry {
     const { serving } = this;
     if (!serving) return;
     const placement: Placement = { config: serving.config, instances: 1, gpuOf: [null] };
-    const simulator = this.#options.modelSimulatorOf(serving.config, this.#posted?.files ?? NO_FILES);
+    const simulator = this.#options.createModelSimulator(serving.config, this.#posted?.files ?? NO_FILES);
     this.#retire(serving);
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);
   }
@@ -223,12 +223,12 @@ export class ModelEntry {
     let placement = requestedPlacement;
     let warmUp: WarmUp;
     try {
-      const running = this.#options.modelSimulatorOf(requestedPlacement.config, files);
+      const running = this.#options.createModelSimulator(requestedPlacement.config, files);
       warmUp = this.#warmUp(requestedPlacement, running, added);
       const { addSeconds, removeSeconds } = running.load;
       const seconds = added > 0 ? addSeconds + warmUp.seconds : -added * removeSeconds;
       placement = await this.#prepared(requestedPlacement, seconds, true);
-      const simulator = this.#options.modelSimulatorOf(placement.config, files);
+      const simulator = this.#options.createModelSimulator(placement.config, files);
       admit(this.#around.device, this, placement, simulator);
     } catch (error) {
       const failure = asProtocolFailure(error);
@@ -243,12 +243,12 @@ export class ModelEntry {
   async #loadAnew(requestedPlacement: Placement, { version, files }: LoadSource): Promise<void> {
     if (!this.#serving) this.#state = 'LOADING';
     let placement = requestedPlacement;
-    let simulator = this.#options.modelSimulatorOf(requestedPlacement.config, files);
+    let simulator = this.#options.createModelSimulator(requestedPlacement.config, files);
     let warmUp: WarmUp;
     try {
       warmUp = this.#warmUp(requestedPlacement, simulator);
       placement = await this.#prepared(requestedPlacement, simulator.load.fullSeconds + warmUp.seconds, false);
-      simulator = this.#options.modelSimulatorOf(placement.config, files);
+      simulator = this.#options.createModelSimulator(placement.config, files);
       admit(this.#around.device, this, placement, simulator, { isBeside: this.#serving !== null });
     } catch (error) {
       const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));
@@ -279,21 +279,21 @@ export class ModelEntry {
   }
 
   #warmUp({ config, instances }: Placement, simulator: EmulatedModelSimulator, added = instances): WarmUp {
-    return warmUpOf(this.name, config, added, simulator);
+    return createWarmUp(this.name, config, added, simulator);
   }
 
   #serve(placement: Placement, simulator: EmulatedModelSimulator, warmUp: WarmUp, version: string): void {
     const { name: model, lifetime } = this;
     const { config } = placement;
-    const { servingOf } = this.#options;
+    const { findServing } = this.#options;
     const { clock } = this.#around;
     const { language } = simulator;
     if (config.ensemble_scheduling) {
-      this.#serving = new EnsembleVersion({ model, version, config, lifetime, clock, serving: servingOf });
+      this.#serving = new EnsembleVersion({ model, version, config, lifetime, clock, serving: findServing });
     } else if (language) {
       this.#serving = new LanguageVersion({ model, version, config, language, lifetime }, this.#around);
     } else {
-      const options = { model, version, placement, lifetime, simulator, warmUp, servingOf };
+      const options = { model, version, placement, lifetime, simulator, warmUp, findServing };
       this.#serving = new ServedVersion(options, this.#around);
     }
     if (this.#version !== version) this.#former.add(this.#version);

@@ -102,7 +102,7 @@ export class ModelRepository {
     const entry = this.#entries.get(model);
     if (!entry || (files.size > 0 && configJson === undefined)) throw notPolled(model);
     if (entry.isRemoved && files.size === 0) throw notPolled(model);
-    const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
+    const source = configJson === undefined ? null : toSource(entry, configJson, files);
     const config = source?.config ?? entry.stored;
     if (this.#ensembles.isCircular(entry, config)) throw notLoaded(model, 'circular dependency between ensembles');
     if (source) this.#ensembles.overridden(model);
@@ -185,7 +185,7 @@ export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: 
 const notLoaded = (model: string, reason: string): ProtocolFailure =>
   new ProtocolFailure('INVALID_ARGUMENT', `load failed for model '${model}': ${reason}\n`);
 
-function sourceOf(entry: ModelEntry, configJson: string, files: UploadedFiles): LoadSource {
+function toSource(entry: ModelEntry, configJson: string, files: UploadedFiles): LoadSource {
   const config = readPostedConfig(entry, configJson);
   return { config, version: chosenVersion(entry.name, config, files), files };
 }

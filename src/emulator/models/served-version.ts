@@ -1,6 +1,6 @@
 import { NS_PER_MS, nsToMs } from '../../base/units.ts';
 import { createBatcher } from '../../queueing/batcher.ts';
-import { policyOf } from '../../queueing/batcher-policy.ts';
+import { toPolicy } from '../../queueing/batcher-policy.ts';
 import type { Execution } from '../../queueing/execution.ts';
 import { splitExecution } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
@@ -10,7 +10,7 @@ import type { ExecutionEvent, Processor } from '../scheduling/processor.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { SequenceScheduler } from '../scheduling/sequence-scheduler.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';
-import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
+import { type ModelSignature, toSignature } from '../wire/infer-call.ts';
 import { ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { runBlsCalls } from './bls-calls.ts';
@@ -26,7 +26,7 @@ export interface VersionOptions {
   /** The work of its instances before it serves. */
   readonly warmUp: WarmUp;
   /** Returns the serving version of another model, for BLS. Throws NOT_FOUND. */
-  readonly servingOf: (model: string, version: string) => Servable;
+  readonly findServing: (model: string, version: string) => Servable;
   /** The model's counters for the metrics endpoint, which outlive the version. */
   readonly lifetime: VersionStatistics;
 }
@@ -48,16 +48,16 @@ interface Ending {
 }
 
 /** Returns the dynamic batcher, or the sequence batcher if the config asks for it. */
-function schedulerOf({ model, placement: { config, instances } }: VersionOptions, lanes: Lanes): Scheduler {
+function createScheduler({ model, placement: { config, instances } }: VersionOptions, lanes: Lanes): Scheduler {
   if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
-  return createBatcher(policyOf(config, lanes.length));
+  return createBatcher(toPolicy(config, lanes.length));
 }
 
 /** The GPU of each instance that may execute; null for the CPU of a machine with GPUs. */
 type Lanes = Placement['gpuOf'];
 
 /** Returns the instances that execute at once: on each GPU as many as it allows. */
-function lanesOf({ gpuOf, config }: Placement, { atOnce }: EmulatedModelSimulator): Lanes {
+function listLanes({ gpuOf, config }: Placement, { atOnce }: EmulatedModelSimulator): Lanes {
   if (config.sequence_batching) return gpuOf;
   return gpuOf.filter((gpu, index) => gpuOf.slice(0, index).filter((each) => each === gpu).length < atOnce);
 }
@@ -77,7 +77,7 @@ export class ServedVersion implements Servable {
 
   readonly #lifetime: VersionStatistics;
   readonly #simulator: EmulatedModelSimulator;
-  readonly #servingOf: VersionOptions['servingOf'];
+  readonly #findServing: VersionOptions['findServing'];
   readonly #around: SharedParts;
   readonly #batcher: Scheduler;
   /** `max_queue_size`; Infinity without one. */
@@ -97,15 +97,15 @@ export class ServedVersion implements Servable {
     this.model = options.model;
     this.version = options.version;
     this.config = options.placement.config;
-    this.signature = signatureOf(options.model, this.config);
+    this.signature = toSignature(options.model, this.config);
     this.statistics = new VersionStatistics(around.clock);
     this.#lifetime = options.lifetime;
     this.#simulator = options.simulator;
-    this.#servingOf = options.servingOf;
+    this.#findServing = options.findServing;
     this.#around = around;
-    this.#lanes = lanesOf(options.placement, options.simulator);
+    this.#lanes = listLanes(options.placement, options.simulator);
     this.isDecoupled = isDecoupledConfig(this.config);
-    this.#batcher = schedulerOf(options, this.#lanes);
+    this.#batcher = createScheduler(options, this.#lanes);
     this.#mostQueued = mostQueued(this.config);
     this.#warmedUp(0, options.placement.instances, options.warmUp);
   }
@@ -132,7 +132,7 @@ export class ServedVersion implements Servable {
   setInstances(placement: Placement, before: number, warmUp: WarmUp): void {
     const { instances } = placement;
     this.config = placement.config;
-    this.#lanes = lanesOf(placement, this.#simulator);
+    this.#lanes = listLanes(placement, this.#simulator);
     this.#warmedUp(before, instances, warmUp);
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
     for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
@@ -186,7 +186,7 @@ export class ServedVersion implements Servable {
     const end = (failure: ProtocolFailure | null): void =>
       this.#finish({ instance, gpu, batchSize, tickets, startNs, leadNs }, failure);
     const worked = { atNs: durationNs - leadNs, action: () => this.#call(tickets, end) };
-    this.#processorOf(gpu).run({
+    this.#chooseProcessor(gpu).run({
       owner: this,
       share: this.#simulator.deviceShare,
       moments: [...(this.isDecoupled ? this.#responses(tickets, durationNs, worked.atNs) : []), worked],
@@ -202,7 +202,7 @@ export class ServedVersion implements Servable {
     return this.#lanes.every((each) => each === gpu) ? this.#batcher.busyInstances : busy;
   }
 
-  #processorOf(gpu: number | null): Processor {
+  #chooseProcessor(gpu: number | null): Processor {
     const { processors, host } = this.#around;
     return gpu === null ? host : (processors[gpu] ?? host);
   }
@@ -211,7 +211,7 @@ export class ServedVersion implements Servable {
   #call(tickets: readonly Ticket[], end: (failure: ProtocolFailure | null) => void): void {
     const { bls } = this.#simulator;
     const samples = tickets.map(({ job }) => job.samples);
-    if (bls) runBlsCalls(this.model, bls, samples, this.#servingOf, end);
+    if (bls) runBlsCalls(this.model, bls, samples, this.#findServing, end);
     else end(null);
   }
 

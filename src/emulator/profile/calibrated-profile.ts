@@ -40,7 +40,7 @@ export function calibratedProfile(head: CalibratedHead, models: readonly Calibra
     description,
     source,
     device: { kind: 'gpu', name: `${gpu} (emulated)`, ...NOT_IN_A_TABLE.device },
-    models: models.map(modelOf),
+    models: models.map(toModel),
   };
   const document = new Document(profile, { aliasDuplicateObjects: false });
   visit(document, {
@@ -56,7 +56,7 @@ export function calibratedProfile(head: CalibratedHead, models: readonly Calibra
   return text;
 }
 
-function modelOf({ config, server }: CalibratedModel): object {
+function toModel({ config, server }: CalibratedModel): object {
   const { law, roundTripNs, jitterNs, policy } = server;
   const { perInstance, batchExponent } = law.interference;
   const isShared = law.atOnce !== undefined && law.atOnce < policy.instances;

@@ -11,7 +11,7 @@ const RULE = /^:?-+:?$/;
  * and rows up to the first line without a pipe.
  */
 export function markdownTables(text: string): readonly MarkdownTable[] {
-  const lines = text.split(/\r?\n/).map(cellsOf);
+  const lines = text.split(/\r?\n/).map(findCells);
   return lines.flatMap((cells, index): MarkdownTable[] => {
     const header = lines[index - 1];
     if (!header || !cells || cells.length !== header.length || !cells.every((cell) => RULE.test(cell))) return [];
@@ -23,7 +23,7 @@ export function markdownTables(text: string): readonly MarkdownTable[] {
 }
 
 /** Returns the cells of a line that begins with a pipe; null for any other. */
-function cellsOf(line: string): readonly string[] | null {
+function findCells(line: string): readonly string[] | null {
   const text = line.trim();
   if (!text.startsWith('|')) return null;
   const cells = text.slice(1).split(/(?<!\\)\|/);

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { packagePath } from '../../base/package.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
@@ -10,7 +10,7 @@ import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
 import { partsFault } from './parts.ts';
 import { readStoredConfig } from './posted-config.ts';
 import { type EmulatorProfile, profileSchema } from './schema.ts';
-import { lawOf } from './simulators.ts';
+import { toLaw } from './simulators.ts';
 
 /** The package's own profiles: two levels up from both `src/emulator` and `dist/emulator`. */
 const folder = packagePath('emulator-profiles');
@@ -42,16 +42,16 @@ export function loadProfile(nameOrFile: string): EmulatorProfile {
 
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
 export function parseProfile(text: string, file: string): EmulatorProfile {
-  const checked = profileSchema.safeParse(yamlOf(text, file));
+  const checked = profileSchema.safeParse(parseYamlText(text, file));
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');
   }
   for (const [index, model] of checked.data.models.entries()) {
     check(file, `models.${index}.config`, () => readStoredConfig(model.config));
-    check(file, `models.${index}.law`, () => checkServiceLaw(lawOf(model, [])));
+    check(file, `models.${index}.law`, () => checkServiceLaw(toLaw(model, [])));
     for (const [at, arm] of model.arms.entries())
-      check(file, `models.${index}.arms.${at}`, () => checkServiceLaw(lawOf(model, [arm])));
+      check(file, `models.${index}.arms.${at}`, () => checkServiceLaw(toLaw(model, [arm])));
   }
   const { ensembles } = checked.data;
   for (const [index, { config }] of ensembles.entries())
@@ -75,11 +75,11 @@ function misfit({ models, ensembles }: EmulatorProfile): { readonly place: strin
   return null;
 }
 
-function yamlOf(text: string, file: string): unknown {
+function parseYamlText(text: string, file: string): unknown {
   try {
     return readYaml(text).value;
   } catch (error) {
-    throw invalid(file, 'the text', messageOf(error), error);
+    throw invalid(file, 'the text', formatMessage(error), error);
   }
 }
 
@@ -87,7 +87,7 @@ function check(file: string, place: string, rule: () => unknown): void {
   try {
     rule();
   } catch (error) {
-    throw invalid(file, place, messageOf(error), error);
+    throw invalid(file, place, formatMessage(error), error);
   }
 }
 
@@ -95,7 +95,7 @@ function readText(file: string): string {
   try {
     return readTextSync(file, fileLimits.workload);
   } catch (error) {
-    throw invalid(file, 'the file', messageOf(error), error);
+    throw invalid(file, 'the file', formatMessage(error), error);
   }
 }
 

@@ -124,9 +124,9 @@ export function readResultTable(text: string, file: string, clientBatch: number)
     { labels: Record<string, string>; instances: number | null; rows: CalibrationRow[] }
   >();
   for (const cells of /^\s*\|/m.test(text) ? markdownRows(text) : csvRows(text)) {
-    const row = rowOf(cells, clientBatch);
+    const row = findRow(cells, clientBatch);
     if (!row) continue;
-    const labels = labelsOf(cells);
+    const labels = parseLabels(cells);
     const key = JSON.stringify(labels);
     const group = groups.get(key) ?? { labels, instances: figure(cells, places.instances), rows: [] };
     groups.set(key, group);
@@ -167,7 +167,7 @@ function markdownRows(text: string): Cells[] {
   });
 }
 
-function rowOf(cells: Cells, clientBatch: number): CalibrationRow | null {
+function findRow(cells: Cells, clientBatch: number): CalibrationRow | null {
   const [concurrency, throughput, p50] = [
     figure(cells, places.concurrency),
     figure(cells, places.throughput),
@@ -175,19 +175,19 @@ function rowOf(cells: Cells, clientBatch: number): CalibrationRow | null {
   ];
   const isOther = (cells.load_mode ?? 'concurrency') !== 'concurrency' || cells.client_bound === 'true';
   if (isOther || !concurrency || !Number.isInteger(concurrency) || !throughput || !p50) return null;
-  const server = serverOf(cells);
+  const server = findServer(cells);
   const [inferences, executions] = [figure(cells, places.inferences), figure(cells, places.executions)];
   return {
     concurrency,
     samplesPerRequest: figure(cells, places.batch) ?? clientBatch,
     inferPerSecond: throughput,
-    latencyMs: { p50, mean: figure(cells, places.mean) ?? meanOf(cells, server) ?? p50 },
+    latencyMs: { p50, mean: figure(cells, places.mean) ?? computeMean(cells, server) ?? p50 },
     server,
     meanBatch: figure(cells, places.meanBatch) ?? (inferences && executions ? inferences / executions : null),
   };
 }
 
-function serverOf(cells: Cells): ServerTimes | null {
+function findServer(cells: Cells): ServerTimes | null {
   const [queueMs, inputMs, inferMs, outputMs] = [places.queue, places.input, places.infer, places.output].map((place) =>
     figure(cells, place),
   );
@@ -196,14 +196,14 @@ function serverOf(cells: Cells): ServerTimes | null {
 }
 
 /** Returns the mean latency of a table that has only its parts. */
-function meanOf(cells: Cells, server: ServerTimes | null): number | null {
+function computeMean(cells: Cells, server: ServerTimes | null): number | null {
   const outside = [places.send, places.network, places.receive].map((place) => figure(cells, place));
   if (!server || outside.some((part) => part === null)) return null;
   const parts = [...outside, server.queueMs, server.inputMs, server.inferMs, server.outputMs];
   return parts.reduce<number>((sum, part) => sum + (part ?? 0), 0);
 }
 
-function labelsOf(cells: Cells): Record<string, string> {
+function parseLabels(cells: Cells): Record<string, string> {
   const names = Object.keys(cells);
   const level = names.indexOf('load_mode');
   const parameters = level < 0 ? [] : names.slice(names.indexOf('chosen') + 1, level);

@@ -1,8 +1,8 @@
 import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
-import { executionNs, type ServiceLaw, spreadOf } from '../../queueing/service-law.ts';
+import { createSpread, executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { languageModelOf } from '../language/language-model.ts';
+import { createLanguageModel } from '../language/language-model.ts';
 import type { LanguageProfile } from '../language/language-schema.ts';
 import { holdsText, NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { BlsPlan } from '../scheduling/bls-plan.ts';
@@ -15,16 +15,16 @@ import type { Arm, EmulatorProfile, ModelProfile } from './schema.ts';
  * Returns the simulator of a profile's model with the given config: its service law, changed by
  * every arm whose conditions hold, and by the drift since the server's start, `elapsedNs` ago.
  */
-export function modelSimulatorOf(
+export function createModelSimulator(
   profile: ModelProfile,
   config: ModelConfig,
   random: Random,
   elapsedNs: () => number = () => 0,
   files: UploadedFiles = NO_FILES,
 ): EmulatedModelSimulator {
-  const arms = armsOf(profile, config, files);
-  const law = lawOf(profile, arms);
-  const spread = spreadOf(law.cv, random);
+  const arms = listArms(profile, config, files);
+  const law = toLaw(profile, arms);
+  const spread = createSpread(law.cv, random);
   const { model_mib, instance_mib, sample_mib } = profile.memory;
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
   const samples = Math.max(1, config.max_batch_size ?? 0);
@@ -33,7 +33,7 @@ export function modelSimulatorOf(
     executionNs: (batchSize, busy) =>
       executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
     deviceShare: profile.law.device_share,
-    bls: blsPlanOf(profile),
+    bls: toBlsPlan(profile),
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
     firstExecutionMs: profile.first_execution_ms,
     firstOfSizeMs: profile.first_execution_of_size_ms,
@@ -57,29 +57,29 @@ export function modelSimulatorOf(
  * Returns the simulator of a profile's language model, with the settings of an uploaded
  * `model.json`; if its engine would not start with them, the simulator refuses.
  */
-export function languageSimulatorOf(
+export function createLanguageSimulator(
   profile: ModelProfile & { readonly language: LanguageProfile },
   deviceMib: number,
   config: ModelConfig,
   files: UploadedFiles,
   random: Random,
 ): EmulatedModelSimulator {
-  const plain = modelSimulatorOf(profile, config, random, () => 0, files);
+  const plain = createModelSimulator(profile, config, random, () => 0, files);
   try {
-    return { ...plain, language: languageModelOf(profile.language, deviceMib, files, random) };
+    return { ...plain, language: createLanguageModel(profile.language, deviceMib, files, random) };
   } catch (error) {
     return { ...plain, refusal: asProtocolFailure(error).message };
   }
 }
 
-function blsPlanOf({ bls }: ModelProfile): BlsPlan | null {
+function toBlsPlan({ bls }: ModelProfile): BlsPlan | null {
   if (!bls) return null;
   const stages = bls.stages.map((stage) => stage.map(({ fan_out: fanOut, ...call }) => ({ ...call, fanOut })));
   return { ...bls, stages };
 }
 
 /** Returns the model's service law with these arms applied; its own law without any. */
-export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
+export function toLaw(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
   const { execution_ms, at_once, padded_sizes, cv, split } = profile.law;
   const interference = arms.findLast((arm) => arm.interference)?.interference ?? profile.law.interference;
   const table = arms.findLast((arm) => arm.execution_ms)?.execution_ms ?? execution_ms;
@@ -97,7 +97,7 @@ export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
 }
 
 /** Returns the arms of the profile whose conditions hold for the config and the uploaded files. */
-export function armsOf(profile: ModelProfile, config: ModelConfig, files: UploadedFiles = NO_FILES): readonly Arm[] {
+export function listArms(profile: ModelProfile, config: ModelConfig, files: UploadedFiles = NO_FILES): readonly Arm[] {
   const isUploaded = ({ uploaded }: Arm): boolean => uploaded === undefined || holdsText(files, uploaded);
   return profile.arms.filter((arm) => configMeets(config, arm.when) && isUploaded(arm));
 }

@@ -32,12 +32,12 @@ export function place(model: string, config: ModelConfig, device: Placeable): Pl
   if (config.ensemble_scheduling) return { config, instances: 1, gpuOf: [null] };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
   const instances = groups.reduce((sum, { count = 1, gpus = [] }) => sum + count * Math.max(1, gpus.length), 0);
-  const gpuOf = instances > MAX_INSTANCES ? [] : groups.flatMap((group) => gpusOf(group, device));
+  const gpuOf = instances > MAX_INSTANCES ? [] : groups.flatMap((group) => listGpus(group, device));
   return { config: { ...config, instance_group: groups }, instances, gpuOf };
 }
 
 /** The backend places an instance of KIND_MODEL: on the first GPU. */
-function gpusOf({ kind, count = 1, gpus = [] }: InstanceGroup, { gpus: all }: Placeable): readonly (number | null)[] {
+function listGpus({ kind, count = 1, gpus = [] }: InstanceGroup, { gpus: all }: Placeable): readonly (number | null)[] {
   const where = kind === 'KIND_CPU' && all > 0 ? [null] : gpus.length > 0 ? gpus : [0];
   return Array.from({ length: count }, () => where).flat();
 }

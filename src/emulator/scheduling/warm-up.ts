@@ -31,7 +31,7 @@ interface Entry {
  * executions. As in Triton (checked on 2.51), a count of 0 is one execution, and a batch size of 0
  * none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
  */
-export function warmUpOf(
+export function createWarmUp(
   model: string,
   config: ModelConfig,
   instances: number,

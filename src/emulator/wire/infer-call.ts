@@ -56,7 +56,7 @@ export interface ModelSignature {
   readonly outputs: readonly TensorMetadata[];
 }
 
-export function signatureOf(model: string, config: ModelConfig): ModelSignature {
+export function toSignature(model: string, config: ModelConfig): ModelSignature {
   const optional = new Set(config.input?.filter((tensor) => tensor.optional).map((tensor) => tensor.name));
   return {
     model,

@@ -59,7 +59,7 @@ function admit(context: InferContext, call: InferCall, listener: InferListener):
     const served = context.repository.serving(call.model, call.version);
     if (served.isDecoupled && listener.oneAnswerOnly !== null)
       throw new ProtocolFailure('UNIMPLEMENTED', listener.oneAnswerOnly);
-    const release = sharedMemory.use(placesOf(call));
+    const release = sharedMemory.use(listPlaces(call));
     try {
       submit(sharedMemory, served, call, listener, release);
     } catch (error) {
@@ -111,7 +111,7 @@ function attempt(work: () => void): ProtocolFailure | null {
   }
 }
 
-const placesOf = (call: InferCall) => [
+const listPlaces = (call: InferCall) => [
   ...call.inputs.flatMap(({ size }) => ('place' in size ? [size.place] : [])),
   ...call.outputPlaces.values(),
 ];

@@ -1,5 +1,5 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 /** A few bytes can expand to any number of them. */
@@ -14,6 +14,8 @@ export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
   try {
     return inflate(bytes, { maxOutputLength: MAX_INFLATED_BYTES });
   } catch (error) {
-    throw new ProtocolFailure('INTERNAL', `failed to decompress the message: ${messageOf(error)}`, { cause: error });
+    throw new ProtocolFailure('INTERNAL', `failed to decompress the message: ${formatMessage(error)}`, {
+      cause: error,
+    });
   }
 }

@@ -55,7 +55,7 @@ const grpcStatuses: Record<FailureStatus, number> = {
   UNAVAILABLE: 14,
 };
 
-export function grpcStatusOf(failure: ProtocolFailure): number {
+export function toGrpcStatus(failure: ProtocolFailure): number {
   return grpcStatuses[failure.status];
 }
 
@@ -63,7 +63,7 @@ export function grpcStatusOf(failure: ProtocolFailure): number {
  * Triton's mapping of its codes to HTTP: four have their own status, all others of the core are
  * 400.
  */
-export function httpStatusOf(failure: ProtocolFailure): number {
+export function toHttpStatus(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;
 }
 

@@ -28,7 +28,8 @@ export function serverIdentity(profile: string): ServerMetadata {
 }
 
 /** Returns the owner of the models in OpenAI's list, which says as much as Triton's metadata. */
-export const modelOwner = (metadata: ServerMetadata): string => `${metadata.name}:${emulatedProfileOf(metadata) ?? ''}`;
+export const modelOwner = (metadata: ServerMetadata): string =>
+  `${metadata.name}:${findEmulatedProfile(metadata) ?? ''}`;
 
 /** Returns the profile of our emulator, from the owner of its models; null for any other server. */
 export const emulatedProfileOfOwner = (owner: string): string | null =>
@@ -38,7 +39,7 @@ export const emulatedProfileOfOwner = (owner: string): string | null =>
  * Returns the profile of a server that identifies itself as our emulator; null for any other
  * server.
  */
-export function emulatedProfileOf(metadata: ServerMetadata): string | null {
+export function findEmulatedProfile(metadata: ServerMetadata): string | null {
   if (metadata.name !== EMULATOR_NAME) return null;
   const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));
   return extension?.slice(PROFILE_PREFIX.length) ?? '';

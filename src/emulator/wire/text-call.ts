@@ -12,7 +12,7 @@ const LENGTH_NAMES = ['max_tokens', 'request_output_len'];
 type Values = Readonly<Record<string, unknown>>;
 
 /** Returns the request to a language model; undefined if no input is a text. */
-export function textCallOf(inputs: Values, parameters: Values = {}): TextCall | undefined {
+export function toTextCall(inputs: Values, parameters: Values = {}): TextCall | undefined {
   const text = TEXT_NAMES.map((name) => inputs[name]).find((value) => typeof value === 'string');
   if (typeof text !== 'string') return undefined;
   const wish = { ...objectIn(inputs.sampling_parameters), ...objectIn(inputs.parameters), ...parameters, ...inputs };

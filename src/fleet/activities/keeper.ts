@@ -41,7 +41,7 @@ const MAX_CHARACTERS = 400_000;
 const WAIT_MS = 20_000;
 
 /**
- * Keeps the journals of studies. `serversOf`: returns the servers of a group whose workers are
+ * Keeps the journals of studies. `servers`: returns the servers of a group whose workers are
  * present.
  */
 export class Keeper implements KeeperActivities {

@@ -138,13 +138,13 @@ function outcomesIn(records: readonly StudyRecord[]): Map<string, DoneBefore> {
       kind: 'done',
       measurements,
       failure: ended.failure,
-      ...(applied?.type === 'trial-applied' && { applied: appliedOf(applied) }),
+      ...(applied?.type === 'trial-applied' && { applied: toApplied(applied) }),
     });
   }
   return done;
 }
 
-const appliedOf = ({
+const toApplied = ({
   change,
   loadMs,
   buildMs,

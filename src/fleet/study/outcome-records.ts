@@ -1,5 +1,5 @@
 import { nextFinal } from '../../study/final/final.ts';
-import { standingOf } from '../../study/goal/ranking.ts';
+import { computeStanding } from '../../study/goal/ranking.ts';
 import { finalMeasured } from '../../tuner/final.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { StudyRecorder } from '../../tuner/study-recorder.ts';
@@ -39,7 +39,7 @@ export class OutcomeRecords {
 
   async take(outcome: Done): Promise<void> {
     const { id } = outcome.work;
-    const records = this.#recordsOf(outcome);
+    const records = this.#listRecords(outcome);
     for (const record of records.slice(this.#written.get(id) ?? 0)) {
       await this.#recorder.record(record);
       this.#count(id);
@@ -58,7 +58,7 @@ export class OutcomeRecords {
     });
   }
 
-  #recordsOf(outcome: Done): readonly Unstamped[] {
+  #listRecords(outcome: Done): readonly Unstamped[] {
     switch (outcome.work.kind) {
       case 'trial':
         return this.#ofTrial(outcome);
@@ -76,7 +76,7 @@ export class OutcomeRecords {
     if (!open) return [];
     const { candidate, role } = open;
     const earlier = role === 'baseline' ? (state.baseline?.measurements ?? []) : [];
-    const { chosen, feasible } = standingOf([...earlier, ...measurements], candidate, state.goal);
+    const { chosen, feasible } = computeStanding([...earlier, ...measurements], candidate, state.goal);
     // Earlier measurements stand, whatever the outcome of the visit.
     const fault = earlier.length > 0 ? null : failure;
     return [

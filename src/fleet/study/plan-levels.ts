@@ -1,20 +1,20 @@
-import { bestTrial, chosenOf } from '../../study/goal/ranking.ts';
+import { bestTrial, findChosen } from '../../study/goal/ranking.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { LevelPlan, LevelPoint, PendingTrial, Sampler } from '../../study/types.ts';
 import type { Assigned } from '../../tuner/trial.ts';
 import type { WorkUnderWay } from './work.ts';
 
 /** Returns the work under way, for the sampler. Only trials of the search count. */
-export function pendingOf(running: readonly WorkUnderWay[], { open }: StudyState): readonly PendingTrial[] {
+export function listPending(running: readonly WorkUnderWay[], { open }: StudyState): readonly PendingTrial[] {
   return running.flatMap(({ kind, trial }): PendingTrial[] => {
     const unfinishedTrial = kind === 'trial' ? open.find(({ number }) => number === trial) : undefined;
     return unfinishedTrial?.role === 'search'
-      ? [{ number: trial, candidate: unfinishedTrial.candidate, level: firstOf(unfinishedTrial.levels) }]
+      ? [{ number: trial, candidate: unfinishedTrial.candidate, level: findFirst(unfinishedTrial.levels) }]
       : [];
   });
 }
 
-function firstOf(plan: LevelPlan): LevelPoint | null {
+function findFirst(plan: LevelPlan): LevelPoint | null {
   const value = plan.kind === 'fixed' ? plan.values[0] : plan.start;
   return value === undefined ? null : { value, ...(plan.batch !== undefined && { batch: plan.batch }) };
 }
@@ -47,7 +47,7 @@ const batchIn = (batch: number | undefined): { readonly batch?: number } => (bat
  */
 export function withHint(plan: LevelPlan, sampler: Sampler, { compared, goal }: StudyState): LevelPlan {
   const best = bestTrial(compared.trials, goal);
-  const near = best && chosenOf(best)?.level;
+  const near = best && findChosen(best)?.level;
   if (plan.kind === 'fixed' || plan.start !== undefined || sampler.level || !near) return plan;
   return { kind: 'search', start: near.value, ...batchIn(near.batch) };
 }

@@ -4,7 +4,7 @@ import { BASELINE, type Planning } from '../../tuner/run.ts';
 import { checkServer } from '../../tuner/search.ts';
 import { refuseTrial } from '../../tuner/trial.ts';
 import type { HandedOut } from './handed-out.ts';
-import { asOneMeasurement, pendingOf, withHint } from './plan-levels.ts';
+import { asOneMeasurement, listPending, withHint } from './plan-levels.ts';
 import type { StandIn } from './stand-in.ts';
 import type { Work, WorkUnderWay } from './work.ts';
 
@@ -83,7 +83,7 @@ export class SearchWork {
     const { recorder } = this.#run;
     for (;;) {
       checkServer(this.#run);
-      const pending = pendingOf(running, recorder.state);
+      const pending = listPending(running, recorder.state);
       const next = await nextTrial(this.#run, trials ? { pending, finishedTrials: trials } : { pending });
       if (next.kind === 'stop') return running.length > 0 ? null : next;
       if (next.refusal) {

@@ -1,5 +1,5 @@
 import type { Measurement } from '../../profiler/measurement.ts';
-import { standingOf } from '../../study/goal/ranking.ts';
+import { computeStanding } from '../../study/goal/ranking.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
@@ -27,7 +27,7 @@ export class StandIn {
     if (this.#measurements.length === 0) return null;
     const candidate = started.original;
     const measurements = this.#measurements.map((each) => speeds.comparable(each));
-    const standing = standingOf(measurements, candidate, goal);
+    const standing = computeStanding(measurements, candidate, goal);
     return [
       { number: BASELINE, role: 'baseline', candidate, measurements, failure: null, ...standing },
       ...compared.trials,

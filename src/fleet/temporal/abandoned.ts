@@ -1,5 +1,5 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import type { ServerHost, ServerWorker } from '../activities/server.ts';
 
 /**
@@ -29,7 +29,7 @@ export function watchForAbandoned(watched: Watched): () => void {
     if (looking) return;
     looking = true;
     lookOnce(watched)
-      .catch((error: unknown) => watched.tell(`cannot look for abandoned studies: ${messageOf(error)}`))
+      .catch((error: unknown) => watched.tell(`cannot look for abandoned studies: ${formatMessage(error)}`))
       .finally(() => {
         looking = false;
       });

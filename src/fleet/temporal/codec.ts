@@ -53,7 +53,7 @@ function decoded(payload: Payload, key: Uint8Array | null): Payload {
   const [compression, cipher] = form.toString().split(' ');
   if (key && cipher !== CIPHER) throw new Error('a payload is not encrypted, and there is a key');
   if (!key && cipher === CIPHER) throw new Error('a payload is encrypted: give the key of the fleet');
-  const body = key ? decrypted(bytesOf(data), key, form) : bytesOf(data);
+  const body = key ? decrypted(toBytes(data), key, form) : toBytes(data);
   return unpacked(compression === 'gzip' ? gunzipSync(body, { maxOutputLength: MAX_BYTES }) : Buffer.from(body));
 }
 
@@ -76,12 +76,12 @@ function decrypted(data: Uint8Array, key: Uint8Array, form: Uint8Array): Buffer 
 }
 
 /** The SDK uses an empty array for missing data. */
-const bytesOf = (data: Payload['data']): Buffer => Buffer.from(data ?? []);
+const toBytes = (data: Payload['data']): Buffer => Buffer.from(data ?? []);
 
 /** Returns the metadata as a line of JSON, followed by the data. */
 function packed({ metadata, data }: Payload): Buffer {
   const names = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
-  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), bytesOf(data)]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), toBytes(data)]);
 }
 
 function unpacked(plain: Buffer): Payload {

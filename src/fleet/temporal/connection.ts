@@ -1,7 +1,7 @@
 import type { GrpcRetryOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { realClock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { entryPath } from '../../base/package.ts';
 import { fleetCodec } from './codec.ts';
 import { clientPackages } from './packages.ts';
@@ -40,7 +40,7 @@ export function connectionOptions({ address, tls, apiKey }: TemporalAddress) {
 
 export const failureConverterPath = entryPath('fleet/temporal/failure-converter');
 
-export const dataConverterOf = ({ payloadKey }: TemporalAddress): DataConverter => ({
+export const createDataConverter = ({ payloadKey }: TemporalAddress): DataConverter => ({
   payloadCodecs: [fleetCodec(payloadKey)],
   failureConverterPath,
 });
@@ -55,7 +55,7 @@ export async function openClient(at: TemporalAddress) {
       throw unreachable(at.address, error);
     },
   );
-  const client = new sdk.Client({ connection, namespace: at.namespace, dataConverter: dataConverterOf(at) });
+  const client = new sdk.Client({ connection, namespace: at.namespace, dataConverter: createDataConverter(at) });
   const close = async (): Promise<void> => {
     await retries.end();
     await connection.close();
@@ -103,7 +103,7 @@ export type FleetClient = Awaited<ReturnType<typeof openClient>>['client'];
 export const unreachable = (address: string, error: unknown): TrituneError =>
   new TrituneError(
     'SERVER_UNREACHABLE',
-    `cannot reach Temporal at ${address}: ${messageOf(error)}`,
+    `cannot reach Temporal at ${address}: ${formatMessage(error)}`,
     'check that Temporal is running there, and check the --temporal-tls options',
     { cause: error },
   );

@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import { asRecord } from '../activities/as-measured.ts';
 import type { HeartbeatDetails } from '../activities/server.ts';
@@ -6,7 +6,7 @@ import { groupQueue, READ_RECORDS } from '../workflow/names.ts';
 import { PERMANENT } from '../workflow/permanent.ts';
 import type { RecordsPart } from '../workflow/seams.ts';
 import type { FleetClient } from './connection.ts';
-import { onStudy, progressOf } from './studies.ts';
+import { onStudy, readProgress } from './studies.ts';
 
 /** Callbacks of a follower of a study. */
 export interface Follower {
@@ -40,7 +40,7 @@ export async function followStudy(
 ): Promise<void> {
   const { group } = await onStudy(study, () => described(client, study));
   const patiently = <T>(ask: () => Promise<T>): Promise<T> => untilAnswered(ask, onTrouble, signal);
-  const keeper = await patiently(() => keeperOf(client, study));
+  const keeper = await patiently(() => queryKeeper(client, study));
   const heartbeats = setInterval(() => {
     tellHeartbeats(client, study, onHeartbeat).catch(() => undefined);
   }, LOOK_MS);
@@ -52,7 +52,7 @@ export async function followStudy(
       if (isEnd) return;
       if (records.length > 0) continue;
       // Asks once more, because its last records may have come in between.
-      const status = await patiently(() => statusOf(client, study));
+      const status = await patiently(() => queryStatus(client, study));
       if (wasOver) throw withoutEnd(study, status);
       wasOver = status !== 'RUNNING';
     }
@@ -81,13 +81,13 @@ function readPart(client: FleetClient, { group, keeper, study }: KeptStudy, from
 /**
  * Returns the worker that has taken the study's journal. Errors: if none has yet, or none answers.
  */
-async function keeperOf(client: FleetClient, study: string): Promise<string> {
-  const keeper = (await progressOf(client, study))?.keeper;
+async function queryKeeper(client: FleetClient, study: string): Promise<string> {
+  const keeper = (await readProgress(client, study))?.keeper;
   if (keeper) return keeper;
   throw new Error('no worker of its group answers');
 }
 
-const statusOf = async (client: FleetClient, study: string): Promise<string> =>
+const queryStatus = async (client: FleetClient, study: string): Promise<string> =>
   (await onStudy(study, () => client.workflow.getHandle(study).describe())).status.name;
 
 const withoutEnd = (study: string, status: string): TrituneError =>
@@ -133,7 +133,7 @@ async function untilAnswered<T>(
       const waitedMs = performance.now() - startMs;
       if (signal.aborted || isHopeless(error) || waitedMs > PATIENCE_MS) throw error;
       if (!isTold && waitedMs > QUIET_MS) {
-        onTrouble(`the study is not seen at the moment: ${messageOf(rootOf(error))}`);
+        onTrouble(`the study is not seen at the moment: ${formatMessage(findRoot(error))}`);
         isTold = true;
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -142,14 +142,14 @@ async function untilAnswered<T>(
 }
 
 function isHopeless(error: unknown): boolean {
-  const { type } = rootOf(error) as { type?: unknown };
+  const { type } = findRoot(error) as { type?: unknown };
   return error instanceof TrituneError || (typeof type === 'string' && PERMANENT.has(type));
 }
 
 /** Returns the cause of an error of the SDK. */
-function rootOf(error: unknown): unknown {
+function findRoot(error: unknown): unknown {
   const { cause } = error as { cause?: unknown };
-  return cause instanceof Error ? rootOf(cause) : error;
+  return cause instanceof Error ? findRoot(cause) : error;
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -69,14 +69,14 @@ export async function listStudies(client: FleetClient, group?: string): Promise<
     if (group !== undefined && ownGroup !== group) continue;
     const status = info.status.name;
     if (status === 'CONTINUED_AS_NEW') continue;
-    const progress = status === 'RUNNING' ? await progressOf(client, info.workflowId) : null;
+    const progress = status === 'RUNNING' ? await readProgress(client, info.workflowId) : null;
     statuses.push({ study: info.workflowId, group: ownGroup, status, startedAt: info.startTime, progress });
   }
   return statuses;
 }
 
 /** Returns a study's progress; null if no worker answers in time. */
-export async function progressOf(client: FleetClient, study: string): Promise<FleetProgress | null> {
+export async function readProgress(client: FleetClient, study: string): Promise<FleetProgress | null> {
   try {
     return await client.withDeadline(Date.now() + ANSWER_MS, () =>
       client.workflow.getHandle(study).query<FleetProgress>(PROGRESS),

@@ -1,5 +1,5 @@
 import { realClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { Keeper, type StudyHost } from '../activities/keeper.ts';
 import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
@@ -7,7 +7,7 @@ import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
-import { connectionOptions, dataConverterOf, type TemporalAddress, unreachable } from './connection.ts';
+import { connectionOptions, createDataConverter, type TemporalAddress, unreachable } from './connection.ts';
 import { giveUpEarlierWork } from './earlier-work.ts';
 import { type WorkerPackages, workerPackages } from './packages.ts';
 import { workflowBundle } from './workflow-bundle.ts';
@@ -48,7 +48,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { worker: sdk, activity } = packages;
   const logger = new sdk.DefaultLogger('WARN', ({ level, message, meta }) => {
     if (message !== NO_WORKFLOWS)
-      tell(`temporal: ${level}: ${message}${meta?.error ? `: ${messageOf(meta.error)}` : ''}`);
+      tell(`temporal: ${level}: ${message}${meta?.error ? `: ${formatMessage(meta.error)}` : ''}`);
   });
   sdk.Runtime.install({ shutdownSignals: [], logger, telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
   const connection = await connected(packages, temporal, tell, signal);
@@ -60,7 +60,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       taskQueue,
       taskQueueType: ACTIVITY,
     });
-    const lately = (pollers ?? []).filter(({ lastAccessTime }) => Date.now() - msOf(lastAccessTime) < SEEN_LATELY_MS);
+    const lately = (pollers ?? []).filter(({ lastAccessTime }) => Date.now() - toMs(lastAccessTime) < SEEN_LATELY_MS);
     return [...new Set(lately.flatMap(({ identity }) => serverOfIdentity(identity ?? '') ?? []))].sort();
   };
   const keeping = new Keeper(studies, seen);
@@ -74,14 +74,14 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const common = {
     connection,
     namespace,
-    dataConverter: dataConverterOf(temporal),
+    dataConverter: createDataConverter(temporal),
     identity,
     shutdownGraceTime: GRACE_MS,
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
     await giveUpEarlierWork({ connection, namespace, group, identity }).catch((error: unknown) =>
-      tell(`cannot give up what an earlier process of this worker was doing: ${messageOf(error)}`),
+      tell(`cannot give up what an earlier process of this worker was doing: ${formatMessage(error)}`),
     );
     const workers = [
       await sdk.Worker.create({
@@ -157,4 +157,4 @@ async function connected(
 /** TASK_QUEUE_TYPE_ACTIVITY of Temporal's API. */
 const ACTIVITY = 2;
 
-const msOf = (time: { seconds?: unknown } | null | undefined): number => Number(time?.seconds ?? 0) * 1e3;
+const toMs = (time: { seconds?: unknown } | null | undefined): number => Number(time?.seconds ?? 0) * 1e3;

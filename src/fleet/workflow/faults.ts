@@ -3,7 +3,7 @@ import type { StudyEnd } from '../study/report.ts';
 import { PERMANENT } from './permanent.ts';
 
 /** Returns the message of an activity's error, for a person. */
-export function messageOf(error: unknown): string {
+export function formatMessage(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure)
     return cause.timeoutType === 'SCHEDULE_TO_START'
@@ -13,12 +13,12 @@ export function messageOf(error: unknown): string {
 }
 
 /** Returns an activity's error as the failure of a study. */
-export function failureOf(error: unknown): NonNullable<StudyEnd['failure']> {
-  const cause = causeOf(error);
+export function toFailure(error: unknown): NonNullable<StudyEnd['failure']> {
+  const cause = findCause(error);
   const [hint] = (cause?.details ?? []) as readonly unknown[];
   return {
     code: cause?.type ?? 'SERVER_FAILED',
-    message: messageOf(error),
+    message: formatMessage(error),
     hint: typeof hint === 'string' ? hint : 'look at the workers of the group, and at the history of the workflow',
   };
 }
@@ -28,7 +28,7 @@ export const asError = ({ code, message, hint }: NonNullable<StudyEnd['failure']
   ApplicationFailure.nonRetryable(message, code, hint);
 
 /** True for an activity's error that no retry can fix. */
-export const isPermanent = (error: unknown): boolean => PERMANENT.has(causeOf(error)?.type ?? '');
+export const isPermanent = (error: unknown): boolean => PERMANENT.has(findCause(error)?.type ?? '');
 
 /** True if no worker has begun the activity. */
 export const neverBegan = (error: unknown): boolean =>
@@ -36,7 +36,7 @@ export const neverBegan = (error: unknown): boolean =>
   error.cause instanceof TimeoutFailure &&
   error.cause.timeoutType === 'SCHEDULE_TO_START';
 
-function causeOf(error: unknown): ApplicationFailure | null {
+function findCause(error: unknown): ApplicationFailure | null {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   return cause instanceof ApplicationFailure ? cause : null;
 }

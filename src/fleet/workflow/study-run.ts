@@ -4,7 +4,7 @@ import type { Steered } from '../study/pause.ts';
 import type { Directive, StudyEnd, WorkReport } from '../study/report.ts';
 import type { Work, WorkOutcome } from '../study/work.ts';
 import { onAnyWorker, onKeeper } from './activity-calls.ts';
-import { asError, failureOf, messageOf } from './faults.ts';
+import { asError, formatMessage, toFailure } from './faults.ts';
 import type { FleetProgress, KeeperActivities, StudyInput, WorkflowCommand } from './seams.ts';
 import { StudyServers } from './study-servers.ts';
 
@@ -83,7 +83,7 @@ export class StudyRun {
       // Nothing has begun, or another run continues it.
       if (this.#keeper === null || error instanceof ContinueAsNew) throw error;
       fault = error;
-      if (!isCancellation(error)) end = { stopReason: messageOf(error), failure: failureOf(error) };
+      if (!isCancellation(error)) end = { stopReason: formatMessage(error), failure: toFailure(error) };
     }
     scope.cancel();
     return CancellationScope.nonCancellable(() => this.#close(end, isCancellation(fault)));

@@ -2,7 +2,7 @@ import type { StudyStarted } from '../../study/records/records.ts';
 import type { ServerRefusal } from '../study/fleet-servers.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 import { onServer } from './activity-calls.ts';
-import { isPermanent, messageOf, neverBegan } from './faults.ts';
+import { formatMessage, isPermanent, neverBegan } from './faults.ts';
 import type { ServerActivities, StudyInput } from './seams.ts';
 
 const RESTORE_HOURS = 24;
@@ -78,7 +78,7 @@ export class StudyServers {
         (error: unknown) => {
           const isRefused = isPermanent(error);
           this.#joining.delete(server);
-          this.#refuse(server, messageOf(error), isRefused);
+          this.#refuse(server, formatMessage(error), isRefused);
           // A hold that was refused or never began has changed nothing.
           if (isRefused || neverBegan(error)) this.#held.delete(server);
           if (!isRefused) this.#known.delete(server);
@@ -102,7 +102,7 @@ export class StudyServers {
     try {
       return await this.#on(work.server).work(this.#input.study, work);
     } catch (error) {
-      return { kind: isPermanent(error) ? 'unfit' : 'lost', work, reason: messageOf(error) };
+      return { kind: isPermanent(error) ? 'unfit' : 'lost', work, reason: formatMessage(error) };
     }
   }
 
@@ -124,7 +124,7 @@ export class StudyServers {
     try {
       return await this.#on(server).restore(this.#input.study);
     } catch (error) {
-      return { server, how: 'failed', verified: false, detail: messageOf(error) };
+      return { server, how: 'failed', verified: false, detail: formatMessage(error) };
     }
   }
 

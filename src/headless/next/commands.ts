@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { commandLineOf } from '../../base/command-name.ts';
+import { formatCommandLine } from '../../base/command-name.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import { isTextEndpoint } from '../../spec/language-spec.ts';
-import { requestKindOf } from '../../spec/request-kind.ts';
+import { toRequestKind } from '../../spec/request-kind.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import { httpWords, launchWords, promptWords, requestWords, secretWords, textWords } from './spec-words.ts';
 
@@ -52,7 +52,7 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
   if (server === null) return null;
   const { spec } = started;
   const { batch = spec.traffic.batch } = load;
-  const kind = isTextEndpoint(spec.server.endpoint) ? 'texts' : requestKindOf(spec);
+  const kind = isTextEndpoint(spec.server.endpoint) ? 'texts' : toRequestKind(spec);
   const requests = {
     tensors: () => requestWords({ ...spec, traffic: { ...spec.traffic, batch } }, model),
     prompts: () => promptWords(spec),
@@ -60,7 +60,7 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
     texts: () => textWords(spec),
   };
   const percentile = spec.goal.percentile === 99 ? [] : ['--percentile', String(spec.goal.percentile)];
-  return commandLineOf([
+  return formatCommandLine([
     ...['profile', ...(kind === 'http' ? [] : ['-m', model]), ...server, ...requests[kind]()],
     ...[...levelWords(started, load), ...percentile, '--json', json],
   ]);
@@ -73,18 +73,18 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
 export function doctorCommand({ spec: { server, model }, server: { controlUrl, controlProtocol } }: StudyStarted) {
   if (server.launch !== undefined || server.launchCommand !== undefined) return null;
   const control = ['-u', controlUrl, '-i', controlProtocol];
-  return commandLineOf(['doctor', '-m', model, ...control, ...secretWords(server)]);
+  return formatCommandLine(['doctor', '-m', model, ...control, ...secretWords(server)]);
 }
 
 /** Returns the command that loads an emitted config on the study's server. */
 export const loadCommand = ({ spec: { server }, server: { controlUrl, controlProtocol } }: StudyStarted) => {
   const where = ['-u', controlUrl, '-i', controlProtocol, ...secretWords(server)];
   return (config: string, model: string): string =>
-    commandLineOf(['config', '--from', config, '-m', model, ...where, '--load']);
+    formatCommandLine(['config', '--from', config, '-m', model, ...where, '--load']);
 };
 
 /** Returns the command that goes on with the study of a summary. */
 export const resumeCommand = (summary: string, ...more: readonly string[]): string =>
-  commandLineOf(['tune', '--resume', dirname(summary), ...more]);
+  formatCommandLine(['tune', '--resume', dirname(summary), ...more]);
 
-export const restoreCommand = (directory: string): string => commandLineOf(['restore', directory]);
+export const restoreCommand = (directory: string): string => formatCommandLine(['restore', directory]);

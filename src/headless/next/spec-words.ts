@@ -12,7 +12,7 @@ function optionWords(fields: object, names: readonly string[]): readonly string[
     const flag = optionFlag(name);
     if (value === undefined || value === false || value === usual[name]) return [];
     if (value === true) return [flag];
-    return textsOf(name, value).flatMap((text) => [flag, text]);
+    return listTexts(name, value).flatMap((text) => [flag, text]);
   });
 }
 
@@ -53,7 +53,7 @@ function distributionText(distribution: Distribution): readonly string[] {
   return [`${kind}:${mean},${std}${limits}`];
 }
 
-function textsOf(name: string, value: unknown): readonly string[] {
+function listTexts(name: string, value: unknown): readonly string[] {
   const writer = writers[name];
   if (writer) return writer(value as never);
   return Array.isArray(value) ? value.map(String) : [String(value)];

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { commandLineOf, commandName } from '../../base/command-name.ts';
+import { commandName, formatCommandLine } from '../../base/command-name.ts';
 import { typedLine } from '../../base/shell-words.ts';
 import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
 import { TRITON } from '../../space/model-configs.ts';
@@ -89,7 +89,7 @@ function gate({ best }: Summary, { started }: EndedRun): readonly string[] {
     const prefix = fronts.length === 1 ? '' : `${model}-`;
     const files = [`${prefix}baseline.json`, `${prefix}run.json`] as const;
     const [before, after] = files.map((file) => profileCommand(started, model, levels[index] ?? best.load, file));
-    return before && after ? [{ before, after: `${after} && ${commandLineOf(['compare', ...files])}` }] : [];
+    return before && after ? [{ before, after: `${after} && ${formatCommandLine(['compare', ...files])}` }] : [];
   });
   if (pairs.length === 0) return [];
   const all = (side: 'before' | 'after'): string => pairs.map((pair) => pair[side]).join(' && ');

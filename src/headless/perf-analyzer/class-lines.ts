@@ -1,7 +1,7 @@
 import { formatFigure, formatMs, plainLine } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { ClassFigures } from '../../profiler/measurement.ts';
-import { goodputOf } from '../../profiler/windows/class-figures.ts';
+import { findGoodput } from '../../profiler/windows/class-figures.ts';
 
 /**
  * Returns a level's requests that kept their limits, and the figures of each request class; no
@@ -9,7 +9,7 @@ import { goodputOf } from '../../profiler/windows/class-figures.ts';
  */
 export function classLines({ measurement }: LevelReport): readonly string[] {
   const { classes = [] } = measurement;
-  const goodput = goodputOf(measurement);
+  const goodput = findGoodput(measurement);
   return [
     ...(goodput
       ? [

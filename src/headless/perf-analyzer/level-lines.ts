@@ -85,9 +85,9 @@ function transportLine(report: LevelReport, { protocol }: ProfileSettings, verbo
 function gpuLines({ measurement }: LevelReport): readonly string[] {
   const gpus = measurement.device.gpus ?? [];
   if (gpus.length === 0) return [];
-  const block = (title: string, figureOf: (gpu: (typeof gpus)[number]) => string | null): string[] => {
+  const block = (title: string, findFigure: (gpu: (typeof gpus)[number]) => string | null): string[] => {
     const rows = gpus.flatMap((gpu) => {
-      const value = figureOf(gpu);
+      const value = findFigure(gpu);
       return value === null ? [] : [`      ${gpu.uuid} : ${value}`];
     });
     return rows.length === 0 ? [] : [`    ${title}:`, ...rows];

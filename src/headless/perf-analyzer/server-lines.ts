@@ -17,7 +17,7 @@ function modelLines(server: ServerReport, indent: string): string[] {
     `Execution count: ${server.executionCount}`,
     ...(cache ? [`Cache hit count: ${cache.hitCount}`, `Cache miss count: ${cache.missCount}`] : []),
     `Successful request count: ${server.successCount}`,
-    `Avg request latency: ${wholeUs(server.requestUs)} usec (${partsOf(server)})`,
+    `Avg request latency: ${wholeUs(server.requestUs)} usec (${formatParts(server)})`,
     ...(cache ? cacheLines(server) : []),
   ].map((line) => indent + line);
   if (composing.length === 0) return lines;
@@ -32,7 +32,7 @@ function modelLines(server: ServerReport, indent: string): string[] {
   ];
 }
 
-function partsOf(server: ServerReport): string {
+function formatParts(server: ServerReport): string {
   const { overheadUs, queueUs, computeInputUs, computeInferUs, computeOutputUs, cache, composing } = server;
   const parts: readonly (readonly [string, number])[] = cache
     ? [['cache hit/miss', cache.hitUsPerRequest + cache.missUsPerRequest]]

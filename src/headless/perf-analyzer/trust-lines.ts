@@ -2,7 +2,7 @@ import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '.
 import type { UnheldRate } from '../../profiler/client-figures.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import { agentLines } from '../agent-lines.ts';
 
 /**
@@ -14,7 +14,7 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
   const from = openLoop ? ' from the time due' : '';
   return [
     '  Trust: ',
-    `    Throughput: ${formatRate(throughput.value, rateUnitOf(measurement))}, 95 % interval ${formatFigure(throughput.low)} to ${formatFigure(throughput.high)}`,
+    `    Throughput: ${formatRate(throughput.value, chooseRateUnit(measurement))}, 95 % interval ${formatFigure(throughput.low)} to ${formatFigure(throughput.high)}`,
     `    p${budgetLatencyMs.percentile} latency${from}: ${formatMs(budgetLatencyMs.value)}, 95 % interval ${formatMs(budgetLatencyMs.low)} to ${formatMs(budgetLatencyMs.high)}`,
     ...(openLoop
       ? [

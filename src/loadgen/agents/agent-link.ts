@@ -147,7 +147,7 @@ export class AgentLink {
 
   #take(message: ToController, nowNs: number): void {
     if (this.#fault !== null || this.#isClosed) return;
-    if (message.type === 'failed') throw new TrituneError(codeOf(message.code), message.message, message.hint);
+    if (message.type === 'failed') throw new TrituneError(findCode(message.code), message.message, message.hint);
     if (message.type === 'answer') {
       this.#waiting.get(message.ask)?.resolve(message.value);
       this.#waiting.delete(message.ask);
@@ -165,7 +165,7 @@ export class AgentLink {
   }
 }
 
-const codeOf = (text: string): ErrorCode => codesOfThreads.find((code) => code === text) ?? 'AGENT_FAILED';
+const findCode = (text: string): ErrorCode => codesOfThreads.find((code) => code === text) ?? 'AGENT_FAILED';
 
 export const agentFault = (message: string, hint: string): TrituneError =>
   new TrituneError('AGENT_FAILED', message, hint);

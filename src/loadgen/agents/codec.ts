@@ -1,5 +1,5 @@
 import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
-import { internalError, messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, internalError, TrituneError } from '../../base/errors.ts';
 
 /** The maximum nesting of arrays and maps in a message. */
 const MAX_LEVELS = 24;
@@ -21,7 +21,7 @@ for (const row of rows) {
   extensionCodec.register({
     type: row.type,
     encode: (value) => (value instanceof row.of ? littleEndian(value, row) : null),
-    decode: (bytes) => rowOf(bytes, row),
+    decode: (bytes) => toRow(bytes, row),
   });
 }
 extensionCodec.register({
@@ -32,7 +32,7 @@ extensionCodec.register({
       throw internalError(`rows of ${value.constructor.name} have no form here`);
     return value instanceof Map ? encodeMessage([...value]) : null;
   },
-  decode: (bytes) => mapOf(bytes),
+  decode: (bytes) => readMap(bytes),
 });
 
 /**
@@ -50,7 +50,7 @@ const VALUE_BYTES = 40;
  * Returns how much memory the work for a message may take at most, without decoding it. Errors:
  * AGENT_FAILED.
  */
-export const memoryOf = (bytes: Uint8Array): number => COPIES * (bytes.length + VALUE_BYTES * checkShape(bytes));
+export const computeMemory = (bytes: Uint8Array): number => COPIES * (bytes.length + VALUE_BYTES * checkShape(bytes));
 
 /**
  * Returns the data of untrusted bytes; binary values are views of them. Takes memory only in
@@ -61,7 +61,7 @@ export function decodeMessage(bytes: Uint8Array): unknown {
   try {
     return decoder.decode(bytes);
   } catch (error) {
-    throw malformed(messageOf(error));
+    throw malformed(formatMessage(error));
   }
 }
 
@@ -124,7 +124,7 @@ function headAt(view: DataView, at: number): Head {
   if (type < 0xc0) return scalar(type & 0x1f);
   const size = sizes[type - 0xc0] ?? null;
   if (size !== null) return scalar(size);
-  const lengthBytes = lengthBytesOf(type);
+  const lengthBytes = countLengthBytes(type);
   if (at + 1 + lengthBytes > view.byteLength) throw malformed('it ends too early');
   const length =
     lengthBytes === 1 ? view.getUint8(at + 1) : lengthBytes === 2 ? view.getUint16(at + 1) : view.getUint32(at + 1);
@@ -135,7 +135,7 @@ function headAt(view: DataView, at: number): Head {
   return { headBytes, bodyBytes: length + (type >= 0xc7 && type <= 0xc9 ? 1 : 0), values: 0 };
 }
 
-function lengthBytesOf(type: number): 1 | 2 | 4 {
+function countLengthBytes(type: number): 1 | 2 | 4 {
   if (type === 0xc4 || type === 0xc7 || type === 0xd9) return 1;
   if (type === 0xc5 || type === 0xc8 || type === 0xda || type === 0xdc || type === 0xde) return 2;
   if (type === 0xc6 || type === 0xc9 || type === 0xdb || type === 0xdd || type === 0xdf) return 4;
@@ -151,7 +151,7 @@ function littleEndian(values: Uint16Array | Uint32Array | Float64Array, { of, pu
   return new Uint8Array(view.buffer);
 }
 
-function rowOf(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
+function toRow(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
   if (bytes.length % of.BYTES_PER_ELEMENT !== 0) throw malformed('an array of numbers has extra bytes');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const values = new of(bytes.length / of.BYTES_PER_ELEMENT);
@@ -159,7 +159,7 @@ function rowOf(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
   return values;
 }
 
-function mapOf(bytes: Uint8Array): Map<unknown, unknown> {
+function readMap(bytes: Uint8Array): Map<unknown, unknown> {
   checkShape(bytes);
   const entries = new Decoder().decode(bytes);
   if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry) && entry.length === 2))

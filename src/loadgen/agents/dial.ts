@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
 import { realClock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { nsToMs } from '../../base/units.ts';
-import { secureOptions, type TlsOptions, tlsTroubleOf } from '../../triton/wire/tls.ts';
+import { findTlsTrouble, secureOptions, type TlsOptions } from '../../triton/wire/tls.ts';
 import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MAX_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
 
 /** How to reach agents. */
@@ -40,7 +40,7 @@ export async function dial(
       return await dialOnce(address, access, onOpen);
     } catch (error) {
       const isLate = nsToMs(realClock.nowNs() - startNs) >= patienceMs;
-      if (!(error instanceof NotNow) || isLate || !isWanted()) throw faultOf(address, error);
+      if (!(error instanceof NotNow) || isLate || !isWanted()) throw toFault(address, error);
       await realClock.sleep(RETRY_EVERY_MS);
     }
   }
@@ -76,15 +76,15 @@ function dialOnce(address: string, { token, tls }: AgentAccess, onOpen: (socket:
     });
     socket.once('unexpected-response', (request, { statusCode = 0 }) => {
       request.destroy();
-      reject(refusalOf(statusCode));
+      reject(toRefusal(statusCode));
     });
-    socket.on('error', (error) => reject(troubleOf(error)));
+    socket.on('error', (error) => reject(toTrouble(error)));
   });
 }
 
 const WHERE = 'check that `tritune fleet agent` is running there, and that this machine can reach its port';
 
-function refusalOf(status: number): Error {
+function toRefusal(status: number): Error {
   if (status === 409)
     return new NotNow('another controller uses it', 'wait until that run has ended, or use other agents');
   if (status === 401)
@@ -94,20 +94,20 @@ function refusalOf(status: number): Error {
   return fault(`it answered with status ${status}`, 'check that a tritune agent runs at this address, and not a proxy');
 }
 
-function troubleOf(error: Error): Error {
-  const trouble = tlsTroubleOf(error);
+function toTrouble(error: Error): Error {
+  const trouble = findTlsTrouble(error);
   if (trouble) {
     const about = trouble.message.replaceAll("the server's", "the agent's").replace('the server', 'the agent');
     return fault(about, trouble.hint.replaceAll('--tls', '--agent-tls'));
   }
   // The socket hung up in the middle: perhaps it speaks TLS.
-  return new NotNow(messageOf(error) || 'it cannot be reached', WHERE);
+  return new NotNow(formatMessage(error) || 'it cannot be reached', WHERE);
 }
 
 const fault = (message: string, hint: string): TrituneError => new TrituneError('AGENT_FAILED', message, hint);
 
-function faultOf(address: string, error: unknown): TrituneError {
+function toFault(address: string, error: unknown): TrituneError {
   if (error instanceof TrituneError || error instanceof NotNow)
     return fault(`agent ${address}: ${error.message}`, error.hint);
-  return fault(`agent ${address}: ${messageOf(error)}`, WHERE);
+  return fault(`agent ${address}: ${formatMessage(error)}`, WHERE);
 }

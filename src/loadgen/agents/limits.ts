@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { addressOf } from '../transports/address.ts';
+import { parseAddress } from '../transports/address.ts';
 import type { Answers, WorkerTransport } from '../workers/messages.ts';
 import { rateExceeded } from '../workers/send-limits.ts';
 
@@ -29,7 +29,7 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
   if (texts.includes('*')) return null;
   return texts.map((text) => {
     const hasPort = /:\d+$/.test(text) && !/^[^[]*:[^[]*:/.test(text);
-    const { host, port } = addressOf(
+    const { host, port } = parseAddress(
       hasPort ? text : `${text.includes(':') && !text.startsWith('[') ? `[${text}]` : text}:0`,
     );
     return { host: host.toLowerCase(), port: hasPort ? port : null };
@@ -39,15 +39,15 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
 /**
  * HOST:PORT that the threads connect to. The protocol decides: a controller may send both fields.
  */
-export const targetOf = (transport: WorkerTransport): string =>
+export const formatTarget = (transport: WorkerTransport): string =>
   transport.protocol === 'language' || transport.protocol === 'plain-http'
     ? transport.options.address
     : transport.options.url;
 
 /** Errors: USAGE for a server that is not among the targets. */
 export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits): void {
-  const target = targetOf(transport);
-  const { host, port } = addressOf(target);
+  const target = formatTarget(transport);
+  const { host, port } = parseAddress(target);
   const isAllowed =
     targets === null || targets.some((each) => each.host === host.toLowerCase() && (each.port ?? port) === port);
   if (!isAllowed) {

@@ -5,7 +5,7 @@ import type { AgentUse, ClientUse, ClientWatch } from '../client/cost.ts';
 import type { RequestSet } from '../types.ts';
 import type { ThreadGroup } from '../workers/load-thread.ts';
 import type { WorkerTransport } from '../workers/messages.ts';
-import { type Workers, workersOf } from '../workers/workers.ts';
+import { joinWorkers, type Workers } from '../workers/workers.ts';
 import { AgentConnection } from './agent-connection.ts';
 import { AgentThread } from './agent-thread.ts';
 import type { ClockEstimate } from './clock-offset.ts';
@@ -39,7 +39,7 @@ export async function openAgents(options: AgentsAsked, transport: WorkerTranspor
     await Promise.all(groups.map((group) => group.close()));
     throw failed.reason;
   }
-  return workersOf(groups as [AgentGroup, ...AgentGroup[]]);
+  return joinWorkers(groups as [AgentGroup, ...AgentGroup[]]);
 }
 
 /** The threads of one agent. */

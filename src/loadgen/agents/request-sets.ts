@@ -9,11 +9,11 @@ export interface EncodedSet {
   readonly bytes: Uint8Array;
 }
 
-const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const hashBytes = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 export function encodeSet(requests: RequestSet): EncodedSet {
   const bytes = encodeMessage(requests);
-  return { hash: hashOf(bytes), bytes };
+  return { hash: hashBytes(bytes), bytes };
 }
 
 /** Assembles a set that arrives in pieces. */
@@ -38,7 +38,7 @@ export class IncomingSet {
     this.#bytes.set(piece, this.#filled);
     this.#filled += piece.length;
     if (this.#filled < this.#bytes.length) return null;
-    if (hashOf(this.#bytes) !== this.hash) throw damaged();
+    if (hashBytes(this.#bytes) !== this.hash) throw damaged();
     const set = decodeMessage(this.#bytes) as Partial<RequestSet> | null;
     if (!Array.isArray(set?.requests) || set.requests.length === 0) throw damaged();
     return set as RequestSet;

@@ -86,9 +86,9 @@ class ListeningAgent {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     // A client that hangs up in the middle is not an error.
     socket.on('error', () => socket.destroy());
-    const refusal = this.#refusalOf(request);
+    const refusal = this.#findRefusal(request);
     if (refusal) {
-      this.#options.tell(`refused a connection from ${peerOf(request)}: ${refusal}`);
+      this.#options.tell(`refused a connection from ${formatPeer(request)}: ${refusal}`);
       // Does not wait for the peer to close: until then it would hold a place.
       socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
       return false;
@@ -97,10 +97,10 @@ class ListeningAgent {
     this.#sockets.handleUpgrade(request, socket, head, (opened) => {
       const connection = new ServedConnection(opened, socket, this.#usage, availableParallelism(), (why) => {
         this.#connections.delete(connection);
-        this.#options.tell(`the controller at ${peerOf(request)} is gone: ${why}`);
+        this.#options.tell(`the controller at ${formatPeer(request)} is gone: ${why}`);
       });
       this.#connections.add(connection);
-      this.#options.tell(`a controller connected from ${peerOf(request)}`);
+      this.#options.tell(`a controller connected from ${formatPeer(request)}`);
     });
     return true;
   }
@@ -111,7 +111,7 @@ class ListeningAgent {
   }
 
   /** A status line with the reason for refusing the connection; null if it is accepted. */
-  #refusalOf({ url, headers }: IncomingMessage): string | null {
+  #findRefusal({ url, headers }: IncomingMessage): string | null {
     if (url !== AGENT_PATH) return '404 Not Found';
     if (!hasBearerToken(headers.authorization, this.#options.token)) return '401 Unauthorized';
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';
@@ -122,5 +122,5 @@ class ListeningAgent {
   }
 }
 
-const peerOf = ({ socket }: IncomingMessage): string =>
+const formatPeer = ({ socket }: IncomingMessage): string =>
   `${socket.remoteAddress ?? 'nowhere'}:${socket.remotePort ?? 0}`;

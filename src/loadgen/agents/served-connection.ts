@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { realClock, realClockZeroNs } from '../../base/clock.ts';
 import { asTrituneError, type TrituneError } from '../../base/errors.ts';
 import { trituneVersion } from '../../base/package.ts';
-import { encodeMessage, memoryOf } from './codec.ts';
+import { computeMemory, encodeMessage } from './codec.ts';
 import { AGENT_PROTOCOL, PIECE_BYTES, readToAgent, SILENCE_LIMIT_MS, type ToController } from './protocol.ts';
 import { ServedSession } from './served-session.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -73,7 +73,7 @@ export class ServedConnection {
     this.#silence.heard();
     this.#count(0);
     try {
-      const bytes = Math.max(0, memoryOf(data) - FREE_BYTES);
+      const bytes = Math.max(0, computeMemory(data) - FREE_BYTES);
       this.#usage.pass(this, bytes);
       this.#usage.pass(this, -bytes);
       this.#session.take(readToAgent(data), bytes);

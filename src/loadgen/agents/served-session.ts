@@ -1,15 +1,15 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { Clock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import type { ClientWatch } from '../client/cost.ts';
 import { type NullServer, startNullServer } from '../client/null-server.ts';
-import { addressOf } from '../transports/address.ts';
+import { parseAddress } from '../transports/address.ts';
 import type { Answers, ThreadQuestion } from '../workers/messages.ts';
 import { startThreads } from '../workers/open-workers.ts';
 import type { Thread } from '../workers/thread.ts';
 import { watchThreads } from '../workers/watch-threads.ts';
-import { checkTarget, plannedRate, targetOf } from './limits.ts';
+import { checkTarget, formatTarget, plannedRate } from './limits.ts';
 import type { ToAgent, ToController } from './protocol.ts';
 import { IncomingSet } from './request-sets.ts';
 import type { AgentUsage } from './usage.ts';
@@ -148,8 +148,8 @@ export class ServedSession {
     this.#opened = true;
     checkTarget(transport, this.#usage.limits);
     const limits = this.#usage.addThreads(this, threads);
-    const { host } = addressOf(targetOf(transport));
-    const addresses = this.#usage.limits.targets === null ? null : await this.#addressesOf(host);
+    const { host } = parseAddress(formatTarget(transport));
+    const addresses = this.#usage.limits.targets === null ? null : await this.#resolveAddresses(host);
     if (this.#isClosed) return null;
     const started = startThreads(
       threads,
@@ -164,13 +164,13 @@ export class ServedSession {
   }
 
   /** Errors: AGENT_FAILED. */
-  async #addressesOf(host: string): Promise<readonly LookupAddress[]> {
+  async #resolveAddresses(host: string): Promise<readonly LookupAddress[]> {
     try {
       return await this.#resolve(host);
     } catch (error) {
       throw new TrituneError(
         'AGENT_FAILED',
-        `it cannot find the server '${host}': ${messageOf(error)}`,
+        `it cannot find the server '${host}': ${formatMessage(error)}`,
         'use an address that the machine of the agent can resolve',
       );
     }

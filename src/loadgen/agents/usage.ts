@@ -12,7 +12,7 @@ interface Taken {
   readonly rates: Map<string, number>;
 }
 
-const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
+const computeSum = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 
 /** The combined use of an agent's sessions, within its limits. */
 export class AgentUsage {
@@ -55,7 +55,7 @@ export class AgentUsage {
     const { rates } = this.#of(session);
     if (perSecond === 0) rates.delete(part);
     else rates.set(part, perSecond);
-    checkRate(sumOf(this.#each((each) => sumOf(each.rates.values()))), this.limits);
+    checkRate(computeSum(this.#each((each) => computeSum(each.rates.values()))), this.limits);
   }
 
   /** Gives back what the session took. Its threads have ended. */
@@ -68,7 +68,7 @@ export class AgentUsage {
   }
 
   #checkMemory(bytes: number): void {
-    checkMemory(sumOf(this.#each((each) => each.bytes + each.passingBytes)) + bytes, this.limits);
+    checkMemory(computeSum(this.#each((each) => each.bytes + each.passingBytes)) + bytes, this.limits);
   }
 
   #of(session: object): Taken {

@@ -49,7 +49,7 @@ export function nullRuns(workers: Workers, traffic: NullTraffic): NullRuns {
       await sendToNull(workers, traffic, async () => null).catch(() => null);
     },
     ceiling() {
-      ceiling ??= sendToNull(workers, traffic, rateOf);
+      ceiling ??= sendToNull(workers, traffic, readRate);
       return ceiling;
     },
   };
@@ -83,7 +83,7 @@ async function sendToNull(
   }
 }
 
-async function rateOf(flow: Flow): Promise<number | null> {
+async function readRate(flow: Flow): Promise<number | null> {
   let whole: Batch | undefined;
   flow.record({ lengthNs: Number.POSITIVE_INFINITY, minRequests: 1 }, (batch) => {
     whole = batch;

@@ -102,12 +102,12 @@ function allAgents(rows: readonly AgentUse[]): readonly AgentUse[] {
   const agents = new Map<string, AgentUse>();
   for (const row of rows) {
     const before = agents.get(row.address);
-    agents.set(row.address, before ? bothOf(before, row) : row);
+    agents.set(row.address, before ? addBoth(before, row) : row);
   }
   return [...agents.values()];
 }
 
-const bothOf = (one: AgentUse, other: AgentUse): AgentUse => ({
+const addBoth = (one: AgentUse, other: AgentUse): AgentUse => ({
   ...(one.clock.uncertaintyNs <= other.clock.uncertaintyNs ? one : other),
   threads: one.threads + other.threads,
   use: {

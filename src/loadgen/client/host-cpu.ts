@@ -20,14 +20,14 @@ const US_PER_MS = 1e3;
 
 /** Reads `/proc/stat` and `/proc/pressure/cpu`. Never throws. */
 export function readHostCpu(): HostCpu {
-  return hostCpuOf(textOf('/proc/stat'), textOf('/proc/pressure/cpu'));
+  return parseHostCpu(formatText('/proc/stat'), formatText('/proc/pressure/cpu'));
 }
 
 /**
  * Reads the texts of the two files: eight figures of the line `cpu` (user, nice, system, idle,
  * iowait, irq, softirq, steal), and `total` of `some`.
  */
-export function hostCpuOf(stat: string, pressure: string): HostCpu {
+export function parseHostCpu(stat: string, pressure: string): HostCpu {
   const line = /^cpu((?: +\d+){8})/m.exec(stat)?.[1];
   const ticks = line?.trim().split(/ +/).map(Number);
   const pressedUs = /^some .*total=(\d+)/m.exec(pressure)?.[1];
@@ -54,10 +54,10 @@ export function hostCpuSince(before: HostCpu, after: HostCpu): HostCpu {
 const COUNTERS = ['stolenMs', 'pressedMs', 'allMs', 'idleMs'] as const satisfies readonly (keyof HostCpu)[];
 
 /** Returns the share of the time in which the machine's CPUs were busy; null if unknown. */
-export const busyShareOf = ({ allMs, idleMs }: HostCpu): number | null =>
+export const computeBusyShare = ({ allMs, idleMs }: HostCpu): number | null =>
   allMs === undefined || idleMs === undefined || allMs <= 0 ? null : 1 - idleMs / allMs;
 
-function textOf(path: string): string {
+function formatText(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {

@@ -41,18 +41,18 @@ const HEAD_END = '\r\n\r\n';
 /** Pieces of text in a language model's answer. */
 const PIECES = 64;
 /** An event with the same meaning for clients of OpenAI and of Triton's `generate_stream`. */
-const eventOf = (number: number): string => {
+const formatEvent = (number: number): string => {
   const isLast = number === PIECES - 1;
   const choice = { index: 0, delta: { content: ` ${number}` }, finish_reason: isLast ? 'length' : null };
   const usage = isLast ? { prompt_tokens: 1, completion_tokens: PIECES } : null;
   return `data: ${JSON.stringify({ id: 'null', text_output: ` ${number}`, choices: [choice], usage })}\n\n`;
 };
-const chunkOf = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const formatChunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const EVENTS_REPLY = Buffer.from(
   [
     'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n',
-    ...Array.from({ length: PIECES }, (_, number) => chunkOf(eventOf(number))),
-    chunkOf('data: [DONE]\n\n'),
+    ...Array.from({ length: PIECES }, (_, number) => formatChunk(formatEvent(number))),
+    formatChunk('data: [DONE]\n\n'),
     '0\r\n\r\n',
   ].join(''),
   'latin1',

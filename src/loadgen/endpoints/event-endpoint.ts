@@ -2,13 +2,13 @@ import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
 import type { ResponseParser } from '../transports/http1/response-parser.ts';
 import { badStatus } from '../transports/outcome.ts';
-import { endpointOf } from '../transports/socket.ts';
+import { createEndpoint } from '../transports/socket.ts';
 import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { EventStreamReply } from './event-stream-reply.ts';
 import { openAiBody } from './openai-request.ts';
 import { withInputTokens } from './reply-timing.ts';
-import { openAiEvents, tritonEventsOf } from './stream-event.ts';
+import { createTritonEvents, openAiEvents } from './stream-event.ts';
 import { tritonValues } from './triton-request.ts';
 
 interface EventRequest extends PreparedRequest {
@@ -28,9 +28,9 @@ export class EventEndpoint implements Transport<EventRequest> {
   constructor(options: EndpointOptions) {
     this.#options = options;
     const { address, tls, timeoutMs, endpoint, gate } = options;
-    const format = 'inputs' in endpoint ? tritonEventsOf(endpoint.output) : openAiEvents;
-    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1', gate), timeoutMs, {
-      outcomeOf,
+    const format = 'inputs' in endpoint ? createTritonEvents(endpoint.output) : openAiEvents;
+    this.#connections = new Http1Connections(createEndpoint(address, tls, 'http/1.1', gate), timeoutMs, {
+      toOutcome,
       keepsErrors: true,
       timesRequests: true,
       bodyReader: () => new EventStreamReply(format),
@@ -44,7 +44,7 @@ export class EventEndpoint implements Transport<EventRequest> {
       { name: 'content-type', value: 'application/json' },
       { name: 'accept', value: 'text/event-stream' },
     ];
-    const { path, body } = callOf(this.#options, request);
+    const { path, body } = createCall(this.#options, request);
     const all = [...ownHeaders.filter(({ name }) => !names.has(name)), ...headers];
     const bytes = Buffer.from(JSON.stringify({ ...body, ...this.#options.extra }));
     return { request, bytes: requestBytes({ method: 'POST', host, target: path, headers: all, body: bytes }) };
@@ -66,7 +66,7 @@ interface Call {
 }
 
 /** Returns path and body of the call. A request without a prompt is a bug of ours. */
-export function callOf(
+export function createCall(
   { endpoint, model }: Pick<EndpointOptions, 'endpoint' | 'model'>,
   { prompt }: InferRequest,
 ): Call {
@@ -80,7 +80,7 @@ export function callOf(
   };
 }
 
-const outcomeOf = (reply: ResponseParser): SendOutcome =>
+const toOutcome = (reply: ResponseParser): SendOutcome =>
   badStatus(String(reply.statusCode), errorOfReply(reply.errorBody));
 
 /**

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import type { BodyReader } from '../transports/http1/response-parser.ts';
 import { badStatus, failed } from '../transports/outcome.ts';
 import type { SendFailure, SendOutcome } from '../types.ts';
@@ -62,7 +62,7 @@ export class EventStreamReply implements BodyReader {
     try {
       this.#lines.push(bytes, start, end);
     } catch (error) {
-      this.#failure = failed('malformed', messageOf(error));
+      this.#failure = failed('malformed', formatMessage(error));
     }
   }
 

@@ -62,23 +62,23 @@ function textRequest(
   return {
     ...rest,
     version: endpoint.version,
-    inputs: values.flatMap(({ value, input }) => (input ? [tensorOf(input, value)] : [])),
-    parameters: values.flatMap(({ name, value, input }) => (input ? [] : [parameterOf(name, value)])),
+    inputs: values.flatMap(({ value, input }) => (input ? [toTensor(input, value)] : [])),
+    parameters: values.flatMap(({ name, value, input }) => (input ? [] : [toParameter(name, value)])),
   };
 }
 
-function parameterOf(name: string, value: NamedValue['value']): RequestParameter {
+function toParameter(name: string, value: NamedValue['value']): RequestParameter {
   if (typeof value === 'boolean') return { name, type: 'bool', value };
   if (typeof value === 'string') return { name, type: 'string', value };
   return Number.isSafeInteger(value) ? { name, type: 'int', value } : { name, type: 'double', value };
 }
 
 /** One element, whatever the number of dimensions. */
-function tensorOf({ name, datatype, shape }: TextModelInput, value: NamedValue['value']): RequestTensor {
-  return { name, datatype, shape: shape.map(() => 1), raw: rawOf(datatype, value) };
+function toTensor({ name, datatype, shape }: TextModelInput, value: NamedValue['value']): RequestTensor {
+  return { name, datatype, shape: shape.map(() => 1), raw: toRaw(datatype, value) };
 }
 
-function rawOf(datatype: string, value: NamedValue['value']): Uint8Array {
+function toRaw(datatype: string, value: NamedValue['value']): Uint8Array {
   const type = numericType(datatype);
   if (!type) return encodeTexts([String(value)]);
   const raw = new Uint8Array(type.bytes);

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { secretsOut } from '../../base/secrets.ts';
 import { secureConnect, textWithin } from '../../triton/wire/http.ts';
@@ -47,7 +47,7 @@ export async function askModels(
     if (models) return { kind: 'models', ...models };
     return { kind: 'other', status: statusCode, message: clear(text.trim().slice(0, 300)) };
   } catch (error) {
-    return { kind: 'unreachable', message: clear(messageOf(error)) };
+    return { kind: 'unreachable', message: clear(formatMessage(error)) };
   } finally {
     await agent.destroy();
   }

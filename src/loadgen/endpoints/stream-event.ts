@@ -33,12 +33,12 @@ export interface EventFormat {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const fieldsOf = (value: unknown): Fields => (isJsonObject(value) ? value : {});
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toFields = (value: unknown): Fields => (isJsonObject(value) ? value : {});
+const formatList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const formatText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Reads a count of tokens; the server may have sent anything there. */
-const countOf = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
+const readCount = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? ({ [name]: value } as { readonly [F in K]?: number })
     : {};
@@ -53,32 +53,32 @@ export const openAiEvents: EventFormat = {
   addsTokens: false,
   saysEnd: true,
   read(event) {
-    const { choices, usage, error, object, message } = fieldsOf(event);
+    const { choices, usage, error, object, message } = toFields(event);
     const failure = error ?? (object === 'error' ? (message ?? 'error') : undefined);
-    const parts = listOf(choices).map(fieldsOf);
-    const counts = fieldsOf(usage);
+    const parts = formatList(choices).map(toFields);
+    const counts = toFields(usage);
     return {
       output: parts.map(outputOfChoice).join(''),
       answer: parts.map(answerOfChoice).join(''),
       isEnd: parts.some(({ finish_reason: reason }) => reason !== undefined && reason !== null),
-      ...countOf('inputTokens', counts.prompt_tokens),
-      ...countOf('outputTokens', counts.completion_tokens),
-      ...countOf('cachedTokens', fieldsOf(counts.prompt_tokens_details).cached_tokens),
+      ...readCount('inputTokens', counts.prompt_tokens),
+      ...readCount('outputTokens', counts.completion_tokens),
+      ...readCount('cachedTokens', toFields(counts.prompt_tokens_details).cached_tokens),
       ...(failure !== undefined && failure !== null && { error: errorText(failure) }),
     };
   },
 };
 
-const answerOfChoice = ({ delta, text }: Fields): string => textOf(text) + textOf(fieldsOf(delta).content);
+const answerOfChoice = ({ delta, text }: Fields): string => formatText(text) + formatText(toFields(delta).content);
 
 function outputOfChoice(choice: Fields): string {
-  const { reasoning_content, reasoning, tool_calls } = fieldsOf(choice.delta);
-  const calls = listOf(tool_calls).map((call) => fieldsOf(fieldsOf(call).function));
+  const { reasoning_content, reasoning, tool_calls } = toFields(choice.delta);
+  const calls = formatList(tool_calls).map((call) => toFields(toFields(call).function));
   return [
     answerOfChoice(choice),
-    textOf(reasoning_content),
-    textOf(reasoning),
-    ...calls.map(({ name, arguments: argumentText }) => textOf(name) + textOf(argumentText)),
+    formatText(reasoning_content),
+    formatText(reasoning),
+    ...calls.map(({ name, arguments: argumentText }) => formatText(name) + formatText(argumentText)),
   ].join('');
 }
 
@@ -87,21 +87,21 @@ function outputOfChoice(choice: Fields): string {
  * outputs, of which `output` is the text. `num_output_tokens` of the vLLM and TensorRT-LLM backends
  * counts the tokens that the response adds (`utils/request.py` of vllm_backend).
  */
-export const tritonEventsOf = (output: string): EventFormat => ({
+export const createTritonEvents = (output: string): EventFormat => ({
   outputKeys: [output],
   addsTokens: true,
   saysEnd: false,
   read(event) {
-    const fields = fieldsOf(event);
+    const fields = toFields(event);
     const { num_input_tokens: inputs, num_output_tokens: outputs, error } = fields;
     const value = lookUp(fields, output);
-    const text = Array.isArray(value) ? value.map(textOf).join('') : textOf(value);
+    const text = Array.isArray(value) ? value.map(formatText).join('') : formatText(value);
     return {
       output: text,
       answer: text,
       isEnd: false,
-      ...countOf('inputTokens', first(inputs)),
-      ...countOf('outputTokens', first(outputs)),
+      ...readCount('inputTokens', first(inputs)),
+      ...readCount('outputTokens', first(outputs)),
       ...(error !== undefined && error !== null && { error: errorText(error) }),
     };
   },
@@ -111,6 +111,6 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
 
 function errorText(error: unknown): string {
   if (typeof error === 'string') return error === '' ? 'error' : error;
-  const { message } = fieldsOf(error);
-  return textOf(message) || JSON.stringify(error);
+  const { message } = toFields(error);
+  return formatText(message) || JSON.stringify(error);
 }

@@ -67,23 +67,23 @@ export function readTextResponse(bytes: Uint8Array, output: string): StreamEvent
   const reader = protobuf.Reader.create(bytes);
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag === ((5 << 3) | BYTES)) names.push(nameOf(reader.bytes()));
+    if (tag === ((5 << 3) | BYTES)) names.push(formatName(reader.bytes()));
     else if (tag === ((6 << 3) | BYTES)) values.push(reader.bytes());
     else reader.skipType(tag & 7);
   }
   if (names.length === 0) return null;
-  const rawOf = (name: string): Uint8Array | undefined => values[names.indexOf(name)];
-  const text = textIn(rawOf(output));
+  const findRaw = (name: string): Uint8Array | undefined => values[names.indexOf(name)];
+  const text = textIn(findRaw(output));
   return {
     output: text,
     answer: text,
     isEnd: false,
-    ...count('inputTokens', rawOf(INPUT_TOKENS)),
-    ...count('outputTokens', rawOf(OUTPUT_TOKENS)),
+    ...count('inputTokens', findRaw(INPUT_TOKENS)),
+    ...count('outputTokens', findRaw(OUTPUT_TOKENS)),
   };
 }
 
-function nameOf(tensor: Uint8Array): string {
+function formatName(tensor: Uint8Array): string {
   const reader = protobuf.Reader.create(tensor);
   while (reader.pos < reader.len) {
     const tag = reader.uint32();

@@ -20,7 +20,7 @@ export function adjacentSamples(stream: readonly Sample[], count: number): Adjac
   const byteSizes = new Map<string, number>();
   for (const { spec, raw } of all.flatMap(({ inputs }) => inputs))
     byteSizes.set(spec.name, (byteSizes.get(spec.name) ?? 0) + raw.byteLength);
-  const values = new Map([...byteSizes].map(([name, byteSize]) => [name, memoryOf(byteSize, all[0] as Sample)]));
+  const values = new Map([...byteSizes].map(([name, byteSize]) => [name, viewMemory(byteSize, all[0] as Sample)]));
   const ends = new Map<string, number>();
   const moved = (name: string, raw: Uint8Array): Uint8Array => {
     const start = ends.get(name) ?? 0;
@@ -36,7 +36,7 @@ export function adjacentSamples(stream: readonly Sample[], count: number): Adjac
   return { samples, values: [...values.values()] };
 }
 
-function memoryOf(byteSize: number, { place }: Sample): Uint8Array {
+function viewMemory(byteSize: number, { place }: Sample): Uint8Array {
   try {
     return new Uint8Array(byteSize);
   } catch {

@@ -38,7 +38,7 @@ export function batchRequests(
   const byStream = streams.map(({ samples, steps }) =>
     Array.from({ length: Math.ceil(steps / batch) }, (_, index): InferRequest => {
       const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
-      const expected = expectedOf(taken, isBatching);
+      const expected = findExpected(taken, isBatching);
       return {
         ...common,
         inputs: joined(taken, isBatching, (sample) => sample.inputs),
@@ -51,7 +51,7 @@ export function batchRequests(
 }
 
 /** The samples of a request are answered together. */
-function expectedOf(samples: readonly Sample[], isBatching: boolean): InferRequest['expected'] {
+function findExpected(samples: readonly Sample[], isBatching: boolean): InferRequest['expected'] {
   const [first, ...others] = samples as [Sample, ...Sample[]];
   const other = others.find(({ expected }) => expected?.length !== first.expected?.length);
   if (other) throw unlike(first, other, 'they do not expect the same replies');
@@ -61,16 +61,16 @@ function expectedOf(samples: readonly Sample[], isBatching: boolean): InferReque
 function joined(
   samples: readonly Sample[],
   isBatching: boolean,
-  tensorsOf: (sample: Sample) => readonly SampleTensor[],
+  listTensors: (sample: Sample) => readonly SampleTensor[],
 ): (RequestTensor & OutputTensor)[] {
   const [first, ...others] = samples as [Sample, ...Sample[]];
   for (const other of others) {
-    if (tensorsOf(other).length !== tensorsOf(first).length)
+    if (listTensors(other).length !== listTensors(first).length)
       throw unlike(first, other, 'they have not the same tensors');
   }
-  return tensorsOf(first).map((tensor, index) => {
+  return listTensors(first).map((tensor, index) => {
     const tensors = samples.map((sample) => {
-      const sampleTensor = tensorsOf(sample)[index] as SampleTensor;
+      const sampleTensor = listTensors(sample)[index] as SampleTensor;
       checkAlike(first, tensor, sample, sampleTensor);
       return sampleTensor;
     });

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { readBytes } from '../../base/read-file.ts';
 import { encodeTexts } from '../tensors/text-elements.ts';
 import { countOfRaw } from './json-tensor.ts';
-import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import { formatNames, type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import { shapeOfValues } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
@@ -21,11 +21,15 @@ export async function directorySample(directory: string, tensors: ModelTensors, 
   const known = [...tensors.inputs, ...tensors.outputs];
   const stray = names.find((name) => !known.some((spec) => spec.name === name));
   if (stray !== undefined) {
-    throw invalidInput(join(directory, stray), 'the model has no such tensor', `it has ${namesOf(known)}`);
+    throw invalidInput(join(directory, stray), 'the model has no such tensor', `it has ${formatNames(known)}`);
   }
   const missing = tensors.inputs.find((spec) => !spec.isOptional && !names.includes(spec.name));
   if (missing) {
-    throw invalidInput(directory, `there is no file '${missing.name}'`, `the model takes ${namesOf(tensors.inputs)}`);
+    throw invalidInput(
+      directory,
+      `there is no file '${missing.name}'`,
+      `the model takes ${formatNames(tensors.inputs)}`,
+    );
   }
   const read = (specs: readonly TensorSpec[], shapes: GivenShapes): Promise<SampleTensor[]> =>
     Promise.all(
@@ -50,16 +54,16 @@ async function tensorOfFile(
 ): Promise<SampleTensor> {
   const path = join(directory, spec.name);
   const content = await readBytes(path, MAX_TENSOR_BYTES).catch((error: unknown) => {
-    throw invalidInput(path, messageOf(error), 'put the raw bytes of the tensor in a file');
+    throw invalidInput(path, formatMessage(error), 'put the raw bytes of the tensor in a file');
   });
-  const lines = spec.datatype === 'BYTES' ? linesOf(content) : null;
+  const lines = spec.datatype === 'BYTES' ? listLines(content) : null;
   const raw = lines ? encodeTexts(lines) : content;
   const count = lines ? lines.length : countOfRaw(path, spec, raw);
   return { spec, raw, shape: shapeOfValues(path, spec, { count, stated: shape }) };
 }
 
 /** The last line may or may not end with a line break. */
-function linesOf(content: Buffer): readonly string[] {
+function listLines(content: Buffer): readonly string[] {
   const lines = content.toString('utf8').split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines;

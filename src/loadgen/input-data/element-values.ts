@@ -20,14 +20,14 @@ export function encodeElements(datatype: string, values: readonly unknown[], fau
   const raw = new Uint8Array(values.length * type.bytes);
   const view = new DataView(raw.buffer);
   for (let index = 0; index < values.length; index++) {
-    const value = numberOf(type, values[index]);
+    const value = toNumber(type, values[index]);
     if (value === undefined) throw fault(index, expectation(datatype, type));
     type.write(view, index * type.bytes, value);
   }
   return raw;
 }
 
-function numberOf(type: NumericType, value: unknown): number | bigint | undefined {
+function toNumber(type: NumericType, value: unknown): number | bigint | undefined {
   switch (type.kind) {
     case 'bool':
       return value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined;

@@ -5,7 +5,7 @@ import { numericType } from '../tensors/data-types.ts';
 import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
 import { LENGTH_BYTES } from '../tensors/text-elements.ts';
 import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
-import { checkedShape, elementsOf, shapeText } from './shapes.ts';
+import { checkedShape, countElements, shapeText } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
 /** A choice that was made for the user, to be shown to them. */
@@ -52,12 +52,12 @@ export function generatedStream(
     }
     tensors.push({ spec, shape });
   }
-  const bytes = tensors.reduce((sum, tensor) => sum + bytesOf(tensor, options) * count, 0);
+  const bytes = tensors.reduce((sum, tensor) => sum + countBytes(tensor, options) * count, 0);
   checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, tensors);
   const generate = ({ spec, shape }: Wanted): SampleTensor => ({
     spec,
     shape,
-    raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
+    raw: tensorBytes(spec.datatype, countElements(shape), options, random),
   });
   // Shared by all samples.
   const shared = new Map(tensors.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
@@ -81,10 +81,10 @@ function checkDims(model: string, { name, dims }: TensorSpec): void {
 /** A request is held in memory two or three times. */
 const MAX_BYTES = 256 * BYTES_PER_MIB;
 
-function bytesOf({ spec, shape }: Wanted, { text, stringLength }: ValueOptions): number {
+function countBytes({ spec, shape }: Wanted, { text, stringLength }: ValueOptions): number {
   const textBytes =
     LENGTH_BYTES + (text === undefined ? (stringLength ?? DEFAULT_STRING_LENGTH) : Buffer.byteLength(text));
-  return elementsOf(shape) * (numericType(spec.datatype)?.bytes ?? textBytes);
+  return countElements(shape) * (numericType(spec.datatype)?.bytes ?? textBytes);
 }
 
 /** Before anything is made. */

@@ -1,8 +1,8 @@
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { jsonTensor } from './json-tensor.ts';
 import { parseLenientJson } from './lenient-json.ts';
-import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import { formatNames, type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
 type Step = { readonly [tensor: string]: unknown };
@@ -29,14 +29,14 @@ export function jsonStreams(
       'use "data" and, for expected outputs, "validation_data"',
     );
   }
-  const streams = stepsOf(file, 'data', data, checkedStep);
-  const expected = validation === undefined ? [] : stepsOf(file, 'validation_data', validation, checkedReplies);
+  const streams = readSteps(file, 'data', data, checkedStep);
+  const expected = validation === undefined ? [] : readSteps(file, 'validation_data', validation, checkedReplies);
   if (validation !== undefined) checkSameForm(file, streams, expected);
   return streams.map((steps, stream) =>
     steps.map((step, index) => {
       const place = `${file}, stream ${stream}, step ${index}`;
-      const replies = expectedOf(place, expected[stream]?.[index] ?? {}, tensors);
-      return { place, inputs: inputsOf(place, step, tensors, shapes), ...(replies && { expected: replies }) };
+      const replies = findExpected(place, expected[stream]?.[index] ?? {}, tensors);
+      return { place, inputs: readInputs(place, step, tensors, shapes), ...(replies && { expected: replies }) };
     }),
   );
 }
@@ -47,7 +47,11 @@ function parsed(file: string, text: string, tensors: ModelTensors): Record<strin
   try {
     root = parseLenientJson(text, exact);
   } catch (error) {
-    throw invalidInput(file, `it is not JSON: ${messageOf(error)}`, 'correct the file; a JSON checker shows the place');
+    throw invalidInput(
+      file,
+      `it is not JSON: ${formatMessage(error)}`,
+      'correct the file; a JSON checker shows the place',
+    );
   }
   if (isObject(root)) return root;
   throw invalidInput(file, 'its JSON is not an object', 'write {"data": [{"INPUT": […]}, …]}');
@@ -56,7 +60,7 @@ function parsed(file: string, text: string, tensors: ModelTensors): Record<strin
 /** Reads one step of a stream of the part that is called `name`. */
 type ReadStep<S> = (file: string, name: string, stream: number, index: number, step: unknown) => S;
 
-function stepsOf<S>(file: string, name: string, list: unknown, read: ReadStep<S>): readonly (readonly S[])[] {
+function readSteps<S>(file: string, name: string, list: unknown, read: ReadStep<S>): readonly (readonly S[])[] {
   if (!Array.isArray(list) || list.length === 0) {
     throw invalidInput(file, `its "${name}" is not a list of steps`, `write {"${name}": [{"TENSOR": […]}, …]}`);
   }
@@ -102,11 +106,11 @@ function checkSameForm(
   );
 }
 
-function inputsOf(place: string, step: Step, tensors: ModelTensors, shapes: GivenShapes): SampleTensor[] {
+function readInputs(place: string, step: Step, tensors: ModelTensors, shapes: GivenShapes): SampleTensor[] {
   checkNames(place, step, tensors.inputs, 'input');
   const missing = tensors.inputs.find((spec) => !spec.isOptional && !Object.hasOwn(step, spec.name));
   if (missing) {
-    throw invalidInput(place, `input '${missing.name}' is missing`, `the model takes ${namesOf(tensors.inputs)}`);
+    throw invalidInput(place, `input '${missing.name}' is missing`, `the model takes ${formatNames(tensors.inputs)}`);
   }
   return tensors.inputs
     .filter((spec) => Object.hasOwn(step, spec.name))
@@ -115,15 +119,15 @@ function inputsOf(place: string, step: Step, tensors: ModelTensors, shapes: Give
     );
 }
 
-function expectedOf(place: string, replies: Replies, tensors: ModelTensors): Sample['expected'] {
-  if (isList(replies)) return replies.map((reply) => outputsOf(place, reply, tensors));
-  const outputs = outputsOf(place, replies, tensors);
+function findExpected(place: string, replies: Replies, tensors: ModelTensors): Sample['expected'] {
+  if (isList(replies)) return replies.map((reply) => readOutputs(place, reply, tensors));
+  const outputs = readOutputs(place, replies, tensors);
   return outputs.length > 0 ? [outputs] : undefined;
 }
 
 const isList = (replies: Replies): replies is readonly Step[] => Array.isArray(replies);
 
-function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTensor[] {
+function readOutputs(place: string, step: Step, tensors: ModelTensors): SampleTensor[] {
   checkNames(place, step, tensors.outputs, 'output');
   return tensors.outputs
     .filter((spec) => Object.hasOwn(step, spec.name))
@@ -138,7 +142,7 @@ function checkNames(place: string, step: Step, specs: readonly TensorSpec[], kin
     (name) => !besideTensors.includes(name) && !specs.some((spec) => spec.name === name),
   );
   if (unknown === undefined) return;
-  throw invalidInput(place, `the model has no ${kind} '${unknown.slice(0, 80)}'`, `it has ${namesOf(specs)}`);
+  throw invalidInput(place, `the model has no ${kind} '${unknown.slice(0, 80)}'`, `it has ${formatNames(specs)}`);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

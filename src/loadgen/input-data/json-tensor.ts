@@ -46,7 +46,7 @@ function listedValues(place: string, spec: TensorSpec, list: readonly unknown[])
   const raw = encodeElements(spec.datatype, values, (index, expected) =>
     invalidInput(place, `value ${index} is ${shown(values[index])}`, `expected ${expected}`),
   );
-  return { raw, count: values.length, nesting: nestingOf(list) ?? undefined };
+  return { raw, count: values.length, nesting: measureNesting(list) ?? undefined };
 }
 
 function encodedValues(place: string, spec: TensorSpec, content: unknown): Values {
@@ -77,12 +77,12 @@ export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): nu
 }
 
 /** Returns the shape of regularly nested lists; null if they are irregular. */
-function nestingOf(list: readonly unknown[]): readonly number[] | null {
+function measureNesting(list: readonly unknown[]): readonly number[] | null {
   if (!Array.isArray(list[0])) return list.some(Array.isArray) ? null : [list.length];
-  const inner = nestingOf(list[0]);
+  const inner = measureNesting(list[0]);
   if (inner === null) return null;
   for (const part of list) {
-    const nesting = Array.isArray(part) ? nestingOf(part) : null;
+    const nesting = Array.isArray(part) ? measureNesting(part) : null;
     if (nesting?.length !== inner.length || !inner.every((size, index) => size === nesting[index])) return null;
   }
   return [list.length, ...inner];

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { directorySample } from './directory-data.ts';
 import { jsonStreams } from './json-data.ts';
@@ -16,11 +16,11 @@ export async function readStreams(
   shapes: GivenShapes,
 ): Promise<readonly (readonly Sample[])[]> {
   const streams: (readonly Sample[])[] = [];
-  for (const path of paths) streams.push(...(await streamsOf(path, tensors, shapes)));
+  for (const path of paths) streams.push(...(await readFileStreams(path, tensors, shapes)));
   return streams;
 }
 
-async function streamsOf(
+async function readFileStreams(
   path: string,
   tensors: ModelTensors,
   shapes: GivenShapes,
@@ -30,7 +30,7 @@ async function streamsOf(
     return jsonStreams(path, decoded(path, await readBytes(path, fileLimits.inputData)), tensors, shapes);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
-    throw invalidInput(path, `it cannot be read: ${messageOf(error)}`, HINT);
+    throw invalidInput(path, `it cannot be read: ${formatMessage(error)}`, HINT);
   }
 }
 

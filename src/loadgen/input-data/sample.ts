@@ -35,4 +35,4 @@ export const invalidInput = (place: string, message: string, hint: string): Trit
   new TrituneError('INPUT_INVALID', `${place}: ${message}`, hint);
 
 /** Returns the names of tensors as a message lists them. */
-export const namesOf = (specs: readonly TensorSpec[]): string => listed(specs.map((spec) => spec.name)) || 'none';
+export const formatNames = (specs: readonly TensorSpec[]): string => listed(specs.map((spec) => spec.name)) || 'none';

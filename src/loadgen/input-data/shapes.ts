@@ -10,7 +10,7 @@ export interface ShapeClues {
   readonly nesting?: readonly number[] | undefined;
 }
 
-export const elementsOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+export const countElements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 
 export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
@@ -45,7 +45,7 @@ export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues
       'give the shape: {"content": […], "shape": […]}, or --shape NAME:D1,D2',
     );
   }
-  const elements = elementsOf(shape);
+  const elements = countElements(shape);
   if (elements === clues.count) return shape;
   throw invalidInput(
     place,
@@ -58,7 +58,7 @@ function shapeFromClues(dims: readonly number[], { count, nesting }: ShapeClues)
   const open = dims.filter((dim) => dim === -1).length;
   if (open === 0) return dims;
   if (nesting && fits(dims, nesting)) return nesting;
-  const others = elementsOf(dims.filter((dim) => dim !== -1));
+  const others = countElements(dims.filter((dim) => dim !== -1));
   if (open > 1 || others === 0 || count % others !== 0) return null;
   return dims.map((dim) => (dim === -1 ? count / others : dim));
 }

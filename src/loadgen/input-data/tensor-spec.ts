@@ -28,12 +28,12 @@ export function modelTensors(metadata: ModelMetadata, config: ModelConfig): Mode
   const isBatching = (config.max_batch_size ?? 0) > 0;
   return {
     model: metadata.name,
-    inputs: metadata.inputs.map((tensor) => specOf(tensor, config.input, isBatching)),
-    outputs: metadata.outputs.map((tensor) => specOf(tensor, config.output, isBatching)),
+    inputs: metadata.inputs.map((tensor) => toSpec(tensor, config.input, isBatching)),
+    outputs: metadata.outputs.map((tensor) => toSpec(tensor, config.output, isBatching)),
   };
 }
 
-function specOf(
+function toSpec(
   { name, datatype, shape }: TensorMetadata,
   described: readonly TensorConfig[] | undefined,
   isBatching: boolean,

@@ -6,8 +6,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
  */
 export function hasBearerToken(header: string | undefined, token: string): boolean {
   const [scheme, shown = ''] = (header ?? '').split(' ');
-  return timingSafeEqual(hashOf(shown), hashOf(token)) && scheme === 'Bearer';
+  return timingSafeEqual(hashText(shown), hashText(token)) && scheme === 'Bearer';
 }
 
 /** Hashes have equal lengths, so that a comparison reveals nothing about the token's. */
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const hashText = (text: string): Buffer => createHash('sha256').update(text).digest();

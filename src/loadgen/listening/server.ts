@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import { withDeadline } from '../../base/abort.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 
 /**
  * Certificate and key of a listening program in PEM; with `ca`, only clients with a certificate of
@@ -28,7 +28,7 @@ const LIMITS_CHECK_MS = 500;
 const END_LIMIT_MS = 2000;
 
 /** The connections of each server, below TLS. */
-const waitingOf = new WeakMap<Server, WaitingConnections>();
+const waitingByServer = new WeakMap<Server, WaitingConnections>();
 
 /** Returns an HTTP server, by TLS if there is a certificate. It does not listen yet. */
 export function limitedServer(tls: ListeningTls | undefined, { connections, requestMs }: ConnectionLimits): Server {
@@ -48,7 +48,7 @@ export function limitedServer(tls: ListeningTls | undefined, { connections, requ
   server.requestTimeout = requestMs;
   server.keepAliveTimeout = requestMs;
   const waiting = new WaitingConnections(connections, requestMs);
-  waitingOf.set(server, waiting);
+  waitingByServer.set(server, waiting);
   server.on('connection', (socket: Socket) => waiting.add(socket));
   server.on('request', ({ socket }: IncomingMessage) => waiting.heard(socket));
   return server;
@@ -58,7 +58,7 @@ export function limitedServer(tls: ListeningTls | undefined, { connections, requ
  * Takes the connection of this request off the limit of those that wait to be admitted. It stays
  * open until its own end.
  */
-export const admit = (server: Server, { socket }: IncomingMessage): void => waitingOf.get(server)?.admit(socket);
+export const admit = (server: Server, { socket }: IncomingMessage): void => waitingByServer.get(server)?.admit(socket);
 
 /**
  * All open connections, and those that nobody admitted yet: a stranger's next one ends the oldest
@@ -128,7 +128,7 @@ export async function listenAt(
     server.listen(port, host);
     await listening;
   } catch (error) {
-    throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${messageOf(error)}`, hint);
+    throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${formatMessage(error)}`, hint);
   }
   const { address, port: boundPort } = server.address() as AddressInfo;
   return `${isIPv6(address) ? `[${address}]` : address}:${boundPort}`;
@@ -142,7 +142,7 @@ export async function stopListening(server: Server, endWork?: () => Promise<void
   const closed = once(server, 'close');
   server.close();
   if (endWork) await withDeadline(endWork(), END_LIMIT_MS, tooSlow).catch(() => undefined);
-  waitingOf.get(server)?.destroyAll();
+  waitingByServer.get(server)?.destroyAll();
   await closed;
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 
@@ -30,7 +30,7 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
   try {
     root = JSON.parse(await readText(path, fileLimits.inputData));
   } catch (error) {
-    throw invalid(path, `it cannot be read: ${messageOf(error)}`, 'give a JSON data file');
+    throw invalid(path, `it cannot be read: ${formatMessage(error)}`, 'give a JSON data file');
   }
   const steps = (root as { readonly data?: unknown } | null)?.data;
   if (!Array.isArray(steps) || steps.length === 0) {
@@ -47,7 +47,11 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
 /** Skips empty lines and everything after a #. */
 async function readNumbers(path: string, unit: string): Promise<readonly number[]> {
   const text = await readText(path, fileLimits.inputData).catch((error: unknown) => {
-    throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number on each line`);
+    throw invalid(
+      path,
+      `it cannot be read: ${formatMessage(error)}`,
+      `give a file with ${unit}, one number on each line`,
+    );
   });
   return text.split('\n').flatMap((line, index) => {
     const content = line.replace(/#.*/, '').trim();

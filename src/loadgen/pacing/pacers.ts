@@ -27,7 +27,7 @@ export type Schedule = (
 ) & { readonly limit?: PacerLimit };
 
 /** Returns the pacer of the schedule. Errors: INPUT_INVALID, as the pacer's own. */
-export function pacerOf(schedule: Schedule): Pacer {
+export function createPacer(schedule: Schedule): Pacer {
   const pacer = unlimitedPacer(schedule);
   return schedule.limit ? limited(pacer, schedule.limit) : pacer;
 }
@@ -47,7 +47,7 @@ function unlimitedPacer(schedule: Schedule): Pacer {
     case 'bursts':
       return bursts(schedule.size, schedule.periodNs);
     case 'arrivals':
-      return passesOf(schedule.plan);
+      return createPassPacer(schedule.plan);
   }
 }
 
@@ -147,7 +147,7 @@ export function bursts(size: number, periodNs: number): Pacer {
  * Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are
  * invalid, decreasing, or beyond the pass.
  */
-export function passesOf({ arrivalsNs, durationNs }: ArrivalPlan): Pacer {
+export function createPassPacer({ arrivalsNs, durationNs }: ArrivalPlan): Pacer {
   checkNumbers(arrivalsNs, 'the plan of arrivals');
   checkOrder(arrivalsNs, 'the plan');
   const perPass = arrivalsNs.length;

@@ -10,14 +10,14 @@ export const whole: Part = { index: 0, of: 1 };
 /**
  * Returns the part's share of `total`. The shares add up to the total, and differ by at most one.
  */
-export const shareOf = (total: number, { index, of }: Part): number =>
+export const computeShare = (total: number, { index, of }: Part): number =>
   Math.floor(total / of) + (index < total % of ? 1 : 0);
 
 /** Returns the part's piece of an inclusive range of whole numbers; the pieces are contiguous. */
-export function pieceOf({ low, high }: Range, part: Part): Range {
+export function computePiece({ low, high }: Range, part: Part): Range {
   const size = high - low + 1;
   const start = low + part.index * Math.floor(size / part.of) + Math.min(part.index, size % part.of);
-  return { low: start, high: start + shareOf(size, part) - 1 };
+  return { low: start, high: start + computeShare(size, part) - 1 };
 }
 
 interface Range {

@@ -2,7 +2,7 @@ import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
-import { endpointOf, type SocketGate } from '../transports/socket.ts';
+import { createEndpoint, type SocketGate } from '../transports/socket.ts';
 import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
 import { isRefusal } from './refusal.ts';
 
@@ -55,11 +55,11 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
     const goodbye = keepsAlive ? [] : [{ name: 'Connection', value: 'close' }];
     this.#request = { ...request, headers: [...request.headers, ...goodbye] };
     const phases = new LastPhases();
-    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1', gate), timeoutMs, {
+    this.#connections = new Http1Connections(createEndpoint(address, tls, 'http/1.1', gate), timeoutMs, {
       keepsAlive,
       isBodiless: request.method === 'HEAD',
       phases,
-      outcomeOf: ({ statusCode, bodyBytes }) =>
+      toOutcome: ({ statusCode, bodyBytes }) =>
         refusalsFail && isRefusal(statusCode)
           ? { ok: false, kind: 'status', message: `the reply had the status ${statusCode}` }
           : { ok: true, reply: { status: statusCode, bodyBytes, ...phases.take() } },

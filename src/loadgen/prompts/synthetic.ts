@@ -51,11 +51,11 @@ export function syntheticPrompts(rule: SyntheticRule, tokenizer: Tokenizer): Pro
     };
   };
   const conversations = Array.from({ length: rule.prompts }, (): Conversation => {
-    const prefix = oneOf(prefixes, random);
+    const prefix = pickOne(prefixes, random);
     return Array.from({ length: draw.turns() }, (_, index) => turn(index === 0 ? prefix : undefined, index === 0));
   });
   return { conversations, arrivalsNs: null, notes: [] };
 }
 
-const oneOf = (texts: readonly string[], random: Random): string | undefined =>
+const pickOne = (texts: readonly string[], random: Random): string | undefined =>
   texts.length === 0 ? undefined : texts[random.int(0, texts.length - 1)];

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createContext, Script } from 'node:vm';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
 import { estimatedTokens } from '../../base/tokens.ts';
 
@@ -68,7 +68,7 @@ const unreadable =
   (error: unknown): never => {
     throw new TrituneError(
       'INPUT_INVALID',
-      `${path} is not a tokenizer: ${messageOf(error)}`,
+      `${path} is not a tokenizer: ${formatMessage(error)}`,
       "give the model's tokenizer.json, or leave out --tokenizer for an estimate",
     );
   };

@@ -41,7 +41,7 @@ const PAGE_BYTES = 4096;
 const LET_GO_MS = 10_000;
 const ASK_AGAIN_MS = 50;
 
-export function blocksOf(memory: MemoryKind): BlockSource {
+export function takeBlocks(memory: MemoryKind): BlockSource {
   return memory.kind === 'system' ? systemBlocks : cudaBlocks(memory.device);
 }
 
@@ -84,7 +84,7 @@ const cudaBlocks = (device: number): BlockSource => ({
       });
     await orClose(close, async () => {
       for (const [raw, offset] of contents) cuda.write(address + BigInt(offset), raw);
-      await server.registerCudaMemory({ name, deviceId: device, byteSize }, cuda.handleOf(address));
+      await server.registerCudaMemory({ name, deviceId: device, byteSize }, cuda.exportHandle(address));
     });
     return { name, place: { kind: 'cuda', device, address }, close };
   },

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { BYTES_PER_MIB } from '../../base/units.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface CudaDevice {
   /**
    * Returns the handle that lets another process of this machine open the block that begins there.
    */
-  handleOf(address: bigint): Uint8Array;
+  exportHandle(address: bigint): Uint8Array;
   /** The bytes are on the device when this returns. */
   write(address: bigint, bytes: Uint8Array): void;
   read(address: bigint, byteSize: number): Buffer;
@@ -38,12 +38,12 @@ const devices = new Map<number, CudaDevice>();
  * or such a device.
  */
 export function openCuda(device: number): CudaDevice {
-  const known = devices.get(device) ?? deviceOf(driver(), device);
+  const known = devices.get(device) ?? toDevice(driver(), device);
   devices.set(device, known);
   return known;
 }
 
-function deviceOf(cuda: Driver, number: number): CudaDevice {
+function toDevice(cuda: Driver, number: number): CudaDevice {
   const device = cuda.given('cuDeviceGet', number);
   // The context that all users of the device in this process share; it ends with the process.
   const context = cuda.given('cuDevicePrimaryCtxRetain', device);
@@ -56,7 +56,7 @@ function deviceOf(cuda: Driver, number: number): CudaDevice {
     allocate: (byteSize) =>
       inContext(() => cuda.given('cuMemAlloc_v2', Math.ceil(byteSize / BLOCK_BYTES) * BLOCK_BYTES)),
     free: (address) => inContext(() => cuda.call('cuMemFree_v2', address)),
-    handleOf: (address) =>
+    exportHandle: (address) =>
       inContext(() => {
         const handle = new Uint8Array(HANDLE_BYTES);
         cuda.call('cuIpcGetMemHandle', handle, address);
@@ -108,7 +108,7 @@ let opened: Driver | undefined;
 
 function driver(): Driver {
   if (!opened) {
-    const cuda = driverOf(load());
+    const cuda = createDriver(load());
     cuda.call('cuInit', 0);
     opened = cuda;
   }
@@ -123,11 +123,11 @@ function load(): Record<Name, Call> {
     const functions = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)] as const);
     return Object.fromEntries<Call>(functions) as Record<Name, Call>;
   } catch (error) {
-    throw unsupported(`the CUDA driver, ${LIBRARY}, cannot be used: ${messageOf(error)}`, error);
+    throw unsupported(`the CUDA driver, ${LIBRARY}, cannot be used: ${formatMessage(error)}`, error);
   }
 }
 
-function driverOf(functions: Record<Name, Call>): Driver {
+function createDriver(functions: Record<Name, Call>): Driver {
   const call = (name: Name, ...args: Argument[]): void => {
     const status = functions[name](...args);
     if (status === 0) return;

@@ -3,7 +3,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { SharedMemory } from '../../triton/types.ts';
 import type { PreparedInputs } from '../inputs.ts';
 import type { RequestSet, SharedPlace } from '../types.ts';
-import { blocksOf, type Contents, type MemoryKind, type SharedBlock } from './blocks.ts';
+import { type Contents, type MemoryKind, type SharedBlock, takeBlocks } from './blocks.ts';
 import { layoutOfInputs, layoutOfOutputs } from './layout.ts';
 import type { SharedOutputs } from './shared-outputs.ts';
 
@@ -53,7 +53,7 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
   const mostBatch = Math.max(...plan.inputs.map((each) => each.mostBatch));
   const mostRequests = Math.max(...plan.inputs.map(({ requests }) => requests.length));
   const { outputs, slotBytes } = layoutOfOutputs(plan.config, mostBatch, plan.unknownOutputBytes);
-  const source = blocksOf(plan.memory ?? { kind: 'system' });
+  const source = takeBlocks(plan.memory ?? { kind: 'system' });
   const slots = plan.maxInFlight + source.spareSlots;
   const blocks: SharedBlock[] = [];
   const close = async (): Promise<void> => {
@@ -91,7 +91,7 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
 function placing(region: string, offsets: ReadonlyMap<Uint8Array, number>): (set: RequestSet) => RequestSet {
   const known = new Map<RequestSet, RequestSet>();
   const starts = new Map([...offsets].map(([{ buffer, byteOffset }, offset]) => [buffer, offset - byteOffset]));
-  const placeOf = ({ buffer, byteOffset, byteLength }: Uint8Array): SharedPlace => {
+  const toPlace = ({ buffer, byteOffset, byteLength }: Uint8Array): SharedPlace => {
     const start = starts.get(buffer);
     if (start === undefined) throw new TrituneError('INTERNAL', 'a tensor is not in shared memory', 'please report it');
     return { region, offset: start + byteOffset, byteSize: byteLength };
@@ -103,7 +103,7 @@ function placing(region: string, offsets: ReadonlyMap<Uint8Array, number>): (set
         ...request,
         inputs: request.inputs.map((input) =>
           // An empty tensor has no place.
-          input.raw.byteLength === 0 ? input : { ...input, raw: NOT_HERE, shared: placeOf(input.raw) },
+          input.raw.byteLength === 0 ? input : { ...input, raw: NOT_HERE, shared: toPlace(input.raw) },
         ),
       })),
     };

@@ -13,7 +13,7 @@ const pattern = /^tritune-(\d+)-(\d+)-(\d+)-[0-9a-f]+-[a-z]+$/;
  * has.
  */
 export function ownPrefix(): string {
-  return `tritune-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid)}`;
+  return `tritune-${pidNamespace()}-${process.pid}-${readStartTime(process.pid)}`;
 }
 
 /** Returns a new name of this process. Errors: as `ownPrefix`. */
@@ -22,7 +22,7 @@ export const ownName = (what: 'in' | 'out'): string => `${ownPrefix()}-${randomB
 /** True for the name of a process of this namespace that no longer exists. */
 export function isRemains(name: string): boolean {
   const [, namespace, pid, startTime] = pattern.exec(name) ?? [];
-  return namespace !== undefined && namespace === pidNamespace() && startTimeOf(Number(pid)) !== startTime;
+  return namespace !== undefined && namespace === pidNamespace() && readStartTime(Number(pid)) !== startTime;
 }
 
 const pidNamespace = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
@@ -32,7 +32,7 @@ const pidNamespace = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))
  * anything. Undefined for a process that has ended and only awaits its parent (field 3): it holds
  * nothing.
  */
-function startTimeOf(pid: number): string | undefined {
+function readStartTime(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

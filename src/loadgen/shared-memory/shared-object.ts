@@ -1,6 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { isRemains, ownName } from './owner.ts';
 
 /**
@@ -82,7 +82,7 @@ export function writeShared(fd: number, bytes: Uint8Array, offset: number): void
 const noMemory = (error: unknown): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `cannot get shared memory: ${messageOf(error)}`,
+    `cannot get shared memory: ${formatMessage(error)}`,
     `make ${FOLDER} larger (docker: --shm-size), send less data, or leave out --shared-memory`,
     { cause: error },
   );

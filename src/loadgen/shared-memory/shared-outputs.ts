@@ -1,4 +1,4 @@
-import { type Part, pieceOf, shareOf } from '../pacing/part.ts';
+import { computePiece, computeShare, type Part } from '../pacing/part.ts';
 import type { SlotOutput } from './layout.ts';
 import type { MemoryPlace } from './memory.ts';
 
@@ -20,6 +20,6 @@ export interface SharedOutputs {
 
 /** Returns the slots of one of several threads: no two threads share a slot. */
 export function partOfOutputs(all: SharedOutputs, part: Part): SharedOutputs {
-  const { low } = pieceOf({ low: all.firstSlot, high: all.firstSlot + all.slots - 1 }, part);
-  return { ...all, firstSlot: low, slots: shareOf(all.slots, part) };
+  const { low } = computePiece({ low: all.firstSlot, high: all.firstSlot + all.slots - 1 }, part);
+  return { ...all, firstSlot: low, slots: computeShare(all.slots, part) };
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { numericType } from '../tensors/data-types.ts';
 import { CLOSED } from '../transports/outcome.ts';
 import type {
@@ -93,7 +93,7 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
     try {
       this.#memory.claim((firstSlot + slot) * slotBytes, slotBytes);
     } catch (error) {
-      return { ok: false, kind: 'refused', message: messageOf(error) };
+      return { ok: false, kind: 'refused', message: formatMessage(error) };
     }
     const holder: Holder = {
       slot,
@@ -130,12 +130,12 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
       const place = places.find(({ name }) => name === output.name)?.shared;
       if (!place) return output;
       const bytes = this.#memory.read(place.offset, place.byteSize);
-      return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
+      return { ...output, raw: bytes.subarray(0, countBytes(output, bytes)) };
     };
     try {
       return { ...outcome, replies: replies.map((outputs) => outputs.map(read)) };
     } catch (error) {
-      return { ok: false, kind: 'malformed', message: `the outputs cannot be read: ${messageOf(error)}` };
+      return { ok: false, kind: 'malformed', message: `the outputs cannot be read: ${formatMessage(error)}` };
     }
   }
 }
@@ -143,7 +143,7 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
 /**
  * Returns the number of bytes of an output by its shape; BYTES elements contain their own lengths.
  */
-function bytesOf({ datatype, shape = [] }: OutputTensor, bytes: Buffer): number {
+function countBytes({ datatype, shape = [] }: OutputTensor, bytes: Buffer): number {
   const elements = shape.reduce((product, size) => product * size, 1);
   const type = numericType(datatype);
   if (type) return elements * type.bytes;

@@ -34,16 +34,16 @@ const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789');
  */
 export function tensorBytes(datatype: string, count: number, options: ValueOptions, random: Random): Uint8Array {
   const type = numericType(datatype);
-  if (!type) return encodeTexts(Array.from({ length: count }, () => textOf(options, random)));
+  if (!type) return encodeTexts(Array.from({ length: count }, () => toText(options, random)));
   const raw = new Uint8Array(count * type.bytes);
   if (options.kind === 'zero') return raw;
-  const next = valuesOf(datatype, type, options, random);
+  const next = createValues(datatype, type, options, random);
   const view = new DataView(raw.buffer);
   for (let at = 0; at < raw.length; at += type.bytes) type.write(view, at, next());
   return raw;
 }
 
-function valuesOf(datatype: string, type: NumericType, options: ValueOptions, random: Random): () => number {
+function createValues(datatype: string, type: NumericType, options: ValueOptions, random: Random): () => number {
   if (type.kind === 'bool') return () => random.int(0, 1);
   if (type.kind === 'integer') {
     const { low, high } = options.integers ?? SMALL_INTEGERS;
@@ -61,7 +61,7 @@ function valuesOf(datatype: string, type: NumericType, options: ValueOptions, ra
   return () => Math.floor(random.float() * steps) / steps;
 }
 
-function textOf(options: ValueOptions, random: Random): string | Uint8Array {
+function toText(options: ValueOptions, random: Random): string | Uint8Array {
   if (options.text !== undefined) return options.text;
   if (options.kind === 'zero') return '0';
   const text = new Uint8Array(options.stringLength ?? DEFAULT_STRING_LENGTH);

@@ -7,7 +7,7 @@ export interface Address {
 }
 
 /** Returns the parts of HOST:PORT or [IPV6]:PORT. Errors: USAGE. */
-export function addressOf(url: string): Address {
+export function parseAddress(url: string): Address {
   const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
   const port = Number(match?.[3]);
   if (!match || port > 65_535)

@@ -6,7 +6,7 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { channelSecurity, metadataOf } from '../../triton/wire/grpc.ts';
+import { channelSecurity, toMetadata } from '../../triton/wire/grpc.ts';
 import type {
   InferRequest,
   PreparedRequest,
@@ -15,7 +15,7 @@ import type {
   Transport,
   TransportOptions,
 } from '../types.ts';
-import { addressOf } from './address.ts';
+import { parseAddress } from './address.ts';
 import { type Expirable, RequestDeadlines } from './deadlines.ts';
 import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
 import { decodeInferReply, encodeInferMessage } from './infer-message.ts';
@@ -49,14 +49,14 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   const refusal = gate?.take();
   if (refusal) throw refusal;
   const { credentials, options: security } = channelSecurity(options.url, options.tls);
-  const client = new Client(targetOf(options), credentials, {
+  const client = new Client(formatTarget(options), credentials, {
     ...channelOptions,
     'grpc.default_authority': options.url,
     ...security,
     ...compressionOption(options),
   });
   const deadlines = new RequestDeadlines<Call>(options.timeoutMs);
-  const metadata = metadataOf(options.headers ?? []);
+  const metadata = toMetadata(options.headers ?? []);
   let open = true;
   const read = (reply: Uint8Array = new Uint8Array()): SendOutcome =>
     readReply(options.readsReplies, () => decodeInferReply(reply));
@@ -69,7 +69,7 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
     constructor(prepared: GrpcRequest, done: (outcome: SendOutcome) => void) {
       this.#done = done;
       this.#call = client.makeUnaryRequest(INFER_PATH, asIs, asIs, prepared.message, metadata, (error, reply) => {
-        this.settle(error ? outcomeOf(error) : read(reply));
+        this.settle(error ? toOutcome(error) : read(reply));
       });
       deadlines.add(this);
     }
@@ -111,15 +111,15 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
  * The address, or the list of addresses that the gate allows: of one family, because the library
  * takes no other list.
  */
-function targetOf({ url, gate }: TransportOptions): string {
+function formatTarget({ url, gate }: TransportOptions): string {
   if (!gate?.addresses) return url;
-  const { port } = addressOf(url);
-  const listOf = (size: number): readonly string[] =>
+  const { port } = parseAddress(url);
+  const formatList = (size: number): readonly string[] =>
     (gate.addresses ?? []).flatMap(({ address, family }) =>
       family === size ? [size === 6 ? `[${address}]:${port}` : `${address}:${port}`] : [],
     );
-  const old = listOf(4);
-  return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${listOf(6).join(',')}`;
+  const old = formatList(4);
+  return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${formatList(6).join(',')}`;
 }
 
 const algorithms = { deflate: compressionAlgorithms.deflate, gzip: compressionAlgorithms.gzip };
@@ -143,7 +143,7 @@ const ownWords: readonly (readonly [RegExp, SendFailureKind])[] = [
   [/^(read|write) E[A-Z]+/, 'reset'],
 ];
 
-function outcomeOf(error: ServiceError): SendOutcome {
+function toOutcome(error: ServiceError): SendOutcome {
   const words = error.code === status.OK ? undefined : ownWords.find(([pattern]) => pattern.test(error.details));
   return words ? failed(words[1], error.details) : badStatus(grpcStatusName(error.code), error.details);
 }

@@ -11,7 +11,7 @@ import { requestBytes } from './http1/request.ts';
 import type { ResponseParser } from './http1/response-parser.ts';
 import { encodeInferCall, errorOfBody } from './infer-http.ts';
 import { badStatus, SENT } from './outcome.ts';
-import { endpointOf } from './socket.ts';
+import { createEndpoint } from './socket.ts';
 
 interface LeanHttpRequest extends PreparedRequest {
   /** Head and body. */
@@ -36,8 +36,8 @@ class HttpLean implements Transport<LeanHttpRequest> {
     this.#url = options.url;
     this.#headers = options.headers ?? [];
     this.#form = options;
-    const endpoint = endpointOf(options.url, options.tls, 'http/1.1', options.gate);
-    const rule = { outcomeOf, keepsErrors: true, timesRequests: options.timesRequests };
+    const endpoint = createEndpoint(options.url, options.tls, 'http/1.1', options.gate);
+    const rule = { toOutcome, keepsErrors: true, timesRequests: options.timesRequests };
     this.#connections = new Http1Connections(endpoint, options.timeoutMs, rule);
   }
 
@@ -56,5 +56,5 @@ class HttpLean implements Transport<LeanHttpRequest> {
   }
 }
 
-const outcomeOf = (reply: ResponseParser): SendOutcome =>
+const toOutcome = (reply: ResponseParser): SendOutcome =>
   reply.isGood ? SENT : badStatus(String(reply.statusCode), errorOfBody(reply.errorBody));

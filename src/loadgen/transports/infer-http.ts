@@ -45,7 +45,7 @@ function binaryBody({ inputs, parameters = [], sharedOutputs }: InferRequest): B
         shape,
         parameters: shared ? parameterObject(placeParameters(shared)) : { binary_data_size: raw.byteLength },
       })),
-      ...outputsOf(sharedOutputs),
+      ...toOutputs(sharedOutputs),
       parameters: { ...parameterObject(parameters), binary_data_output: true },
     }),
   );
@@ -66,7 +66,7 @@ function jsonBody({ inputs, parameters = [], sharedOutputs }: InferRequest): Bod
     return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":${jsonValues(input)}}`;
   });
   const more = JSON.stringify({
-    ...outputsOf(sharedOutputs),
+    ...toOutputs(sharedOutputs),
     ...(parameters.length > 0 && { parameters: parameterObject(parameters) }),
   }).slice(1, -1);
   return {
@@ -75,7 +75,7 @@ function jsonBody({ inputs, parameters = [], sharedOutputs }: InferRequest): Bod
   };
 }
 
-const outputsOf = (outputs: InferRequest['sharedOutputs']): object =>
+const toOutputs = (outputs: InferRequest['sharedOutputs']): object =>
   outputs
     ? { outputs: outputs.map(({ name, shared }) => ({ name, parameters: parameterObject(placeParameters(shared)) })) }
     : {};

@@ -12,7 +12,7 @@ export function encodeInferMessage(request: InferRequest): Buffer {
   const message = type.create({
     model_name: request.model,
     model_version: request.version,
-    inputs: request.inputs.map(inputOf),
+    inputs: request.inputs.map(toInput),
     raw_input_contents: request.inputs.flatMap((input) => (input.shared ? [] : [input.raw])),
     ...(request.sharedOutputs && {
       outputs: request.sharedOutputs.map(({ name, shared }) => ({
@@ -26,7 +26,7 @@ export function encodeInferMessage(request: InferRequest): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-const inputOf = ({ name, datatype, shape, shared }: RequestTensor): object => ({
+const toInput = ({ name, datatype, shape, shared }: RequestTensor): object => ({
   name,
   datatype,
   shape,

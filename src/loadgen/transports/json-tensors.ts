@@ -11,7 +11,7 @@ import type { OutputTensor } from '../types.ts';
 export function jsonValues({ name, datatype, raw }: OutputTensor): string {
   if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} cannot be written in JSON`);
   const type = numericType(datatype);
-  if (!type) return JSON.stringify(decodeTexts(raw).map((bytes) => textOf(name, bytes)));
+  if (!type) return JSON.stringify(decodeTexts(raw).map((bytes) => formatText(name, bytes)));
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const values: string[] = [];
   for (let at = 0; at < raw.byteLength; at += type.bytes) {
@@ -25,7 +25,7 @@ export function jsonValues({ name, datatype, raw }: OutputTensor): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function textOf(name: string, bytes: Uint8Array): string {
+function formatText(name: string, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,5 +1,5 @@
-import { messageOf } from '../../base/errors.ts';
-import { tlsTroubleOf } from '../../triton/wire/tls.ts';
+import { formatMessage } from '../../base/errors.ts';
+import { findTlsTrouble } from '../../triton/wire/tls.ts';
 import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 
 /** The shared outcome of every successful request: no object per request. */
@@ -26,6 +26,6 @@ export function timedOut(timeoutMs: number): SendFailure {
  * each.
  */
 export function socketMessage(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return tlsTroubleOf(error)?.message ?? messageOf(error);
+  if (error instanceof AggregateError) return error.errors.map(formatMessage).join('; ');
+  return findTlsTrouble(error)?.message ?? formatMessage(error);
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import type { OutputTensor, SendOutcome } from '../types.ts';
 import { failed, SENT } from './outcome.ts';
 
@@ -8,6 +8,6 @@ export function readReply(readsReplies: boolean | undefined, read: () => readonl
   try {
     return { ok: true, replies: [read()] };
   } catch (error) {
-    return failed('malformed', `the reply cannot be read: ${messageOf(error)}`);
+    return failed('malformed', `the reply cannot be read: ${formatMessage(error)}`);
   }
 }

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectSecure, createSecureContext } from 'node:tls';
 import { secureOptions, type TlsOptions } from '../../triton/wire/tls.ts';
-import { type Address, addressOf } from './address.ts';
+import { type Address, parseAddress } from './address.ts';
 
 /** Decides about the sockets to one server: how many are opened, and to which addresses. */
 export interface SocketGate {
@@ -21,14 +21,14 @@ export interface Endpoint extends Address {
 }
 
 /** `protocol` is the ALPN name of the protocol to speak. Errors: USAGE for a bad address. */
-export function endpointOf(
+export function createEndpoint(
   url: string,
   tls: TlsOptions | undefined,
   protocol: 'h2' | 'http/1.1',
   gate?: SocketGate,
 ): Endpoint {
-  if (!tls) return { ...addressOf(url), secure: undefined, gate };
-  const address = addressOf(url);
+  if (!tls) return { ...parseAddress(url), secure: undefined, gate };
+  const address = parseAddress(url);
   // Node sends the host name to the server only if told to; a server with many names otherwise
   // shows the wrong certificate.
   const servername = tls.servername ?? (isIP(address.host) === 0 ? address.host : undefined);

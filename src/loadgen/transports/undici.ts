@@ -35,7 +35,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 600_000,
-    connect: connectorOf(options),
+    connect: createConnector(options),
   });
   const deadlines = new RequestDeadlines<Call>(options.timeoutMs);
   let open = true;
@@ -79,7 +79,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     }
 
     onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-      this.settle(outcomeOf(error, this.#controller !== undefined));
+      this.settle(toOutcome(error, this.#controller !== undefined));
     }
 
     #keep(chunk: Buffer): void {
@@ -114,7 +114,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   }
 
   return {
-    prepare: (request) => ({ request, dispatch: dispatchOf(request, options) }),
+    prepare: (request) => ({ request, dispatch: toDispatch(request, options) }),
     send(prepared, done) {
       if (open) pool.dispatch(prepared.dispatch, new Call(prepared.request, done));
       else done(CLOSED);
@@ -128,7 +128,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   };
 }
 
-function connectorOf({ timeoutMs, tls, gate }: TransportOptions): buildConnector.connector {
+function createConnector({ timeoutMs, tls, gate }: TransportOptions): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, ...(tls && secureConnect(tls)), ...gateOptions(gate) });
   return gate ? gated(connect, gate) : connect;
 }
@@ -142,13 +142,13 @@ function gated(connect: buildConnector.connector, gate: SocketGate): buildConnec
   };
 }
 
-function dispatchOf(request: InferRequest, options: TransportOptions): Dispatcher.DispatchOptions {
+function toDispatch(request: InferRequest, options: TransportOptions): Dispatcher.DispatchOptions {
   const { path, headers, body } = encodeInferCall(request, options);
   const all = [...headers, ...(options.headers ?? [])].flatMap(({ name, value }) => [name, value]);
   return { method: 'POST', path, headers: all, body };
 }
 
-function outcomeOf(error: Error, connected: boolean): SendOutcome {
+function toOutcome(error: Error, connected: boolean): SendOutcome {
   if (error instanceof errors.ConnectTimeoutError) return failed('timeout', error.message);
   if (error instanceof errors.HTTPParserError) return failed('malformed', error.message);
   return failed(connected ? 'reset' : 'refused', socketMessage(error));

@@ -86,7 +86,7 @@ export class BatchMerge {
     const row = this.#pending[thread] ?? [];
     if (step >= this.#goal && (row.at(-1)?.step ?? 0) < this.#goal) this.#missing--;
     row.push({ batch, due, step });
-    while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
+    while (this.#takeStep()) if (countRequests(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
   /** Merges everything that has arrived, and waits for more. */
@@ -127,7 +127,7 @@ export class BatchMerge {
     const taken = this.#open.filter((row) => row.length > 0).map((row) => row.map(({ batch }) => batch));
     this.#open = this.#open.map(() => []);
     const batches = taken.flat();
-    const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
+    const startNs = this.#endNs ?? computeMean(taken.map((row) => row[0]?.startNs ?? 0));
     this.#endNs = startNs + mergedLengthNs(taken);
     const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
     const clientTimes = allClientTimes(batches);
@@ -140,22 +140,22 @@ export class BatchMerge {
     const batch: Batch = {
       startNs,
       endNs: this.#endNs,
-      succeeded: sumOf(batches.map((each) => each.succeeded)),
-      failed: sumOf(batches.map((each) => each.failed)),
+      succeeded: computeSum(batches.map((each) => each.succeeded)),
+      failed: computeSum(batches.map((each) => each.failed)),
       ...(failures.length > 0 && { failures }),
       latencies: LatencyHistogram.merged(batches.map((each) => each.latencies)),
-      responses: sumOf(batches.map((each) => each.responses)),
-      sequences: sumOf(batches.map((each) => each.sequences)),
+      responses: computeSum(batches.map((each) => each.responses)),
+      sequences: computeSum(batches.map((each) => each.sequences)),
       ...(scheduled.length > 0 && { fromDue: LatencyHistogram.merged(scheduled) }),
       ...(clientTimes && { clientTimes }),
       ...(replies && { replies }),
       ...(tokens && { tokens }),
-      ...(good.length > 0 && { good: sumOf(good) }),
+      ...(good.length > 0 && { good: computeSum(good) }),
       ...(classes && { classes }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const dues = this.#dues.filter((due) => due !== undefined);
-    this.#onBatch({ batch, due: dues.includes(null) ? null : sumOf(dues as number[]) });
+    this.#onBatch({ batch, due: dues.includes(null) ? null : computeSum(dues as number[]) });
   }
 }
 
@@ -166,17 +166,17 @@ const stepFrom = (row: readonly { readonly step: number }[], goal: number): numb
 /** Returns the length over which the requests of all threads have the sum of the threads' rates. */
 function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   const counted = rows.map((row) => ({
-    succeeded: sumOf(row.map((batch) => batch.succeeded)),
-    failed: sumOf(row.map((batch) => batch.failed)),
+    succeeded: computeSum(row.map((batch) => batch.succeeded)),
+    failed: computeSum(row.map((batch) => batch.failed)),
     lengthNs: (row.at(-1)?.endNs ?? 0) - (row[0]?.startNs ?? 0),
   }));
   const count = counted.some((row) => row.succeeded > 0) ? ('succeeded' as const) : ('failed' as const);
-  const rate = sumOf(counted.map((row) => (row[count] === 0 ? 0 : row[count] / row.lengthNs)));
-  return sumOf(counted.map((row) => row[count])) / rate;
+  const rate = computeSum(counted.map((row) => (row[count] === 0 ? 0 : row[count] / row.lengthNs)));
+  return computeSum(counted.map((row) => row[count])) / rate;
 }
 
-const requestsOf = (parts: readonly Part[]): number =>
-  sumOf(parts.map(({ batch: { succeeded, failed } }) => succeeded + failed));
+const countRequests = (parts: readonly Part[]): number =>
+  computeSum(parts.map(({ batch: { succeeded, failed } }) => succeeded + failed));
 
-const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-const meanOf = (values: readonly number[]): number => sumOf(values) / values.length;
+const computeSum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const computeMean = (values: readonly number[]): number => computeSum(values) / values.length;

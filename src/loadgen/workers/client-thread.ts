@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openAlarm } from '../../base/alarm.ts';
 import { type Clock, realClock } from '../../base/clock.ts';
-import { isTrituneError, messageOf, type TrituneError } from '../../base/errors.ts';
+import { formatMessage, isTrituneError, type TrituneError } from '../../base/errors.ts';
 import { watchThread } from '../client/cost.ts';
 import { openEndpoint } from '../endpoints/open-endpoint.ts';
 import { type Flow, localFlow } from '../flow.ts';
@@ -10,7 +10,7 @@ import { openPlainHttp } from '../plain-http/plain-http.ts';
 import type { Batch } from '../recorder.ts';
 import { replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
-import { buffersOf } from '../token-tally.ts';
+import { listBuffers } from '../token-tally.ts';
 import { openTransport } from '../transports/open.ts';
 import { redacting } from '../transports/redacting-transport.ts';
 import type { SocketGate } from '../transports/socket.ts';
@@ -60,13 +60,13 @@ interface RunningFlow {
 
 const say = (report: ThreadReport, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
-const stateOf = ({ failedSoFar, unserved, due }: Flow): PartState => ({ failedSoFar, unserved, due });
+const toState = ({ failedSoFar, unserved, due }: Flow): PartState => ({ failedSoFar, unserved, due });
 
 /** Reports only changes: errors must not wait for the end of a batch. */
 function sayStates(): void {
   for (const [number, running] of flows) {
     const { flow, recording } = running;
-    const state = stateOf(flow);
+    const state = toState(flow);
     const { said } = running;
     const isSame = said.failedSoFar === state.failedSoFar && said.unserved === state.unserved && said.due === state.due;
     if (said.recording === recording && isSame) continue;
@@ -86,18 +86,18 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   const ofClasses = packed.classes?.map(({ latencies }) => latencies) ?? [];
   const moved = [
     ...[...histograms, ...ofClasses].map(({ cells }) => cells.buffer),
-    ...(packed.tokens ? buffersOf(packed.tokens) : []),
+    ...(packed.tokens ? listBuffers(packed.tokens) : []),
   ];
-  say({ type: 'batch', flow: number, recording, batch: packed, state: stateOf(flow), sentSoFar: flow.sent }, moved);
+  say({ type: 'batch', flow: number, recording, batch: packed, state: toState(flow), sentSoFar: flow.sent }, moved);
 }
 
 const { limits } = settings;
-const gate: SocketGate | undefined = limits && gateOf(new SharedConnections(limits), limits.addresses);
+const gate: SocketGate | undefined = limits && createGate(new SharedConnections(limits), limits.addresses);
 /** The null server is on this machine, at an address that the agent chose. */
 const nullGate: SocketGate | undefined = gate && { ...gate, addresses: null };
 let isOverLimit = false;
 
-function gateOf(connections: SharedConnections, addresses: SocketGate['addresses']): SocketGate {
+function createGate(connections: SharedConnections, addresses: SocketGate['addresses']): SocketGate {
   return {
     addresses,
     take() {
@@ -149,7 +149,7 @@ function openNull(url: string): Transport {
   return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined, gate: nullGate });
 }
 
-function transportOf(nullServer: string | undefined): Transport {
+function createTransport(nullServer: string | undefined): Transport {
   if (nullServer !== undefined) {
     nullTransport ??= openNull(nullServer);
     return nullTransport;
@@ -168,7 +168,7 @@ function begin({ flow: number, set, order, part, nullServer }: Answers['begin'])
   for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
   const requests = sets.get(set) as RequestSet;
   // The null server, on this machine, has no limit.
-  const means = { transport: transportOf(nullServer), clock, alarm, ...(nullServer === undefined && { throttle }) };
+  const means = { transport: createTransport(nullServer), clock, alarm, ...(nullServer === undefined && { throttle }) };
   const flow = localFlow({ ...order, requests }, means, part);
   const said = { recording: 0, failedSoFar: 0, unserved: null, due: null };
   flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
@@ -240,7 +240,7 @@ function direct(
 
 function fail(error: unknown): void {
   const coded = isTrituneError(error) ? error : { code: 'CLIENT_FAILED', hint: 'please report it' };
-  say({ type: 'failed', code: coded.code, message: messageOf(error), hint: coded.hint });
+  say({ type: 'failed', code: coded.code, message: formatMessage(error), hint: coded.hint });
 }
 
 setInterval(sayStates, STATE_EVERY_MS);

@@ -6,7 +6,7 @@ import type { SendingLimits, WorkerTransport } from './messages.ts';
 import { type OnObserved, tellObserved } from './observed-requests.ts';
 import { Thread } from './thread.ts';
 import { watchThreads } from './watch-threads.ts';
-import { type Workers, workersOf } from './workers.ts';
+import { joinWorkers, type Workers } from './workers.ts';
 
 /**
  * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for
@@ -22,7 +22,7 @@ export function openWorkers(
   const threads = startThreads(count, transport, worker);
   const known: RequestSet[] = [];
   for (const thread of threads) thread.onObserved = (requests) => tellObserved(requests, known, onObserved);
-  return workersOf([
+  return joinWorkers([
     {
       threads: () => threads,
       learn(set, requests) {

@@ -39,12 +39,12 @@ const BEHIND_US = 2 ** 32 - 1e6;
 export function newSendLimits(limits: Omit<SendLimits, 'counts'>, threads: number, nowNs: number): SendLimits {
   const counts = new SharedArrayBuffer((CONNECTIONS + threads) * Int32Array.BYTES_PER_ELEMENT);
   const places = new Int32Array(counts);
-  places[TOKENS] = burstOf(limits);
+  places[TOKENS] = computeBurst(limits);
   places[CREDITED] = microseconds(nowNs);
   return { ...limits, counts };
 }
 
-const burstOf = ({ requestsPerSecond }: Pick<SendLimits, 'requestsPerSecond'>): number =>
+const computeBurst = ({ requestsPerSecond }: Pick<SendLimits, 'requestsPerSecond'>): number =>
   Math.min(2 ** 30, Math.max(1, Math.floor((requestsPerSecond * BURST_NS) / NS_PER_S)));
 
 /** As a 32-bit number, which begins again after 71 minutes. */
@@ -62,7 +62,7 @@ export class SharedBucket {
   constructor(limits: SendLimits) {
     this.#places = new Int32Array(limits.counts);
     this.#perUs = (limits.requestsPerSecond * NS_PER_US) / NS_PER_S;
-    this.#burst = burstOf(limits);
+    this.#burst = computeBurst(limits);
   }
 
   /** Takes the place of one request; false if the rate is used up. */

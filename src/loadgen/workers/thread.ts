@@ -1,6 +1,6 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../../base/abort.ts';
-import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
+import { type ErrorCode, formatMessage, TrituneError } from '../../base/errors.ts';
 import { entryPath } from '../../base/package.ts';
 import type { FlowReport, LoadThread } from './load-thread.ts';
 import type { AnswerOf, Answers, ThreadCommand, ThreadReport, ThreadSettings } from './messages.ts';
@@ -39,7 +39,7 @@ export class Thread implements LoadThread {
   constructor(settings: ThreadSettings, worker: WorkerOptions) {
     this.#worker = new Worker(threadFile, { ...worker, workerData: settings });
     this.#worker.on('message', (report: ThreadReport) => this.#take(report));
-    this.#worker.on('error', (error) => this.#fail(ended(messageOf(error))));
+    this.#worker.on('error', (error) => this.#fail(ended(formatMessage(error))));
     this.#worker.on('exit', (code) => this.#fail(ended(`exit code ${code}`)));
   }
 

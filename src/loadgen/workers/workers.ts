@@ -38,11 +38,11 @@ const MIN_REQUESTS = 20;
  * Makes the threads of all groups send together; needs at least one group. Closing it closes the
  * groups.
  */
-export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Workers {
+export function joinWorkers(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Workers {
   const sets = new Map<RequestSet, number>();
   let flows = 0;
   let open: WorkerFlow[] = [];
-  const numberOf = (requests: RequestSet): number => {
+  const numberRequests = (requests: RequestSet): number => {
     const set = sets.get(requests) ?? sets.size;
     sets.set(requests, set);
     for (const group of groups) group.learn(set, requests);
@@ -56,7 +56,7 @@ export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Wor
       const sending = level.mode === 'concurrency' ? Math.min(level.value, count) : count;
       const needed = Math.max(1, Math.min(sending, Math.floor(mostRequests / MIN_REQUESTS)));
       open = open.filter((flow) => !flow.release());
-      const flow = new WorkerFlow(threads.slice(0, needed), ++flows, numberOf(order.requests), order, nullServer);
+      const flow = new WorkerFlow(threads.slice(0, needed), ++flows, numberRequests(order.requests), order, nullServer);
       open.push(flow);
       return flow;
     },

@@ -1,18 +1,18 @@
 import { fitQuality } from '../../queueing/calibration/fit-quality.ts';
 import type { Candidate } from '../../space/types.ts';
-import { type Choice, choiceOf } from '../modelled-config.ts';
+import { type Choice, toChoice } from '../modelled-config.ts';
 import type { MeasuredCandidate } from '../observations.ts';
 import { correctedFigures, type Draw, figuresAt, type ModelPredictor } from '../predictor.ts';
 import { measuredChoices } from '../simulator.ts';
-import { engineSimulatorOf } from './engine-simulator.ts';
+import { createEngineSimulator } from './engine-simulator.ts';
 import { tokenObservations } from './observed-traffic.ts';
 
 /**
  * Fits the simulator of an engine to measured candidates and corrects it by their residuals, as
- * `predictorOf` does for tensors. `requestedCandidates`: the candidates to predict later. null when
- * no measurement has figures of tokens.
+ * `createPredictor` does for tensors. `requestedCandidates`: the candidates to predict later. null
+ * when no measurement has figures of tokens.
  */
-export function enginePredictorOf(
+export function createEnginePredictor(
   candidates: readonly MeasuredCandidate[],
   { percentile, seed, requests }: Draw,
   requestedCandidates: readonly Candidate[] = [],
@@ -22,8 +22,8 @@ export function enginePredictorOf(
   const [first] = observations;
   if (!first) return null;
   const { mode } = first.measurement.level;
-  const choices = [...requestedCandidates.map(choiceOf), ...measured.map(({ choice }) => choice)];
-  const simulator = engineSimulatorOf(measured, { mode, percentile, seed, requests, all: choices });
+  const choices = [...requestedCandidates.map(toChoice), ...measured.map(({ choice }) => choice)];
+  const simulator = createEngineSimulator(measured, { mode, percentile, seed, requests, all: choices });
   if (!simulator) return null;
   const figure = correctedFigures(simulator, measured, 0);
   const misses = observations.flatMap(({ choice, measurement: { level, tokens } }) => {
@@ -34,7 +34,7 @@ export function enginePredictorOf(
     from: observations.length,
     quality: fitQuality(misses),
     predict(candidate, level) {
-      const choice = choiceOf(candidate);
+      const choice = toChoice(candidate);
       if (level.mode !== mode || !choice.continuous) return null;
       const figures = figuresAt(figure, percentile, choice, level.value);
       return figures && { ...figures, extrapolates: beyond(choice, observations) };

@@ -9,7 +9,7 @@ import { robustRun } from '../workloads/robust-figures.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
 import { tokenObservations } from './observed-traffic.ts';
 import { type EngineLoad, simulateEngine } from './simulate-engine.ts';
-import { tokenFiguresOf, tokenFiguresUnder } from './simulated-tokens.ts';
+import { summarizeTokens, tokenFiguresUnder } from './simulated-tokens.ts';
 
 /** Options of the simulator of an engine. */
 export interface EngineSimulatorOptions extends SimulatorOptions {
@@ -32,7 +32,7 @@ export interface EngineSimulator extends Simulator {
  * Fits the simulator of a language model's engine to measurements: the law of its steps, the
  * effects of settings on it, and the lengths of requests. null without any figures of tokens.
  */
-export function engineSimulatorOf(
+export function createEngineSimulator(
   measured: readonly MeasuredChoice[],
   { mode, percentile, seed, all, limits, workloads, requests = REQUESTS }: EngineSimulatorOptions,
 ): EngineSimulator | null {
@@ -45,7 +45,7 @@ export function engineSimulatorOf(
     load: EngineLoad,
     figures: (simulation: TokenSimulation) => SimulatedFigures,
   ): SimulatedRun | null => {
-    const tokenSimulation = simulateEngine(choice, load, law.lawOf(choice), lengths, { seed, requests });
+    const tokenSimulation = simulateEngine(choice, load, law.toLaw(choice), lengths, { seed, requests });
     return (
       tokenSimulation && {
         predicted: figures(tokenSimulation),
@@ -58,7 +58,7 @@ export function engineSimulatorOf(
   const run = (choice: Choice, level: number): SimulatedRun | null => {
     const options = { percentile, limits, instances: choice.policy.instances };
     if (!workloads)
-      return runUnder(choice, { mode, value: level }, (simulation) => tokenFiguresOf(simulation, options));
+      return runUnder(choice, { mode, value: level }, (simulation) => summarizeTokens(simulation, options));
     const runs = loadsAt(workloads, level, ARRIVALS).map((load) =>
       runUnder(choice, load.plan, (simulation) => tokenFiguresUnder(load, simulation, options)),
     );
@@ -102,7 +102,7 @@ function mostRunning({ lengths: { input, output } }: FittedLaw, { continuous }: 
  * prompts between them.
  */
 function requestNs(fitted: FittedLaw, choice: Choice, running: number): number {
-  const law = fitted.lawOf(choice);
+  const law = fitted.toLaw(choice);
   const { input, output, cachedShare } = fitted.lengths;
   const prompt = input.mean * (1 - (choice.continuous?.cachesPrefixes ? cachedShare : 0));
   const contextTokens = running * (input.mean + output.mean / 2);

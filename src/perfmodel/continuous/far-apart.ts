@@ -1,4 +1,4 @@
-import { distanceBetween, placeOf } from '../places.ts';
+import { distanceBetween, toPlace } from '../places.ts';
 import type { TokenObservation } from './observed-traffic.ts';
 
 /**
@@ -10,7 +10,7 @@ export function farApart(observations: readonly TokenObservation[], most: number
   if (observations.length <= most) return observations;
   const left = observations.map((observation) => ({
     observation,
-    place: placeOf(observation.choice, observation.measurement.level.value, 0),
+    place: toPlace(observation.choice, observation.measurement.level.value, 0),
     distance: Number.POSITIVE_INFINITY,
   }));
   return Array.from({ length: most }, () => {

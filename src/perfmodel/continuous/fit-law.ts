@@ -1,6 +1,6 @@
 import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
 import type { StepParts } from '../../queueing/continuous/step-law.ts';
-import { type LeastSquaresFit, leastSquares, type ResidualBlock, sumOf } from '../../stats/least-squares.ts';
+import { computeSum, type LeastSquaresFit, leastSquares, type ResidualBlock } from '../../stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
 import { simulatedFigure } from '../simulated.ts';
 import { farApart } from './far-apart.ts';
@@ -8,14 +8,14 @@ import { lawSums } from './law-sums.ts';
 import { observedLengths, type TokenObservation } from './observed-traffic.ts';
 import { meanRunning, roughFigures } from './rough-figures.ts';
 import { simulateEngine } from './simulate-engine.ts';
-import { tokenFiguresOf } from './simulated-tokens.ts';
-import { type EngineLaw, lawOf, lawPriors } from './step-law-parameters.ts';
+import { summarizeTokens } from './simulated-tokens.ts';
+import { type EngineLaw, lawPriors, toLaw } from './step-law-parameters.ts';
 import { readTokenFigure, type TokenFigureName } from './token-figures.ts';
 
 /** The laws of an engine by its settings, fitted to measurements. */
 export interface FittedLaw {
   readonly lengths: SequenceLengths;
-  lawOf(choice: Choice): EngineLaw;
+  toLaw(choice: Choice): EngineLaw;
   /** The standard deviation of the logarithm of a time with these shares of the law's parts. */
   uncertainty(choice: Choice, shares: StepParts): number;
 }
@@ -63,7 +63,7 @@ export function fitLaw(
     const blocks = used.map(
       (observation): ResidualBlock => ({
         sums: sums.of(observation.choice),
-        residuals: (logs) => residualsOf(observation, lawOf(logs, isStatic), lengths, seed),
+        residuals: (logs) => listResiduals(observation, toLaw(logs, isStatic), lengths, seed),
       }),
     );
     return leastSquares(blocks, { priors, start, step: STEP, mostChange: MAX_CHANGE, iterations: ITERATIONS });
@@ -72,13 +72,13 @@ export function fitLaw(
   const widening = Math.sqrt(Math.max(1, fit.misfit));
   return {
     lengths,
-    lawOf: (choice) =>
-      lawOf(
-        sums.of(choice).map((summands) => sumOf(summands, fit.parameters)),
+    toLaw: (choice) =>
+      toLaw(
+        sums.of(choice).map((summands) => computeSum(summands, fit.parameters)),
         isStatic,
       ),
     uncertainty(choice, shares) {
-      const { slopes, unknownSd } = sums.slopesOf(choice, shares);
+      const { slopes, unknownSd } = sums.computeSlopes(choice, shares);
       let variance = 0;
       for (const [a, slope] of slopes) {
         for (const [b, other] of slopes) variance += slope * other * (fit.covariance[a]?.[b] as number);
@@ -114,7 +114,7 @@ function asFitsBest(
   return logRatio > LOG_ODDS ? other : continuous;
 }
 
-function residualsOf(
+function listResiduals(
   { choice, measurement, arrivals }: TokenObservation,
   law: EngineLaw,
   lengths: SequenceLengths,
@@ -122,7 +122,7 @@ function residualsOf(
 ): number[] {
   const simulation = simulateEngine(choice, arrivals ?? measurement.level, law, lengths, { seed, requests: REQUESTS });
   const { instances } = choice.policy;
-  const figures = simulation && tokenFiguresOf(simulation, { percentile: PERCENTILE, limits: undefined, instances });
+  const figures = simulation && summarizeTokens(simulation, { percentile: PERCENTILE, limits: undefined, instances });
   return FITTED.map(([figure, sd]) => {
     const measured = figure === 'latency-avg' ? measurement.latencyMs.avg : readTokenFigure(figure, measurement)?.value;
     if (!(Number(measured) > 0)) return 0;

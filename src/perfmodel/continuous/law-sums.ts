@@ -2,7 +2,7 @@ import type { StepParts } from '../../queueing/continuous/step-law.ts';
 import type { Normal } from '../../stats/gaussian-process.ts';
 import type { Summand } from '../../stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
-import { effectsOf, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
+import { listEffects, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
 import { lawFigures, partOfFigure, settingParts } from './step-law-parameters.ts';
 
 /**
@@ -18,7 +18,7 @@ export interface LawSums {
    * Returns the slope of the logarithm of a time with these shares of the law's parts over each
    * parameter, and its standard deviation by settings that no observed choice has.
    */
-  slopesOf(
+  computeSlopes(
     choice: Choice,
     shares: StepParts,
   ): { readonly slopes: ReadonlyMap<number, number>; readonly unknownSd: number };
@@ -28,7 +28,7 @@ export interface LawSums {
 export function lawSums(observed: readonly [Choice, ...Choice[]], all: readonly Choice[]): LawSums {
   const ofPolicy = settingsOfPolicy(all);
   const reference = observed[0].settings;
-  const effects = (choice: Choice): SettingEffect[] => effectsOf(reference, choice, ofPolicy);
+  const effects = (choice: Choice): SettingEffect[] => listEffects(reference, choice, ofPolicy);
   const known = new Map(observed.flatMap(effects).map(({ name, sd }) => [name, sd] as const));
   const indices = new Map(
     [...known.keys()].map((name, index) => [name, lawFigures.length + settingParts.length * index]),
@@ -48,18 +48,18 @@ export function lawSums(observed: readonly [Choice, ...Choice[]], all: readonly 
   return {
     of,
     priors: [...known.values()].flatMap((sd) => settingParts.map(() => ({ mean: 0, sd }))),
-    slopesOf(choice, shares) {
-      const shareOf = (figure: (typeof lawFigures)[number]): number =>
+    computeSlopes(choice, shares) {
+      const computeShare = (figure: (typeof lawFigures)[number]): number =>
         figure in shares ? shares[figure as keyof StepParts] : 0;
       const slopes = new Map<number, number>();
       for (const [index, summands] of of(choice).entries()) {
-        const share = shareOf(lawFigures[index] as (typeof lawFigures)[number]);
+        const share = computeShare(lawFigures[index] as (typeof lawFigures)[number]);
         for (const { parameter, weight } of summands) {
           slopes.set(parameter, (slopes.get(parameter) ?? 0) + weight * share);
         }
       }
       const ofParts = settingParts.map((part) =>
-        lawFigures.reduce((sum, figure) => sum + (partOfFigure(figure) === part ? shareOf(figure) : 0), 0),
+        lawFigures.reduce((sum, figure) => sum + (partOfFigure(figure) === part ? computeShare(figure) : 0), 0),
       );
       const unknown = effects(choice).flatMap(({ name, weight, sd }) => (known.has(name) ? [] : [weight * sd]));
       return { slopes, unknownSd: Math.hypot(...unknown) * Math.hypot(...ofParts) };

@@ -58,7 +58,7 @@ function isOneField(choices: readonly Choice[], name: string): boolean {
 }
 
 function isNumberOfPolicy(choices: readonly Choice[], name: string): boolean {
-  if (choices.some(({ settings }) => numberOf(settings, name) === null)) return false;
+  if (choices.some(({ settings }) => toNumber(settings, name) === null)) return false;
   const besides = Map.groupBy(choices, ({ settings }) =>
     canonicalJson([...settings].filter(([other]) => other !== name).map(([other, value]) => [other, value])),
   );
@@ -72,7 +72,7 @@ function isNumberOfPolicy(choices: readonly Choice[], name: string): boolean {
   return changes > 0;
 }
 
-function numberOf(settings: CategoricalSettings, name: string): number | null {
+function toNumber(settings: CategoricalSettings, name: string): number | null {
   const text = settings.get(name);
   return text !== undefined && text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
 }
@@ -81,7 +81,7 @@ function numberOf(settings: CategoricalSettings, name: string): number | null {
  * Returns the effects of a choice's settings relative to the reference's; none of those that
  * `ofPolicy` names.
  */
-export const effectsOf = (
+export const listEffects = (
   reference: CategoricalSettings,
   { settings }: Pick<Choice, 'settings'>,
   ofPolicy: ReadonlySet<string>,
@@ -89,7 +89,7 @@ export const effectsOf = (
   differing(reference, settings)
     .filter((name) => !ofPolicy.has(name))
     .flatMap((name) => {
-      const [ownValue, other] = [numberOf(settings, name), numberOf(reference, name)];
+      const [ownValue, other] = [toNumber(settings, name), toNumber(reference, name)];
       const value = `${name} ${settings.get(name) ?? ''}`;
       if (ownValue === null || other === null || !(ownValue > 0 && other > 0))
         return [{ name: value, weight: 1, sd: OF_VALUE }];

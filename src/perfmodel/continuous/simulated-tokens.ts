@@ -16,7 +16,7 @@ export interface TokenFigureOptions {
 }
 
 /** Returns the figures of a simulation in the units of metrics. */
-export function tokenFiguresOf(simulation: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
+export function summarizeTokens(simulation: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
   const { percentile, instances } = options;
   const [ttft, tpot, latency] = [simulation.ttftNs, simulation.tpotNs, simulation.endToEndNs].map(sortedTimes) as [
     Times,
@@ -51,7 +51,7 @@ export function tokenFiguresOf(simulation: TokenSimulation, options: TokenFigure
       ...(Object.fromEntries(ofTimes) as Record<TokenFigureName, number>),
       'output-token-throughput': instances * simulation.outputTokensPerSecond,
       'total-token-throughput': instances * simulation.totalTokensPerSecond,
-      'output-tokens-per-user': meanOf(simulation.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
+      'output-tokens-per-user': computeMean(simulation.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
     },
   };
 }
@@ -66,7 +66,7 @@ export function tokenFiguresUnder(
   simulation: TokenSimulation,
   options: TokenFigureOptions,
 ): SimulatedFigures {
-  const figures = tokenFiguresOf(simulation, options);
+  const figures = summarizeTokens(simulation, options);
   const { instances } = options;
   const spanS = Math.max(durationNs / NS_PER_S, simulation.requests / simulation.requestsPerSecond);
   const throughput = arrivalsNs.length / spanS;
@@ -97,12 +97,12 @@ interface Times {
 function sortedTimes(timesNs: readonly number[]): Times {
   const sorted = Float64Array.from(timesNs.filter((ns) => !Number.isNaN(ns))).sort();
   return {
-    avgNs: meanOf(sorted),
+    avgNs: computeMean(sorted),
     quantileNs: (share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0,
   };
 }
 
-function meanOf(values: ArrayLike<number>): number {
+function computeMean(values: ArrayLike<number>): number {
   let sum = 0;
   for (let index = 0; index < values.length; index++) sum += values[index] as number;
   return values.length > 0 ? sum / values.length : 0;
@@ -110,4 +110,4 @@ function meanOf(values: ArrayLike<number>): number {
 
 /** Returns the expected share of requests within all limits; 1 without any. */
 const goodShare = (simulation: TokenSimulation, limits: RequestLimits | undefined): number =>
-  limits ? meanOf(limitRatios(simulation, limits).map(chanceWithin)) : 1;
+  limits ? computeMean(limitRatios(simulation, limits).map(chanceWithin)) : 1;

@@ -46,7 +46,7 @@ const parts: Readonly<Record<LawFigure, SettingPart | null>> = {
 export const partOfFigure = (name: LawFigure): SettingPart | null => parts[name];
 
 /** Returns the law with these logarithms of its figures. */
-export function lawOf(logs: readonly number[], isStatic: boolean): EngineLaw {
+export function toLaw(logs: readonly number[], isStatic: boolean): EngineLaw {
   const figures = Object.fromEntries(
     lawFigures.map((name, index) => [name, Math.exp(logs[index] as number)]),
   ) as Record<LawFigure, number>;

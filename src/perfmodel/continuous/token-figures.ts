@@ -28,7 +28,7 @@ const rateNames: ReadonlySet<string> = new Set(rates);
 export const isTokenRate = (name: string): name is TokenRate => rateNames.has(name);
 
 /** Returns the time and the statistic of a figure; null means the budget's percentile. */
-export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
+export function toTime(name: Exclude<TokenFigureName, TokenRate>): {
   readonly time: TokenTime;
   readonly statistic: Statistic | null;
 } {
@@ -54,9 +54,9 @@ export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): 
     case 'output-tokens-per-user':
       return exactly(tokens.outputTokensPerSecondPerUser);
   }
-  const { time, statistic } = timeOf(name);
+  const { time, statistic } = toTime(name);
   if (statistic === null) return tokens.budget[budgets[time]];
-  const value = summaryOf(tokens, time)[statistic];
+  const value = summarize(tokens, time)[statistic];
   const budget = tokens.budget[budgets[time]];
   return isTail(statistic) && budget.value > 0 ? timesInterval(budget, value / budget.value) : exactly(value);
 }
@@ -66,7 +66,7 @@ const isTail = (statistic: Statistic): boolean => statistic !== 'avg' && statist
 const budgets = { ttft: 'ttftMs', itl: 'itlMs', tpot: 'tpotMs' } as const;
 
 /** Returns the latencies of a time; TTFT as users see it, in an open loop from the time due. */
-function summaryOf(tokens: NonNullable<Measurement['tokens']>, time: TokenTime): LatencySummary {
+function summarize(tokens: NonNullable<Measurement['tokens']>, time: TokenTime): LatencySummary {
   if (time === 'ttft') return tokens.scheduledTtftMs ?? tokens.ttftMs;
   return time === 'itl' ? tokens.itlMs : tokens.tpotMs;
 }

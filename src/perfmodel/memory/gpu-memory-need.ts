@@ -1,16 +1,16 @@
 import {
+  computePosterior,
   type Hypothesis,
   matern52,
   type NoisyReading,
   type Normal,
   type Posterior,
-  posteriorOf,
 } from '../../stats/gaussian-process.ts';
 import { chanceBelow, normalAbove } from '../../stats/normal.ts';
-import { type Choice, partsOf } from '../modelled-config.ts';
+import { type Choice, listParts } from '../modelled-config.ts';
 import { differingCount } from '../setting-effects.ts';
 import type { MeasuredChoice } from '../simulator.ts';
-import { gpuMemoryOf } from './gpu-memory.ts';
+import { findGpuMemory } from './gpu-memory.ts';
 
 /** The GPU memory that choices need, predicted from the memory that others used. */
 export interface GpuMemoryNeed {
@@ -57,7 +57,7 @@ export function gpuMemoryNeed(
   refused: readonly Choice[] = [],
 ): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
-    const memory = gpuMemoryOf(measurements);
+    const memory = findGpuMemory(measurements);
     return memory && memory.usedMib > 0 ? [{ choice, ...memory }] : [];
   });
   const [first] = seen;
@@ -75,7 +75,9 @@ export function gpuMemoryNeed(
   const lightestMib = Math.min(...seen.map(({ usedMib }) => usedMib));
   const totalMib = first.totalMib !== null && lightestMib < HOARDED * first.totalMib ? first.totalMib : null;
   const known =
-    totalMib === null ? posteriorOf(readings, hypothesesOf(unit)) : withRefused(readings, refused, unit, totalMib);
+    totalMib === null
+      ? computePosterior(readings, listHypotheses(unit))
+      : withRefused(readings, refused, unit, totalMib);
   const mib = (choice: Choice): Normal => inMib(known(choice), choice, unit);
   if (totalMib === null) return { mib, chanceToFit: null };
   const chanceToFit = (choice: Choice): number => {
@@ -87,8 +89,8 @@ export function gpuMemoryNeed(
 
 /** True if a choice needs no more than another of its kind that loaded. */
 function needsNoMore(one: Choice, other: Choice): boolean {
-  return partsOf(one).every(({ policy, settingsKey }, index) => {
-    const loaded = partsOf(other)[index];
+  return listParts(one).every(({ policy, settingsKey }, index) => {
+    const loaded = listParts(other)[index];
     const isSmaller =
       loaded && policy.instances <= loaded.policy.instances && policy.maxBatchSize <= loaded.policy.maxBatchSize;
     return isSmaller && settingsKey === loaded.settingsKey;
@@ -116,17 +118,17 @@ const inMib = ({ mean, sd }: Normal, choice: Choice, unit: Unit): Normal => ({
   sd: unit.mib * sd,
 });
 
-function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<Choice>[]] {
+function listHypotheses({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<Choice>[]] {
   return PER_SETTING.flatMap((perSetting, unlikelier) =>
     PER_PLACE.map((perPlace, unusual) => ({
       kernel: (a: Choice, b: Choice): number => {
-        const [choices, others] = [partsOf(a), partsOf(b)];
+        const [choices, others] = [listParts(a), listParts(b)];
         // Each model has its own part per instance, and its own kind of settings.
         const parts = choices.reduce((sum, part, index) => {
           const other = others[index] as Choice;
           const both = (part.policy.instances * other.policy.instances) / instances ** 2;
           const alike = matern52(SETTING_DISTANCE * Math.sqrt(differingCount(part.settings, other.settings)));
-          return sum + both * (1 + perSetting ** 2 * alike + perPlace ** 2 * placesOf(part) * placesOf(other));
+          return sum + both * (1 + perSetting ** 2 * alike + perPlace ** 2 * countPlaces(part) * countPlaces(other));
         }, 0);
         return UNKNOWN_PART ** 2 * (1 + parts);
       },
@@ -135,7 +137,7 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
   ) as [Hypothesis<Choice>, ...Hypothesis<Choice>[]];
 }
 
-const placesOf = ({ policy }: Choice): number => Math.max(1, policy.maxBatchSize);
+const countPlaces = ({ policy }: Choice): number => Math.max(1, policy.maxBatchSize);
 
 /**
  * Replaces each refusal by the reading that has the same effect on the posterior as knowing that
@@ -148,7 +150,7 @@ function withRefused(
   unit: Unit,
   totalMib: number,
 ): Posterior<Choice> {
-  const hypotheses = hypothesesOf(unit);
+  const hypotheses = listHypotheses(unit);
   return refused.reduce(
     ({ known, posterior }, choice) => {
       const before = posterior(choice);
@@ -157,8 +159,8 @@ function withRefused(
       if (!(precision > 0)) return { known, posterior };
       const value = (after.mean / after.sd ** 2 - before.mean / before.sd ** 2) / precision;
       const more = [...known, { place: choice, value, noiseVariance: 1 / precision }];
-      return { known: more, posterior: posteriorOf(more, hypotheses) };
+      return { known: more, posterior: computePosterior(more, hypotheses) };
     },
-    { known: readings, posterior: posteriorOf(readings, hypotheses) },
+    { known: readings, posterior: computePosterior(readings, hypotheses) },
   ).posterior;
 }

@@ -11,7 +11,7 @@ export interface GpuMemory {
 /**
  * Returns the largest use while a config was served; null if the server does not report its GPUs.
  */
-export function gpuMemoryOf(measurements: readonly Measurement[]): GpuMemory | null {
+export function findGpuMemory(measurements: readonly Measurement[]): GpuMemory | null {
   const used = measurements.flatMap(({ device }) => device.gpuMemoryMiB ?? []);
   if (used.length === 0) return null;
   const totals = measurements.flatMap(({ device }) => {

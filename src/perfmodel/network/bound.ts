@@ -2,7 +2,7 @@ import type { Step } from '../../queueing/network/types.ts';
 import { executionNs } from '../../queueing/service-law.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { BoundLimits } from '../simulator.ts';
-import { deviceOf, type SharingHypothesis } from './device-sharing.ts';
+import { type SharingHypothesis, toDevice } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type NetworkParameters, stageLaw } from './network-of.ts';
 
@@ -28,12 +28,12 @@ export type BoundOf = (choice: Choice, limits: BoundLimits) => number;
 
 /** Returns `networkBound` of a fitted network, memoized. */
 export function networkBounds(fitted: FittedNetwork, surroundings: NetworkParameters): BoundOf {
-  const timesNs = timesOf(fitted, surroundings);
-  const visits = visitsOf(fitted);
+  const timesNs = createTimes(fitted, surroundings);
+  const visits = countVisits(fitted);
   const known = new Map<string, number>();
   return (choice, limits) => {
     const key = `${choice.key} ${limits.limitNs}`;
-    const bound = known.get(key) ?? networkBound(needsOf(choice, visits, timesNs), fitted, limits);
+    const bound = known.get(key) ?? networkBound(listNeeds(choice, visits, timesNs), fitted, limits);
     known.set(key, bound);
     return bound;
   };
@@ -47,12 +47,12 @@ export function networkBounds(fitted: FittedNetwork, surroundings: NetworkParame
 function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }: BoundLimits): number {
   let best = 0;
   for (const fill of FILLS) {
-    const batchOf = ({ choice }: Need): number => Math.max(1, Math.floor(fill * choice.largestBatch));
+    const findBatch = ({ choice }: Need): number => Math.max(1, Math.floor(fill * choice.largestBatch));
     const latencyNs = needs.reduce(
-      (sum, need) => sum + WAITING * need.timeNs(batchOf(need)) * Math.min(1, need.samples),
+      (sum, need) => sum + WAITING * need.timeNs(findBatch(need)) * Math.min(1, need.samples),
       0,
     );
-    const rate = rateWith(needs, batchOf, fitted);
+    const rate = rateWith(needs, findBatch, fitted);
     best = Math.max(best, latencyNs <= limitNs * Math.max(1, fitted.topology.fronts.length) ? rate : rate / 1e3);
   }
   return best;
@@ -62,7 +62,7 @@ function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }
 type TimesOf = (stage: string, choice: Choice) => (batch: number) => number;
 
 /** Returns the times of stages, memoized: many joint choices share the config of a model. */
-function timesOf(fitted: FittedNetwork, surroundings: NetworkParameters): TimesOf {
+function createTimes(fitted: FittedNetwork, surroundings: NetworkParameters): TimesOf {
   const known = new Map<string, (batch: number) => number>();
   return (stage, choice) => {
     const key = `${stage} ${choice.key}`;
@@ -85,7 +85,7 @@ function timesOfOne(stage: string, choice: Choice, fitted: FittedNetwork, surrou
 }
 
 /** Returns the stages with the number of samples that each executes per sample of the mix. */
-function needsOf({ members }: Choice, visits: ReadonlyMap<string, number>, timesNs: TimesOf): readonly Need[] {
+function listNeeds({ members }: Choice, visits: ReadonlyMap<string, number>, timesNs: TimesOf): readonly Need[] {
   return [...(members ?? [])].map(([stage, choice]) => ({
     stage,
     choice,
@@ -98,10 +98,10 @@ function needsOf({ members }: Choice, visits: ReadonlyMap<string, number>, times
  * Returns the highest rate at which no stage needs more instances than it has, by bisection:
  * executions on a full device take longer.
  */
-function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sharing }: FittedNetwork): number {
+function rateWith(needs: readonly Need[], findBatch: (need: Need) => number, { sharing }: FittedNetwork): number {
   const works = needs.map((need) => {
-    const batch = batchOf(need);
-    const { name } = deviceOf(need.choice);
+    const batch = findBatch(need);
+    const { name } = toDevice(need.choice);
     return { ...need, device: name, workNs: (need.timeNs(batch) * need.samples) / batch };
   });
   const onDevices = Map.groupBy(works, ({ device }) => device);
@@ -138,7 +138,7 @@ function stretchAt(
  * Returns the samples that each stage executes per sample of the mix: as measured, or else by the
  * steps.
  */
-function visitsOf({ observations, topology }: FittedNetwork): ReadonlyMap<string, number> {
+function countVisits({ observations, topology }: FittedNetwork): ReadonlyMap<string, number> {
   const seen = observations.find(({ stages }) => topology.stages.every((stage) => stages.has(stage)));
   if (seen) {
     const { measurement, stages } = seen;

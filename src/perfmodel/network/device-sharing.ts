@@ -63,7 +63,7 @@ export type DeviceKind = 'gpu' | 'cpu';
  * Returns where a choice executes; equal texts for stages on the same device. A device chosen by
  * the server counts as the CPU.
  */
-export function deviceOf({ candidate: { shape } }: Choice): { readonly name: string; readonly kind: DeviceKind } {
+export function toDevice({ candidate: { shape } }: Choice): { readonly name: string; readonly kind: DeviceKind } {
   const gpu = shape.groups.find(({ device }) => device === 'gpu');
   return gpu ? { name: `gpu ${gpu.place}`, kind: 'gpu' } : { name: 'cpu', kind: 'cpu' };
 }
@@ -124,13 +124,13 @@ interface Explained {
  * Fits the slowdown of stages on a device by each other. The hypothesis wins whose remaining
  * execution times are best explained by batch size and the stage's own instances.
  */
-export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
+export function fitSharing(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
   const sharedPoints = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
   const weight = sharedPoints.reduce(
     (sum, { points }) => sum + points.reduce((total, point) => total + point.weight, 0),
     0,
   );
-  const overs = oversOf(sharedPoints);
+  const overs = createOverload(sharedPoints);
   const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, sharedPoints, overs);
   const tried = hypothesesFor(kind, stages).map(explain);
   const temper = Math.min(
@@ -138,13 +138,14 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
     (MIN_EVIDENCE * weight) / Math.max(1e-9, -Math.max(...tried.map(({ evidence }) => evidence))),
   );
   const plausibility = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
-  const bestOf = (): Explained => tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
+  const findBest = (): Explained =>
+    tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
   // The share of the best hypothesis is changed one stage at a time, because all combinations would
   // be too many.
   for (let sweep = 0; sweep < (weight > 0 ? SWEEPS : 0); sweep++)
-    for (const stage of stages) tried.push(...variantsOf(bestOf().hypothesis, stage, kind).map(explain));
-  const best = bestOf();
-  const distinct = new Map(tried.map((each) => [keyOf(each.hypothesis), each]));
+    for (const stage of stages) tried.push(...listVariants(findBest().hypothesis, stage, kind).map(explain));
+  const best = findBest();
+  const distinct = new Map(tried.map((each) => [toKey(each.hypothesis), each]));
   const likely = [...distinct.values()]
     .map((each) => ({
       ...each.hypothesis,
@@ -186,14 +187,14 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   };
 }
 
-const keyOf = ({ interference, shares }: SharingHypothesis): string =>
+const toKey = ({ interference, shares }: SharingHypothesis): string =>
   `${interference} ${[...shares.values()].join(' ')}`;
 
 /**
  * Returns the hypothesis with other shares of one stage, each with some interferences; for cores
  * the interferences are known.
  */
-function variantsOf(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {
+function listVariants(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {
   const { interference, shares, logPrior } = hypothesis;
   const usual = shares.get(stage) ?? 1;
   const tried =
@@ -229,7 +230,9 @@ function hypothesesFor(kind: DeviceKind, stages: readonly string[]): readonly Sh
  * Returns the load of the others beyond the whole device, by shares; computed once for hypotheses
  * that differ only in interference.
  */
-function oversOf(sharedPoints: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
+function createOverload(
+  sharedPoints: readonly SharedPoints[],
+): (shares: SharingHypothesis['shares']) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   return (shares) => {
     const key = [...shares.values()].join(' ');
@@ -275,7 +278,7 @@ function explained(
  * Returns the ratio of a stage's execution times with others to those without, given the time that
  * the others add to a lone execution.
  */
-export function stretchOf(
+export function computeStretch(
   { interference, shares }: SharingHypothesis,
   ownInterference: ServiceLaw['interference'] | undefined,
   { stage, beside, inFlight, points }: SharedPoints,
@@ -296,7 +299,7 @@ function meanStretch(
   let [sum, total] = [0, 0];
   for (const each of sharedPoints) {
     const weight = each.points.reduce((all, point) => all + point.weight, 0);
-    sum += weight * Math.log(stretchOf(hypothesis, stageShares.get(each.stage), each));
+    sum += weight * Math.log(computeStretch(hypothesis, stageShares.get(each.stage), each));
     total += weight;
   }
   return total > 0 ? sum / total : 0;

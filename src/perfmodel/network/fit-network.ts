@@ -1,18 +1,18 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Topology } from '../../space/topology.ts';
-import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../execution-laws.ts';
+import { type ExecutionLaws, fitExecutionLaws, listPoints, type Timed } from '../execution-laws.ts';
 import type { Choice } from '../modelled-config.ts';
 import { seenExecutions } from '../observation.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
 import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
 import {
+  computeStretch,
   type DeviceKind,
-  deviceOf,
+  fitSharing,
   type Running,
   type SharedPoints,
   type Sharing,
-  sharingOf,
-  stretchOf,
+  toDevice,
 } from './device-sharing.ts';
 import { type ObservedCalls, observedCalls } from './observed-calls.ts';
 import { type NetworkObservation, networkObservation, type StageObservation } from './stage-observations.ts';
@@ -61,18 +61,20 @@ export function fitNetwork(
   );
   const sharing: FittedNetwork['sharing'] = without.has('sharing')
     ? new Map()
-    : sharingsOf(
+    : fitSharings(
         topology.stages,
         measured.map(({ choice }) => choice),
         observations,
       );
   const lengthened = (network: NetworkObservation, stage: StageObservation): number => {
-    const fit = sharing.get(deviceOf(stage.choice).name);
-    return fit ? stretchOf(fit.likeliest, fit.interferenceByStage.get(stage.stage), sharedPoints(network, stage)) : 1;
+    const fit = sharing.get(toDevice(stage.choice).name);
+    return fit
+      ? computeStretch(fit.likeliest, fit.interferenceByStage.get(stage.stage), sharedPoints(network, stage))
+      : 1;
   };
   const onGpu = new Set(
     observations.flatMap(({ stages }) =>
-      [...stages.values()].filter(({ choice }) => deviceOf(choice).kind === 'gpu').map(({ stage }) => stage),
+      [...stages.values()].filter(({ choice }) => toDevice(choice).kind === 'gpu').map(({ stage }) => stage),
     ),
   );
   const shared = new Set(
@@ -81,7 +83,7 @@ export function fitNetwork(
   const withoutIdleInterference: WithoutParts = { has: (part) => part === 'idle-interference' || without.has(part) };
   // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores
   // idle ones poll and hold threads.
-  const laws = lawsOf(
+  const laws = fitLaws(
     topology.stages,
     observations,
     lengthened,
@@ -89,19 +91,19 @@ export function fitNetwork(
     calls,
     (stage) => expectedTime && ((candidate) => expectedTime(candidate, stage)),
   );
-  return { topology, calls, observations, laws, sharing, samplesPerRequest: samplesOf(observations, topology) };
+  return { topology, calls, observations, laws, sharing, samplesPerRequest: listSamples(observations, topology) };
 }
 
 type Lengthened = (network: NetworkObservation, stage: StageObservation) => number;
 
 /** Fits the laws of each stage to executions without the time added by other stages. */
-function lawsOf(
+function fitLaws(
   stages: readonly string[],
   observations: readonly NetworkObservation[],
   lengthened: Lengthened,
-  withoutOf: (stage: string) => WithoutParts,
+  findWithout: (stage: string) => WithoutParts,
   calls: ObservedCalls,
-  expectedOf: (stage: string) => SimulatorOptions['expectedTime'],
+  findExpected: (stage: string) => SimulatorOptions['expectedTime'],
 ): ReadonlyMap<string, ExecutionLaws> {
   return new Map(
     stages.flatMap((stage) => {
@@ -109,7 +111,7 @@ function lawsOf(
         const observation = network.stages.get(stage);
         if (!observation) return [];
         const stretch = lengthened(network, observation);
-        const points = pointsOf({ choice: observation.choice, observations: [observation.observation] });
+        const points = listPoints({ choice: observation.choice, observations: [observation.observation] });
         return [
           {
             choice: observation.choice,
@@ -124,7 +126,7 @@ function lawsOf(
           },
         ];
       });
-      const laws = executionLawsOf(timed, withoutOf(stage), expectedOf(stage));
+      const laws = fitExecutionLaws(timed, findWithout(stage), findExpected(stage));
       return laws ? [[stage, laws] as const] : [];
     }),
   );
@@ -152,7 +154,7 @@ function goOnTogether(
 }
 
 /** Fits each device that has two stages or more in some config. */
-function sharingsOf(
+function fitSharings(
   stages: readonly string[],
   choices: readonly Choice[],
   observations: readonly NetworkObservation[],
@@ -162,7 +164,7 @@ function sharingsOf(
     for (const stage of stages) {
       const choice = members?.get(stage);
       if (!choice) continue;
-      const { name, kind } = deviceOf(choice);
+      const { name, kind } = toDevice(choice);
       const device = devices.get(name) ?? { kind, stages: new Set<string>() };
       devices.set(name, device);
       device.stages.add(stage);
@@ -173,10 +175,10 @@ function sharingsOf(
       .map(([name, { kind, stages: on }]) => {
         const seen = observations.flatMap((network) =>
           [...network.stages.values()]
-            .filter(({ choice }) => deviceOf(choice).name === name)
+            .filter(({ choice }) => toDevice(choice).name === name)
             .map((stage) => sharedPoints(network, stage)),
         );
-        return [name, sharingOf(kind, [...on], seen)] as const;
+        return [name, fitSharing(kind, [...on], seen)] as const;
       }),
   );
 }
@@ -186,13 +188,13 @@ function sharingsOf(
  * its device.
  */
 function sharedPoints({ measurement, stages }: NetworkObservation, stage: StageObservation): SharedPoints {
-  const { name } = deviceOf(stage.choice);
+  const { name } = toDevice(stage.choice);
   const beside = new Map(
     [...stages.values()]
-      .filter(({ choice }) => deviceOf(choice).name === name)
+      .filter(({ choice }) => toDevice(choice).name === name)
       .map((each): [string, Running] => [each.stage, { instances: each.choice.policy.instances, mean: each.running }]),
   );
-  const points = pointsOf({ choice: stage.choice, observations: [stage.observation] })
+  const points = listPoints({ choice: stage.choice, observations: [stage.observation] })
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MAX_SIZES);
   return { stage: stage.stage, points, beside, inFlight: inFlightIn(measurement) };
@@ -204,7 +206,7 @@ export const inFlightIn = ({ throughput, latencyMs, sendRate, level }: Measureme
   return Math.max(1, ((sendRate > 0 ? sendRate : throughput.value) * latencyMs.avg) / 1e3);
 };
 
-function samplesOf(observations: readonly NetworkObservation[], { fronts }: Topology): ReadonlyMap<string, number> {
+function listSamples(observations: readonly NetworkObservation[], { fronts }: Topology): ReadonlyMap<string, number> {
   return new Map(
     fronts.map(({ model }) => {
       const ratios = observations.flatMap(({ measurement, stages }) => {

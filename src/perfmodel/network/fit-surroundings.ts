@@ -5,10 +5,10 @@ import { enoughRequests } from '../../queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
 import { summedMisses } from '../played-again.ts';
 import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
-import { studyOf, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
+import { toStudy, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
-import { frontsAt, type NetworkParameters, stagesOf, USUAL_NS } from './network-of.ts';
+import { frontsAt, type NetworkParameters, toStages, USUAL_NS } from './network-of.ts';
 
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
 const USUAL_CV = 0.05;
@@ -47,31 +47,31 @@ export function fitSurroundings(
       .map((measurement): Seen => ({ choice, measurement })),
   );
   const simulateAt = ({ choice, measurement }: Seen, surroundings: NetworkParameters): NetworkSimulation => {
-    const samplesOf = (front: string): number => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
+    const countSamples = (front: string): number => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
     const { level } = measurement;
     const { roundTripNs } = surroundings;
-    const under = workloads && studyOf(workloads, measurement);
+    const under = workloads && toStudy(workloads, measurement);
     if (under && level.mode === 'request-rate') {
-      const lengths = { roundTripNs, samplesOf, requests: REQUESTS };
+      const lengths = { roundTripNs, countSamples, requests: REQUESTS };
       const [{ fronts }] = frontsUnder(under, fitted.topology, level.value, lengths) as [FrontsUnder];
       return simulateNetwork(
-        { ...stagesOf(fitted, choice, surroundings), fronts },
+        { ...toStages(fitted, choice, surroundings), fronts },
         { warmUpRequests: 0, requests: 1, seed },
       );
     }
-    const fronts = frontsAt(fitted.topology, level, samplesOf, roundTripNs);
+    const fronts = frontsAt(fitted.topology, level, countSamples, roundTripNs);
     const each = level.mode === 'concurrency' ? Math.ceil(level.value / fronts.length) : 1;
     return simulateNetwork(
-      { ...stagesOf(fitted, choice, surroundings), fronts },
+      { ...toStages(fitted, choice, surroundings), fronts },
       { warmUpRequests: Math.min(MAX_WARM_UP, 2 * each), requests: enoughRequests(REQUESTS, each), seed },
     );
   };
   const start = { roundTripNs: new Map<string, number>(), cv: USUAL_CV, unknownNs: USUAL_NS };
   const unknown = fitted.topology.stages.some((stage) => !fitted.laws.has(stage));
-  const scaled = unknown ? { ...start, unknownNs: unknownNsOf(seen, start, simulateAt) } : start;
-  const roundTripNs = roundTripsOf(fitted, seen, scaled, simulateAt);
+  const scaled = unknown ? { ...start, unknownNs: fitUnknownNs(seen, start, simulateAt) } : start;
+  const roundTripNs = fitRoundTrips(fitted, seen, scaled, simulateAt);
   const known = { ...scaled, roundTripNs };
-  return { ...known, cv: without?.has('tails') || unknown ? USUAL_CV : spreadOf(seen, known, simulateAt) };
+  return { ...known, cv: without?.has('tails') || unknown ? USUAL_CV : computeSpread(seen, known, simulateAt) };
 }
 
 type SimulateAt = (seen: Seen, surroundings: NetworkParameters) => NetworkSimulation;
@@ -80,7 +80,7 @@ type SimulateAt = (seen: Seen, surroundings: NetworkParameters) => NetworkSimula
  * Finds the single execution time of stages without statistics that reproduces the first
  * measurement's mean latency in a simulation.
  */
-function unknownNsOf([first]: readonly Seen[], start: NetworkParameters, simulateAt: SimulateAt): number {
+function fitUnknownNs([first]: readonly Seen[], start: NetworkParameters, simulateAt: SimulateAt): number {
   if (!first) return USUAL_NS;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
   for (let halving = 0; halving < 16; halving++) {
@@ -102,7 +102,7 @@ function meanNs({ fronts }: NetworkSimulation): number {
  * Returns each front's unexplained time per request when the stages are least busy: the least over
  * some measurements.
  */
-function roundTripsOf(
+function fitRoundTrips(
   { topology }: FittedNetwork,
   seen: readonly Seen[],
   surroundings: NetworkParameters,
@@ -129,7 +129,7 @@ function roundTripsOf(
  * Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the
  * tails of client and network.
  */
-function spreadOf(seen: readonly Seen[], surroundings: NetworkParameters, simulateAt: SimulateAt): number {
+function computeSpread(seen: readonly Seen[], surroundings: NetworkParameters, simulateAt: SimulateAt): number {
   const step = Math.max(1, seen.length / MAX_FOR_SPREAD);
   const chosen = Array.from(
     { length: Math.min(MAX_FOR_SPREAD, seen.length) },

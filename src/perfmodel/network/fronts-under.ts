@@ -15,7 +15,7 @@ export interface FrontsUnder {
 interface Lengths {
   /** By front. */
   readonly roundTripNs: ReadonlyMap<string, number>;
-  readonly samplesOf: (front: string) => number;
+  readonly countSamples: (front: string) => number;
   /** The approximate number of requests, over all fronts, in the excerpt of a long pass. */
   readonly requests: number;
 }
@@ -28,14 +28,14 @@ export const frontsUnder = (
   studied: StudyWorkloads,
   { fronts }: Topology,
   level: number,
-  { roundTripNs, samplesOf, requests }: Lengths,
+  { roundTripNs, countSamples, requests }: Lengths,
 ): FrontsUnder[] =>
   loadsAt(studied, level, requests).map((load) => {
     const loads = fronts.map(({ model }, place) => partFor(load, model, place === 0));
     return {
       loads,
       fronts: fronts.map(({ model, steps }, place): Front => {
-        const kind = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: samplesOf(model) };
+        const kind = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: countSamples(model) };
         return { name: model, steps, traffic: trafficUnder(loads[place] as OfferedLoad, kind) };
       }),
     };

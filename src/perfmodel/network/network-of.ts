@@ -6,7 +6,7 @@ import type { Traffic } from '../../queueing/traffic.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
 import { USUAL_PER_SAMPLE } from '../affine-line.ts';
 import type { Choice } from '../modelled-config.ts';
-import { deviceOf } from './device-sharing.ts';
+import { toDevice } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { networkCalls } from './observed-calls.ts';
 
@@ -41,7 +41,7 @@ export const stageLaw = (
 ): ServiceLaw => laws.get(stage)?.of(choice) ?? usualLaw(unknownNs);
 
 /** Returns the stages and devices of a joint choice, without traffic. */
-export function stagesOf(
+export function toStages(
   fitted: FittedNetwork,
   choice: Choice,
   surroundings: Pick<NetworkParameters, 'cv' | 'unknownNs'>,
@@ -49,7 +49,7 @@ export function stagesOf(
   const devices = new Map<string, Device>();
   const stages = fitted.topology.stages.map((name): Stage => {
     const ownChoice = choice.members?.get(name) ?? choice;
-    const { name: device } = deviceOf(ownChoice);
+    const { name: device } = toDevice(ownChoice);
     const sharing = fitted.sharing.get(device)?.likeliest;
     const share = sharing?.shares.get(name);
     const isShared = sharing !== undefined && share !== undefined && sharing.interference > 0;
@@ -70,13 +70,13 @@ export function stagesOf(
 export function frontsAt(
   topology: Topology,
   level: Pick<LoadLevel, 'mode' | 'value'>,
-  samplesOf: (front: string) => number,
+  countSamples: (front: string) => number,
   roundTripNs: ReadonlyMap<string, number>,
 ): Front[] {
   const levels = frontLevels(topology, level);
   return topology.fronts.map(({ model, steps }, index): Front => {
     const { mode, value } = levels[index] as Pick<LoadLevel, 'mode' | 'value'>;
-    const common = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: samplesOf(model) };
+    const common = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: countSamples(model) };
     const traffic: Traffic =
       mode === 'concurrency'
         ? { kind: 'closed', concurrency: value, ...common }

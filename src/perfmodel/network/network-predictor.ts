@@ -1,11 +1,11 @@
 import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
-import { atClientBatch, type Choice, choiceOf } from '../modelled-config.ts';
+import { atClientBatch, type Choice, toChoice } from '../modelled-config.ts';
 import { isModelled, isUsable, type MeasuredCandidate } from '../observations.ts';
 import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor } from '../predictor.ts';
 import { type MeasuredChoice, measuredChoices } from '../simulator.ts';
-import { networkSimulatorOf } from './network-simulator.ts';
+import { createNetworkSimulator } from './network-simulator.ts';
 
 /**
  * True if the network simulator models all members of a joint candidate, unlike sequence batching
@@ -25,10 +25,10 @@ export function networkObservations({ measurements }: MeasuredCandidate, topolog
 
 /**
  * Fits the network simulator to measured joint candidates and corrects it by their residuals, as
- * `predictorOf` does for one model. `requestedCandidates`: the candidates to predict later. null
- * when no measurement has statistics of every stage.
+ * `createPredictor` does for one model. `requestedCandidates`: the candidates to predict later.
+ * null when no measurement has statistics of every stage.
  */
-export function networkPredictorOf(
+export function createNetworkPredictor(
   candidates: readonly MeasuredCandidate[],
   topology: Topology,
   { percentile, seed, requests }: Draw,
@@ -36,8 +36,8 @@ export function networkPredictorOf(
 ): Predictor | null {
   const measured = candidates.flatMap((each) => measuredChoices(each.candidate, networkObservations(each, topology)));
   if (measured.length === 0) return null;
-  const simulator = networkSimulatorOf(measured, topology, { mode: 'concurrency', percentile, seed, requests });
-  const delays = [...measured.map(({ choice }) => choice), ...requestedCandidates.map(choiceOf)].map(
+  const simulator = createNetworkSimulator(measured, topology, { mode: 'concurrency', percentile, seed, requests });
+  const delays = [...measured.map(({ choice }) => choice), ...requestedCandidates.map(toChoice)].map(
     ({ delayUs }) => delayUs,
   );
   const figure = correctedFigures(simulator, measured, Math.max(...delays));
@@ -45,7 +45,7 @@ export function networkPredictorOf(
     from: measured.reduce((sum, { measurements }) => sum + measurements.length, 0),
     predict(candidate, level) {
       if (level.mode !== 'concurrency' || !isNetworkModelled(candidate.shape)) return null;
-      const choice = atClientBatch(choiceOf(candidate), level.batch);
+      const choice = atClientBatch(toChoice(candidate), level.batch);
       const figures = figuresAt(figure, percentile, choice, level.value);
       return figures && { ...figures, extrapolates: beyond(measured, choice) };
     },

@@ -1,6 +1,6 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import { allFronts } from '../../queueing/network/all-fronts.ts';
-import { bottleneckOf, oneMoreInstance } from '../../queueing/network/bottleneck.ts';
+import { findBottleneck, oneMoreInstance } from '../../queueing/network/bottleneck.ts';
 import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
 import type { Network, NetworkSimulation, StageFigures } from '../../queueing/network/types.ts';
 import type { Topology } from '../../space/topology.ts';
@@ -8,23 +8,23 @@ import { hasLimits, type StudyWorkloads } from '../../workload/study-workloads.t
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import {
   type FigureOptions,
-  figuresOf,
   meanUncertainty,
   memoizedRuns,
   type Simulated,
   type SimulatedFigures,
   type SimulatedRun,
   type StageLoad,
+  summarizeFigures,
 } from '../simulated.ts';
 import type { MeasuredChoice, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
 import { underEach } from '../workloads/observed-arrivals.ts';
 import { figuresUnder, meanOver, robustRun } from '../workloads/robust-figures.ts';
 import { networkBounds } from './bound.ts';
-import { deviceOf, type Running } from './device-sharing.ts';
+import { type Running, toDevice } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
-import { frontsAt, type NetworkParameters, stageLaw, stagesOf } from './network-of.ts';
+import { frontsAt, type NetworkParameters, stageLaw, toStages } from './network-of.ts';
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
@@ -50,7 +50,7 @@ interface Run extends SimulatedRun {
  * calls; and the time that clients see besides. Errors: none; without statistics usual laws are
  * scaled to the first measurement.
  */
-export function networkSimulatorOf(
+export function createNetworkSimulator(
   measured: readonly MeasuredChoice[],
   topology: Topology,
   options: SimulatorOptions,
@@ -59,17 +59,17 @@ export function networkSimulatorOf(
   const apart = measured.map((each) => ({ ...each, measurements: each.measurements.flatMap(underEach) }));
   const fitted = fitNetwork(apart, topology, without, options.expectedTime);
   const surroundings = fitSurroundings(fitted, apart, options);
-  const samplesOf = (choice: Choice) => (front: string) =>
+  const createSamples = (choice: Choice) => (front: string) =>
     choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
   const bases = new Map<string, Pick<Network, 'stages' | 'devices'>>();
-  const baseOf = (choice: Choice): Pick<Network, 'stages' | 'devices'> => {
-    const base = bases.get(choice.key) ?? stagesOf(fitted, choice, surroundings);
+  const toBase = (choice: Choice): Pick<Network, 'stages' | 'devices'> => {
+    const base = bases.get(choice.key) ?? toStages(fitted, choice, surroundings);
     bases.set(choice.key, base);
     return base;
   };
-  const networkOf = (choice: Choice, level: number): Network => ({
-    ...baseOf(choice),
-    fronts: frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs),
+  const createNetwork = (choice: Choice, level: number): Network => ({
+    ...toBase(choice),
+    fronts: frontsAt(topology, { mode, value: level }, createSamples(choice), surroundings.roundTripNs),
   });
   const extent = (level: number) => {
     const each = Math.ceil(level / topology.fronts.length);
@@ -78,18 +78,24 @@ export function networkSimulatorOf(
       : { warmUpRequests: 100, requests: most, seed };
   };
   const run = (choice: Choice, level: number): Run | null => {
-    if (!takesRequests(choice, topology, samplesOf(choice))) return null;
-    const simulation = { percentile, limits, samplesOf: samplesOf(choice), inFlight: level };
+    if (!takesRequests(choice, topology, createSamples(choice))) return null;
+    const simulation = { percentile, limits, countSamples: createSamples(choice), inFlight: level };
     if (!workloads)
-      return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, simulation);
+      return runNetwork(
+        simulateNetwork(createNetwork(choice, level), extent(level)),
+        choice,
+        fitted,
+        surroundings,
+        simulation,
+      );
     const lengths = {
       roundTripNs: surroundings.roundTripNs,
-      samplesOf: samplesOf(choice),
+      countSamples: createSamples(choice),
       requests: MAX_ARRIVALS,
     };
     const runs = frontsUnder(workloads, topology, level, lengths).map(({ fronts, loads }) =>
-      runOf(
-        simulateNetwork({ ...baseOf(choice), fronts }, { warmUpRequests: 0, requests: 1, seed }),
+      runNetwork(
+        simulateNetwork({ ...toBase(choice), fronts }, { warmUpRequests: 0, requests: 1, seed }),
         choice,
         fitted,
         surroundings,
@@ -107,8 +113,8 @@ export function networkSimulatorOf(
     },
     mostThroughput(choice, level) {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
-      const fronts = frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs);
-      const { stages } = networkOf(choice, level);
+      const fronts = frontsAt(topology, { mode, value: level }, createSamples(choice), surroundings.roundTripNs);
+      const { stages } = createNetwork(choice, level);
       return fronts.reduce((sum, { steps, traffic }) => {
         const { samplesPerRequest = 1, roundTripNs = 0 } = traffic;
         if (traffic.kind === 'rate') return sum + traffic.perSecond * samplesPerRequest;
@@ -120,18 +126,20 @@ export function networkSimulatorOf(
     },
     bound: networkBounds(fitted, surroundings),
     ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
-    stageShares: stageSharesOf(fitted),
+    stageShares: computeStageShares(fitted),
     stageLoads: (choice, level) => runs.at(choice, level)?.loads ?? null,
     bottleneck: (choice, level) =>
-      takesRequests(choice, topology, samplesOf(choice)) ? bottleneckAt(networkOf(choice, level), extent(level)) : null,
+      takesRequests(choice, topology, createSamples(choice))
+        ? bottleneckAt(createNetwork(choice, level), extent(level))
+        : null,
   };
 }
 
 /** True if all fronts with instances of their own accept the requests of the study. */
-function takesRequests({ members }: Choice, { fronts }: Topology, samplesOf: (front: string) => number): boolean {
+function takesRequests({ members }: Choice, { fronts }: Topology, countSamples: (front: string) => number): boolean {
   return fronts.every(({ model }) => {
     const choice = members?.get(model);
-    return !choice || samplesOf(model) <= largestRequest(choice);
+    return !choice || countSamples(model) <= largestRequest(choice);
   });
 }
 
@@ -140,7 +148,7 @@ function bottleneckAt(network: Network, options: Parameters<typeof simulateNetwo
   const [best] = effects;
   if (!best) return null;
   const { stage, utilization, gain } = best;
-  const bottleneck = bottleneckOf(simulateNetwork(network, options), effects);
+  const bottleneck = findBottleneck(simulateNetwork(network, options), effects);
   return { stage, utilization, gain, ...(bottleneck.kind === 'device' && { device: bottleneck.name }) };
 }
 
@@ -153,7 +161,7 @@ const singleUncertainty = ({ laws }: FittedNetwork, { members }: Choice, stage: 
  * Returns the mean share of a request's time in each stage, over the measurements; null without
  * statistics.
  */
-function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, number> | null {
+function computeStageShares({ observations }: FittedNetwork): ReadonlyMap<string, number> | null {
   const sums = new Map<string, number>();
   for (const { stages } of observations) {
     const times = [...stages.values()].map(
@@ -167,7 +175,7 @@ function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, num
 
 /** The request for a simulation. */
 interface Asked extends FigureOptions {
-  readonly samplesOf: (front: string) => number;
+  readonly countSamples: (front: string) => number;
   readonly inFlight: number;
   /** The arrivals at each front under a workload; absent without one. */
   readonly loads?: FrontsUnder['loads'];
@@ -198,12 +206,12 @@ function robustNetworkRun(studied: StudyWorkloads, runs: readonly Run[]): Run {
   };
 }
 
-function runOf(
+function runNetwork(
   simulation: NetworkSimulation,
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: NetworkParameters,
-  { percentile, limits, samplesOf, inFlight, loads = [] }: Asked,
+  { percentile, limits, countSamples, inFlight, loads = [] }: Asked,
 ): Run {
   const uncertainties = stageUncertainties(simulation, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(
@@ -214,10 +222,10 @@ function runOf(
   );
   const figures = simulation.fronts.map((front, place) => {
     const load = loads[place];
-    const samples = samplesOf(front.name);
+    const samples = countSamples(front.name);
     const figures = load
       ? figuresUnder(load, front, samples, { percentile, limits })
-      : figuresOf(front, samples, { percentile, limits });
+      : summarizeFigures(front, samples, { percentile, limits });
     return [front.name, figures] as const;
   });
   const predicted: Simulated =
@@ -285,16 +293,16 @@ function stageUncertainties(
   surroundings: NetworkParameters,
   inFlight: number,
 ): ReadonlyMap<string, number> {
-  const memberOf = (stage: string): Choice => choice.members?.get(stage) ?? choice;
+  const toMember = (stage: string): Choice => choice.members?.get(stage) ?? choice;
   const running = (stage: StageFigures): Running => {
     const { computeNs, callNs, busyInstances } = stage;
     const share = computeNs > 0 ? (computeNs - callNs) / computeNs : 1;
-    return { instances: memberOf(stage.name).policy.instances, mean: busyInstances * share };
+    return { instances: toMember(stage.name).policy.instances, mean: busyInstances * share };
   };
   return new Map(
     stages.map((stage) => {
-      const member = memberOf(stage.name);
-      const { name: device } = deviceOf(member);
+      const member = toMember(stage.name);
+      const { name: device } = toDevice(member);
       const laws = fitted.laws.get(stage.name);
       const law = stageLaw(fitted, stage.name, member, surroundings);
       const ofLaw = laws
@@ -302,7 +310,7 @@ function stageUncertainties(
         : UNKNOWN_STAGE;
       const sharing = fitted.sharing.get(device);
       const beside = new Map(
-        stages.filter(({ name }) => deviceOf(memberOf(name)).name === device).map((each) => [each.name, running(each)]),
+        stages.filter(({ name }) => toDevice(toMember(name)).name === device).map((each) => [each.name, running(each)]),
       );
       return [stage.name, Math.hypot(ofLaw, sharing?.uncertainty(stage.name, beside, inFlight) ?? 0)];
     }),

@@ -53,13 +53,13 @@ export function observedCalls(measurements: readonly Measurement[], topology: To
   return new Map(
     callers.map(([caller, models]) => {
       const known = models.filter((model) => topology.stages.includes(model));
-      const counts = known.flatMap((model) => countOf(caller, model, breakdowns, topology) ?? []);
+      const counts = known.flatMap((model) => findCallCount(caller, model, breakdowns, topology) ?? []);
       return [caller, { counts, inParallel: isRatherParallel(caller, counts, breakdowns) }];
     }),
   );
 }
 
-function countOf(
+function findCallCount(
   caller: string,
   model: string,
   breakdowns: readonly ReadonlyMap<string, ServerBreakdown>[],
@@ -165,7 +165,7 @@ function isRatherParallel(
       }),
     );
     if (points.length === 0) return 0;
-    const excess = breakdowns.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
+    const excess = breakdowns.reduce((sum, each) => sum + computeExcess(caller, { counts, inParallel }, each), 0);
     return (
       fitLine(
         points,
@@ -180,7 +180,11 @@ function isRatherParallel(
  * Returns the excess of the calls' time over that of the calling executions: the squares of the
  * relative excess.
  */
-function excessOf(caller: string, calls: ObservedCaller, breakdowns: ReadonlyMap<string, ServerBreakdown>): number {
+function computeExcess(
+  caller: string,
+  calls: ObservedCaller,
+  breakdowns: ReadonlyMap<string, ServerBreakdown>,
+): number {
   return (breakdowns.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
     const wholeNs = meanExecutionUs * NS_PER_US;
     return sum + Math.max(0, callsNs(calls, size, breakdowns) / wholeNs - 1) ** 2;

@@ -1,5 +1,5 @@
 import type { Measurement } from '../../profiler/measurement.ts';
-import { goodputOf } from '../../profiler/windows/class-figures.ts';
+import { findGoodput } from '../../profiler/windows/class-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 
@@ -27,7 +27,7 @@ export const chanceWithin = (ratio: number): number => chanceBelow(-Math.log(rat
 
 /** Returns a measured goodput with its interval; undefined without limits. */
 export function readGoodput(measurement: Pick<Measurement, 'goodput' | 'tokens' | 'throughput'>): Interval | undefined {
-  const goodput = goodputOf(measurement);
+  const goodput = findGoodput(measurement);
   const least = leastGoodput(measurement.throughput.value);
   return (
     goodput && {

@@ -2,7 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { Observation } from '../observation.ts';
-import { isModelled, observationsOf } from '../observations.ts';
+import { isModelled, listObservations } from '../observations.ts';
 import { arrivalsIn, underEach } from './observed-arrivals.ts';
 
 /**
@@ -18,7 +18,7 @@ export function observe(
   if (!isModelled(choice.candidate.shape)) return [];
   return measurements.flatMap(underEach).flatMap((measurement) => {
     const closed = asClosedLoop(measurement);
-    const observed = observationsOf({ candidate: choice.candidate, measurements: [closed] });
+    const observed = listObservations({ candidate: choice.candidate, measurements: [closed] });
     const plan = arrivalsIn(workloads, measurement);
     return observed.map((observation) => ({ ...observation, ...(plan && { arrivalsNs: plan.arrivalsNs }) }));
   });

@@ -24,7 +24,7 @@ export function arrivalsIn(
   requests = MAX_ARRIVALS,
 ): ArrivalPlan | undefined {
   const { mode, value } = measurement.level;
-  const under = studied && mode === 'request-rate' ? studyOf(studied, measurement) : undefined;
+  const under = studied && mode === 'request-rate' ? toStudy(studied, measurement) : undefined;
   return under && excerptAt(under.workloads[0], value, requests);
 }
 
@@ -32,7 +32,7 @@ export function arrivalsIn(
  * Returns a study of only the workload of this measurement, with that workload's own rate as its
  * level; undefined for an unknown one.
  */
-export function studyOf({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
+export function toStudy({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
   const workload = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
   return workload && { rule, workloads: [{ ...workload, perLevel: 1 }] };
 }

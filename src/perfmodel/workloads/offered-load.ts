@@ -1,6 +1,6 @@
 import type { Traffic } from '../../queueing/traffic.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { excerptOf } from '../../workload/excerpt.ts';
+import { takeExcerpt } from '../../workload/excerpt.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
 
 /** The arrivals at one front at one level of a study, under one of its workloads. */
@@ -30,7 +30,7 @@ export function excerptAt({ planAt }: StudyWorkload, perSecond: number, requests
   const made = known.get(planAt) ?? new Map<string, ArrivalPlan>();
   known.set(planAt, made);
   const key = `${perSecond} ${requests}`;
-  const plan = made.get(key) ?? excerptOf(planAt(perSecond), requests);
+  const plan = made.get(key) ?? takeExcerpt(planAt(perSecond), requests);
   made.set(key, plan);
   return plan;
 }

@@ -5,10 +5,10 @@ import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloa
 import { isTokenRate, type TokenFigureName, tokenFigureNames } from '../continuous/token-figures.ts';
 import {
   type FigureOptions,
-  figuresOf,
   type Simulated,
   type SimulatedFigures,
   type SimulatedRun,
+  summarizeFigures,
 } from '../simulated.ts';
 import { leastGoodput } from './goodput.ts';
 import type { OfferedLoad } from './offered-load.ts';
@@ -23,7 +23,7 @@ export function figuresUnder(
   samplesPerRequest: number,
   options: FigureOptions,
 ): SimulatedFigures {
-  const figures = figuresOf(clients, samplesPerRequest, options);
+  const figures = summarizeFigures(clients, samplesPerRequest, options);
   const spanS = Math.max(durationNs / NS_PER_S, clients.requests / clients.requestsPerSecond);
   return {
     ...figures,
@@ -73,12 +73,12 @@ interface FiguresUnder {
 function robustFigures(rule: RobustRule, parts: readonly FiguresUnder[]): Simulated {
   const fronts = parts[0]?.figures.fronts;
   return {
-    ...robustOf(rule, parts),
+    ...combineRobust(rule, parts),
     ...(fronts && {
       fronts: new Map(
         [...fronts.keys()].map((front) => [
           front,
-          robustOf(
+          combineRobust(
             rule,
             parts.map((part) => ({ ...part, figures: part.figures.fronts?.get(front) as SimulatedFigures })),
           ),
@@ -88,7 +88,7 @@ function robustFigures(rule: RobustRule, parts: readonly FiguresUnder[]): Simula
   };
 }
 
-function robustOf(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFigures {
+function combineRobust(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFigures {
   const time = (of: (figures: SimulatedFigures) => number): number =>
     robustFigure(
       rule,

@@ -25,8 +25,8 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
       const limit = limitOfAgent(agent, front, tail);
       return limit ? [{ ...limit, reason: `agent ${agent.address}: ${limit.reason}` }] : [];
     });
-    const limit = ofAgents[0] ?? (await limitOf(use, front, tail));
-    if (limit) limits.push(fronts.length === 1 ? limit : { ...limit, reason: `${modelOf(front)}: ${limit.reason}` });
+    const limit = ofAgents[0] ?? (await readLimit(use, front, tail));
+    if (limit) limits.push(fronts.length === 1 ? limit : { ...limit, reason: `${findModel(front)}: ${limit.reason}` });
   }
   const [first] = limits;
   const unheld = await firstUnheld(use, fronts, tails);
@@ -60,18 +60,19 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
  */
 function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
   const clientUse: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
-  const evidence = evidenceOf(clientUse, front, null);
+  const evidence = toEvidence(clientUse, front, null);
   const tally = front.tally?.byAgent?.get(address);
-  const sends = evidence.sends && { ...evidence.sends, ...latenessOf(tally), fromDueMs: evidence.sends.fromSendMs };
+  const sends = evidence.sends && { ...evidence.sends, ...findLateness(tally), fromDueMs: evidence.sends.fromSendMs };
   return clientLimit({ ...evidence, sends }, null);
 }
 
-const latenessOf = (tally: SendTally | undefined) => tally && { latenessP50Ms: nsToMs(tally.lateness.quantileNs(0.5)) };
+const findLateness = (tally: SendTally | undefined) =>
+  tally && { latenessP50Ms: nsToMs(tally.lateness.quantileNs(0.5)) };
 
-const modelOf = ({ options }: FrontResult): string => options.requests.model;
+const findModel = ({ options }: FrontResult): string => options.requests.model;
 
-async function limitOf(use: ClientUse, front: FrontResult, tail: TailEvidence | null): Promise<ClientLimit | null> {
-  const evidence = evidenceOf(use, front, tail);
+async function readLimit(use: ClientUse, front: FrontResult, tail: TailEvidence | null): Promise<ClientLimit | null> {
+  const evidence = toEvidence(use, front, tail);
   const ceiling = needsCeiling(evidence) ? await front.options.clientCeiling?.() : null;
   return clientLimit(evidence, ceiling ?? null);
 }
@@ -101,7 +102,7 @@ async function firstUnheld(
   return null;
 }
 
-function evidenceOf(
+function toEvidence(
   use: ClientUse,
   { figures, frontFigures: { openLoop: paced }, options }: FrontResult,
   tail: TailEvidence | null,

@@ -12,7 +12,7 @@ export interface ClientPartsUs {
  * Returns the mean parts of a measurement, "Client Send" and "Client Recv" in perf_analyzer's
  * tables; null if no request was timed.
  */
-export function clientPartsOf({ clientTimes }: Pick<Measurement, 'clientTimes'>): ClientPartsUs | null {
+export function computeClientParts({ clientTimes }: Pick<Measurement, 'clientTimes'>): ClientPartsUs | null {
   if (!clientTimes) return null;
   const { marshalUs, sendUs, receiveUs, unmarshalUs } = clientTimes;
   return { sendUs: marshalUs + sendUs, receiveUs: receiveUs + unmarshalUs };

@@ -101,22 +101,22 @@ export function clientLimit(evidence: ClientEvidence, ceiling: number | null): C
   if (sends !== null) {
     const { latenessP50Ms, percentile, fromDueMs, fromSendMs, budgetMs } = sends;
     if (bends(latenessP50Ms, MIN_LATENESS_MS))
-      return limitOf(`half of its sends were ${formatMs(latenessP50Ms)} late or more`);
+      return findLimit(`half of its sends were ${formatMs(latenessP50Ms)} late or more`);
     const missedByUs = fromDueMs > budgetMs && fromSendMs <= budgetMs;
     return missedByUs
-      ? limitOf(
+      ? findLimit(
           `late sends took p${percentile} from ${formatMs(fromSendMs)} to ${formatMs(fromDueMs)}, over the budget`,
         )
       : null;
   }
-  if (use.cpuShare >= CPU_BUSY) return limitOf(`its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`);
+  if (use.cpuShare >= CPU_BUSY) return findLimit(`its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`);
   if (use.loopShare >= LOOP_BUSY) {
     return starved(
       `its thread always had work but a CPU only ${percent(use.cpuShare)} of the time: the machine is overloaded`,
     );
   }
   if (ceiling !== null && needsCeiling(evidence) && requestRate >= NEAR_CEILING * ceiling) {
-    return limitOf(`its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`);
+    return findLimit(`its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`);
   }
   const { medianDelayMs } = use;
   return tail === null && bends(medianDelayMs, MIN_DELAY_MS)
@@ -124,7 +124,7 @@ export function clientLimit(evidence: ClientEvidence, ceiling: number | null): C
     : null;
 }
 
-const limitOf = (reason: string): ClientLimit => ({ reason, isStarved: false });
+const findLimit = (reason: string): ClientLimit => ({ reason, isStarved: false });
 const starved = (reason: string): ClientLimit => ({ reason, isStarved: true });
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -13,11 +13,11 @@ const MAX_OF_IT = 0.5;
  */
 export function heldUpReason(tail: TailEvidence & { readonly percentile: number }, host: HostCpu = {}): string {
   const { shiftNs, percentileNs, percentile, heldUp } = tail;
-  const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
+  const heldNs = computeSum(heldUp.pauses, ({ lengthNs }) => lengthNs);
   const longestNs = Math.max(...heldUp.pauses.map(({ lengthNs }) => lengthNs));
   const times = `${formatMs(nsToMs(heldNs))} (${formatMs(nsToMs(longestNs))} at a time)`;
   const moved = `that may account for up to ${formatMs(nsToMs(shiftNs))} of the ${formatMs(nsToMs(percentileNs))} p${percentile}`;
-  return `${delayOf(heldUp, host).words} for ${times}; ${moved}`;
+  return `${describeDelay(heldUp, host).words} for ${times}; ${moved}`;
 }
 
 /**
@@ -34,15 +34,15 @@ const CROWDED: Delay = { words: 'other processes kept the load generator off the
 const BUSY: Delay = { words: 'its own work delayed the load generator', isOthers: false };
 
 /** Returns the main cause of the pauses; the client's own work if there were none. */
-export function delayOf(heldUp: HeldUp | null, { stolenMs = 0, pressedMs = 0 }: HostCpu): Delay {
+export function describeDelay(heldUp: HeldUp | null, { stolenMs = 0, pressedMs = 0 }: HostCpu): Delay {
   const { pauses = [], runQueueNs = null } = heldUp ?? {};
-  const heldNs = sumOf(pauses, ({ lengthNs }) => lengthNs);
+  const heldNs = computeSum(pauses, ({ lengthNs }) => lengthNs);
   const isMost = (ns: number): boolean => ns > 0 && ns >= MAX_OF_IT * heldNs;
-  if (isMost(sumOf(pauses, ({ gcNs }) => gcNs))) return COLLECTION;
+  if (isMost(computeSum(pauses, ({ gcNs }) => gcNs))) return COLLECTION;
   if (isMost(stolenMs * NS_PER_MS)) return STOLEN;
   // The kernel's count for this very thread, or else the pressure over all waiting threads.
   return isMost(runQueueNs ?? pressedMs * NS_PER_MS) ? CROWDED : BUSY;
 }
 
-const sumOf = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>
+const computeSum = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>
   pauses.reduce((total, pause) => total + of(pause), 0);

@@ -1,9 +1,9 @@
 import { formatFigure, formatRate } from '../../base/format.ts';
 import type { HeldUp } from '../../loadgen/client/held-up.ts';
-import { busyShareOf, type HostCpu } from '../../loadgen/client/host-cpu.ts';
+import { computeBusyShare, type HostCpu } from '../../loadgen/client/host-cpu.ts';
 import type { UnheldRate } from '../client-figures.ts';
 import { NEAR_CEILING } from './client-verdict.ts';
-import { delayOf } from './held-up-reason.ts';
+import { describeDelay } from './held-up-reason.ts';
 
 /** What is known of the sends of a schedule. */
 export interface SendingEvidence {
@@ -31,14 +31,14 @@ const LATE_SHARE = 0.1;
 /** CPUs that were idle for less than a twentieth of the time had no more to give. */
 const MACHINE_BUSY = 0.95;
 
-const droppedShareOf = ({ sent, dropped }: SendingEvidence): number => dropped / Math.max(sent + dropped, 1);
-const lateShareOf = ({ sent, late }: SendingEvidence): number => late / Math.max(sent, 1);
+const computeDroppedShare = ({ sent, dropped }: SendingEvidence): number => dropped / Math.max(sent + dropped, 1);
+const computeLateShare = ({ sent, late }: SendingEvidence): number => late / Math.max(sent, 1);
 
 /**
  * True if so many due requests were not sent that the client's ceiling matters; measuring it takes
  * time.
  */
-export const isDropping = (evidence: SendingEvidence): boolean => droppedShareOf(evidence) > DROPPED_SHARE;
+export const isDropping = (evidence: SendingEvidence): boolean => computeDroppedShare(evidence) > DROPPED_SHARE;
 
 /**
  * Returns who kept the rate from being held; null if it was held. Requests are dropped because
@@ -48,7 +48,7 @@ export const isDropping = (evidence: SendingEvidence): boolean => droppedShareOf
  */
 export function unheldRate(evidence: SendingEvidence, ceiling: number | null): UnheldRate | null {
   const { maxInFlight, requestRate, heldUp, host } = evidence;
-  const busyShare = busyShareOf(host) ?? 0;
+  const busyShare = computeBusyShare(host) ?? 0;
   const isFull = busyShare >= MACHINE_BUSY;
   const full = `the CPUs of this machine were busy ${percent(busyShare)} of the time`;
   if (isDropping(evidence)) {
@@ -56,16 +56,16 @@ export function unheldRate(evidence: SendingEvidence, ceiling: number | null): U
       const reason = `it can send ${formatRate(ceiling)}, measured on a server that does nothing`;
       return { by: 'client', reason };
     }
-    const dropped = `${percent(droppedShareOf(evidence))} of the requests were not sent`;
+    const dropped = `${percent(computeDroppedShare(evidence))} of the requests were not sent`;
     const inFlight = `${formatFigure(maxInFlight)} were in flight, the most, and ${formatRate(requestRate)} were answered`;
     return isFull
       ? { by: 'machine', reason: `${dropped}: ${inFlight}; ${full}` }
       : { by: 'server', reason: `${dropped}: ${inFlight}` };
   }
-  if (lateShareOf(evidence) <= LATE_SHARE) return null;
-  const late = `${percent(lateShareOf(evidence))} of the sends were late`;
+  if (computeLateShare(evidence) <= LATE_SHARE) return null;
+  const late = `${percent(computeLateShare(evidence))} of the sends were late`;
   if (isFull) return { by: 'machine', reason: `${late}: ${full}` };
-  const delay = delayOf(heldUp, host);
+  const delay = describeDelay(heldUp, host);
   return { by: delay.isOthers ? 'machine' : 'client', reason: `${late}: ${delay.words}` };
 }
 

@@ -25,7 +25,7 @@ export function metricsProbe(url: string, model: string | null, access?: PageAcc
  * reports NaN or nothing.
  */
 export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
-  const cpu = meanOf(
+  const cpu = computeMean(
     samples
       .filter(({ name, value }) => name === 'nv_cpu_utilization' && Number.isFinite(value))
       .map(({ value }) => value),
@@ -46,7 +46,7 @@ export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
 export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMetrics {
   const fields = ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent'] as const;
   const means = fields.flatMap((field) => {
-    const mean = meanOf(readings.flatMap((reading) => reading[field] ?? []));
+    const mean = computeMean(readings.flatMap((reading) => reading[field] ?? []));
     return mean === null ? [] : [[field, mean]];
   });
   const gpus = meanGpuMetrics(readings.map((reading) => reading.gpus ?? []));
@@ -58,5 +58,5 @@ export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMet
   };
 }
 
-const meanOf = (values: readonly number[]): number | null =>
+const computeMean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((total, value) => total + value, 0) / values.length;

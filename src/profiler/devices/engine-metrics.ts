@@ -20,14 +20,14 @@ const named = (samples: readonly MetricSample[], names: readonly string[]): read
   samples.filter(({ name, value }) => names.includes(name) && Number.isFinite(value)).map(({ value }) => value);
 
 /** Sums over the engines of one server. */
-const sumOf =
+const createSumReader =
   (...names: readonly string[]): Read =>
   (samples) => {
     const values = named(samples, names);
     return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
   };
 
-const meanOf =
+const createMeanReader =
   (...names: readonly string[]): Read =>
   (samples) => {
     const values = named(samples, names);
@@ -38,7 +38,7 @@ const meanOf =
 const labelled =
   (family: string, what: string): Read =>
   (samples) =>
-    sumOf(family)(samples.filter(({ labels }) => Object.values(labels).includes(what)));
+    createSumReader(family)(samples.filter(({ labels }) => Object.values(labels).includes(what)));
 
 /**
  * Names of each figure on the pages; the first one found is used: vLLM (its own page, and Triton's
@@ -47,24 +47,27 @@ const labelled =
  */
 const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
   runningSequences: [
-    sumOf('vllm:num_requests_running'),
-    sumOf('sglang:num_running_reqs'),
-    sumOf('llamacpp:requests_processing'),
+    createSumReader('vllm:num_requests_running'),
+    createSumReader('sglang:num_running_reqs'),
+    createSumReader('llamacpp:requests_processing'),
     labelled('nv_trt_llm_request_metrics', 'scheduled'),
   ],
   waitingSequences: [
-    sumOf('vllm:num_requests_waiting'),
-    sumOf('sglang:num_queue_reqs'),
-    sumOf('llamacpp:requests_deferred'),
+    createSumReader('vllm:num_requests_waiting'),
+    createSumReader('sglang:num_queue_reqs'),
+    createSumReader('llamacpp:requests_deferred'),
     labelled('nv_trt_llm_request_metrics', 'waiting'),
   ],
   kvCacheShare: [
-    meanOf('vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
-    meanOf('sglang:token_usage'),
-    meanOf('llamacpp:kv_cache_usage_ratio'),
+    createMeanReader('vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
+    createMeanReader('sglang:token_usage'),
+    createMeanReader('llamacpp:kv_cache_usage_ratio'),
     labelled('nv_trt_llm_kv_cache_block_metrics', 'fraction'),
   ],
-  preemptions: [sumOf('vllm:num_preemptions_total', 'vllm:num_preemptions'), sumOf('sglang:num_retractions_total')],
+  preemptions: [
+    createSumReader('vllm:num_preemptions_total', 'vllm:num_preemptions'),
+    createSumReader('sglang:num_retractions_total'),
+  ],
 };
 
 /** Returns the engine's figures on a page; null if the page has none. */

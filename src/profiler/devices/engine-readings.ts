@@ -54,13 +54,13 @@ export function watchEngine({ clock, engineProbe }: Pick<LevelOptions, 'clock' |
  * Returns means over the readings; for preemptions, the rate from the first to the last reading.
  */
 export function engineFigures(readings: readonly Timed[]): EngineFigures {
-  const meanOf = (field: keyof EngineReading): number | undefined => {
+  const computeMean = (field: keyof EngineReading): number | undefined => {
     const values = readings.flatMap(({ reading }) => reading[field] ?? []);
     return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
   };
   const fields = ['runningSequences', 'waitingSequences', 'kvCacheShare'] as const;
   const means = fields.flatMap((field) => {
-    const mean = meanOf(field);
+    const mean = computeMean(field);
     return mean === undefined ? [] : [[field, mean] as const];
   });
   const counted = readings.flatMap(({ atNs, reading: { preemptions } }) =>

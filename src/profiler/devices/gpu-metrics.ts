@@ -23,15 +23,15 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
   }
   if (byGpu.size > MAX_GPUS) return [];
   return [...byGpu].map(([uuid, sums]) => {
-    const figureOf = (name: string): number | undefined => sums.get(name);
-    const utilization = figureOf('nv_gpu_utilization');
+    const findFigure = (name: string): number | undefined => sums.get(name);
+    const utilization = findFigure('nv_gpu_utilization');
     return withoutUndefined({
       uuid,
       utilizationPercent: utilization === undefined ? undefined : utilization * 100,
-      powerW: figureOf('nv_gpu_power_usage'),
+      powerW: findFigure('nv_gpu_power_usage'),
       clockMhz: undefined,
-      memoryBytes: figureOf('nv_gpu_memory_used_bytes'),
-      memoryTotalBytes: figureOf('nv_gpu_memory_total_bytes'),
+      memoryBytes: findFigure('nv_gpu_memory_used_bytes'),
+      memoryTotalBytes: findFigure('nv_gpu_memory_total_bytes'),
     });
   });
 }
@@ -41,18 +41,18 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
  * figures that no GPU has.
  */
 export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
-  const valuesOf = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
-  const utilization = valuesOf((gpu) => gpu.utilizationPercent);
-  const memory = valuesOf((gpu) => gpu.memoryBytes);
-  const power = valuesOf((gpu) => gpu.powerW);
+  const listValues = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
+  const utilization = listValues((gpu) => gpu.utilizationPercent);
+  const memory = listValues((gpu) => gpu.memoryBytes);
+  const power = listValues((gpu) => gpu.powerW);
   return {
-    ...(utilization.length > 0 && { gpuUtilizationPercent: sumOf(utilization) / utilization.length }),
-    ...(memory.length > 0 && { gpuMemoryMiB: sumOf(memory) / BYTES_PER_MIB }),
-    ...(power.length > 0 && { gpuPowerW: sumOf(power) }),
+    ...(utilization.length > 0 && { gpuUtilizationPercent: computeSum(utilization) / utilization.length }),
+    ...(memory.length > 0 && { gpuMemoryMiB: computeSum(memory) / BYTES_PER_MIB }),
+    ...(power.length > 0 && { gpuPowerW: computeSum(power) }),
   };
 }
 
-const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const computeSum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
  * Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest
@@ -62,7 +62,7 @@ export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): re
   return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, ofGpu]) => {
     const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => ofGpu.flatMap((gpu) => of(gpu) ?? []);
     const mean = (list: readonly number[]): number | undefined =>
-      list.length === 0 ? undefined : sumOf(list) / list.length;
+      list.length === 0 ? undefined : computeSum(list) / list.length;
     const most = (list: readonly number[]): number | undefined => (list.length === 0 ? undefined : Math.max(...list));
     return withoutUndefined({
       uuid,

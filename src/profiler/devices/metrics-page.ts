@@ -3,7 +3,7 @@ import { secretsInUrl, secretsOut, withoutSecrets } from '../../base/secrets.ts'
 import type { RequestHeader } from '../../loadgen/types.ts';
 import { secureConnect } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
-import { type MetricSample, sampleOf } from './prometheus.ts';
+import { type MetricSample, parseSample } from './prometheus.ts';
 
 /** Reads a server's metrics page; null if nothing can be read. Never throws. */
 export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample[] | null>;
@@ -51,7 +51,7 @@ export function metricsPage(url: string, model: string | null, { tls, headers = 
         dispatcher,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const samples = await samplesOf(response.body, (line) => clear(clearHeaders(line)));
+      const samples = await listSamples(response.body, (line) => clear(clearHeaders(line)));
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       if (model !== null && isOfOthers(samples, model)) throw new Error('it is the page of another server');
       failures = 0;
@@ -67,7 +67,7 @@ export function metricsPage(url: string, model: string | null, { tls, headers = 
  * Reads line by line, and holds only samples. `clear` takes secrets out of a line. Throws for a
  * page that is too long.
  */
-async function samplesOf(
+async function listSamples(
   body: AsyncIterable<Uint8Array>,
   clear: (line: string) => string,
 ): Promise<readonly MetricSample[]> {
@@ -79,12 +79,12 @@ async function samplesOf(
     rest = lines.pop() as string;
     if (rest.length > MAX_LINE_LENGTH) throw new RangeError('a line is too long');
     for (const line of lines) {
-      const sample = sampleOf(clear(line));
+      const sample = parseSample(clear(line));
       if (sample) samples.push(sample);
     }
     if (samples.length > MAX_SAMPLES) throw new RangeError('there are too many samples');
   }
-  const last = sampleOf(clear(rest));
+  const last = parseSample(clear(rest));
   return last ? [...samples, last] : samples;
 }
 

@@ -83,7 +83,7 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
  * Uses the metrics page first. `gpus` adds the GPU figures that the page lacks; the clocks always
  * come from there.
  */
-export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
+export function withGpus(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
   return async (signal) => {
     const samples = await page(signal);
     const gpuReadings = await gpus.read();

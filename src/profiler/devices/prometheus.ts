@@ -19,19 +19,19 @@ const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?
  * not samples, because one odd line of another exporter must not cost the rest.
  */
 export function parsePrometheus(text: string): MetricSample[] {
-  return text.split('\n').flatMap((line) => sampleOf(line) ?? []);
+  return text.split('\n').flatMap((line) => parseSample(line) ?? []);
 }
 
 /** The same for one line; null for a line that is no sample. */
-export function sampleOf(line: string): MetricSample | null {
+export function parseSample(line: string): MetricSample | null {
   const match = line.startsWith('#') ? null : LINE.exec(line.trim());
-  const value = match && numberOf(match[3] as string);
+  const value = match && toNumber(match[3] as string);
   if (!match || value === null) return null;
   const at = match[4] === undefined ? {} : { atMs: Number(match[4]) };
-  return { name: match[1] as string, labels: labelsOf(match[2] ?? ''), value, ...at };
+  return { name: match[1] as string, labels: parseLabels(match[2] ?? ''), value, ...at };
 }
 
-function labelsOf(text: string): Record<string, string> {
+function parseLabels(text: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(LABEL)].map(([, name, value]) => [name as string, unescaped(value as string)]),
   );
@@ -41,7 +41,7 @@ function unescaped(text: string): string {
   return text.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
 }
 
-function numberOf(text: string): number | null {
+function toNumber(text: string): number | null {
   const infinite = /^([+-]?)Inf$/i.exec(text);
   if (infinite) return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   if (/^NaN$/i.test(text)) return Number.NaN;

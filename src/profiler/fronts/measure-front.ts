@@ -99,7 +99,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
       },
       tally,
       sent,
-      atRest: atRestOf(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
+      atRest: listAtRest(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
     };
   } finally {
     await traffic.drain();
@@ -127,7 +127,7 @@ async function readAtRest(options: LevelOptions): Promise<RestReadings> {
   };
 }
 
-function atRestOf(
+function listAtRest(
   { requests, timesPerRequest = new Map() }: LevelOptions,
   before: RestReadings,
   after: RestReadings,

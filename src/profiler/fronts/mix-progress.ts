@@ -29,7 +29,7 @@ export class MixProgress {
       window: Math.min(...steps.map(({ window }) => window)),
       throughput: sum(steps, ({ throughput }) => throughput),
       latencyMs: Math.max(...steps.map(({ latencyMs }) => latencyMs)),
-      own: ownOf(steps.map(({ own: figures }) => figures)),
+      own: combineFronts(steps.map(({ own: figures }) => figures)),
       fronts: steps.map(({ throughput, latencyMs }, at) => ({
         model: this.#models[at] as string,
         throughput,
@@ -43,7 +43,7 @@ export class MixProgress {
  * Combines the latest window of each front: means are weighted by rate; spread and percentile are
  * the highest.
  */
-function ownOf(each: readonly OwnWindowFigures[]): OwnWindowFigures {
+function combineFronts(each: readonly OwnWindowFigures[]): OwnWindowFigures {
   const throughput = sum(each, (figures) => figures.throughput);
   const weighted = sum(each, (figures) => figures.throughput * figures.latencyAvgMs);
   return {

@@ -7,8 +7,8 @@ import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { CountedTimeMs, Measurement, OpenLoopFigures } from '../measurement.ts';
-import { tokensOf } from '../tokens-of.ts';
-import { badShareOf, classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
+import { findTokens } from '../tokens-of.ts';
+import { computeBadShare, computeGoodRate, summarizeClasses } from '../windows/class-figures.ts';
 import { percentileRangeMs } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
@@ -32,10 +32,10 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
   const requests = figures.succeeded + figures.failed;
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
-  const goodput = goodRateOf(figures, options);
-  const badShare = badShareOf(figures);
-  const classes = classFiguresOf(figures, options, tally && countedDrops(tally, figures));
-  const tokens = tokensOf(figures, options, goodput);
+  const goodput = computeGoodRate(figures, options);
+  const badShare = computeBadShare(figures);
+  const classes = summarizeClasses(figures, options, tally && countedDrops(tally, figures));
+  const tokens = findTokens(figures, options, goodput);
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),

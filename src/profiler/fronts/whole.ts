@@ -29,7 +29,7 @@ interface Part extends FrontResult {
  * rate is the highest of the fronts', so that a failing model does not hide behind one with more
  * requests.
  */
-export function wholeOf(fronts: readonly FrontResult[], { level, percentile, percentiles }: WholeAsked): WholeFigures {
+export function toWhole(fronts: readonly FrontResult[], { level, percentile, percentiles }: WholeAsked): WholeFigures {
   const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
   const parts = fronts.map((front): Part => {
     const { durationNs } = front.figures;
@@ -53,23 +53,23 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
     ...(classes.length > 0 && { classes }),
     latencyMs: latencySummary(latencies),
     ...(percentiles && { latencyPercentilesMs: latencyPercentiles(latencies, percentiles) }),
-    budgetLatencyMs: { percentile, ...percentileOf(parts, seen, percentile) },
+    budgetLatencyMs: { percentile, ...computePercentile(parts, seen, percentile) },
     ...(windowPercentilesMs && { windowPercentilesMs }),
     stable: ownWindows.every(({ stable }) => stable),
     ...(ownWindows.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
     windows: Math.min(...ownWindows.map(({ windows }) => windows)),
-    ...countOf(ownWindows, 'coldWindows'),
-    ...countOf(ownWindows, 'voidWindows'),
+    ...sumField(ownWindows, 'coldWindows'),
+    ...sumField(ownWindows, 'voidWindows'),
     durationMs: nsToMs(longestNs),
     requests: sumOver(ownWindows, ({ requests }) => requests),
-    ...countOf(ownWindows, 'responses'),
-    ...countOf(ownWindows, 'sequences'),
+    ...sumField(ownWindows, 'responses'),
+    ...sumField(ownWindows, 'sequences'),
     sendRate: sumOver(ownWindows, ({ sendRate }) => sendRate),
     failures: allFailures(ownWindows.map(({ failures }) => failures)),
     errorRate: Math.max(...ownWindows.map(({ errorRate }) => errorRate)),
     ...wholeServer(parts),
-    ...(clientTimes.length > 0 && { clientTimes: meanOf(clientTimes) }),
-    ...(isPaced && { openLoop: pacedOf(ownWindows, seen) }),
+    ...(clientTimes.length > 0 && { clientTimes: computeMean(clientTimes) }),
+    ...(isPaced && { openLoop: combinePaced(ownWindows, seen) }),
   };
 }
 
@@ -77,7 +77,7 @@ const sumOver = <T>(all: readonly T[], of: (each: T) => number): number =>
   all.reduce((total, each) => total + of(each), 0);
 
 /** Absent if no front has it. */
-function countOf<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequences'>(
+function sumField<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequences'>(
   allFigures: readonly OwnFigures[],
   field: K,
 ): { readonly [F in K]?: number } {
@@ -85,9 +85,9 @@ function countOf<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequen
   return known.length === 0 ? {} : ({ [field]: sumOver(known, (count) => count) } as { readonly [F in K]?: number });
 }
 
-function merged(parts: readonly Part[], latenciesOf: (part: Part) => LatencyHistogram): LatencyHistogram {
+function merged(parts: readonly Part[], summarizeLatencies: (part: Part) => LatencyHistogram): LatencyHistogram {
   const all = new LatencyHistogram();
-  for (const part of parts) all.mergeTimes(latenciesOf(part), part.times);
+  for (const part of parts) all.mergeTimes(summarizeLatencies(part), part.times);
   return all;
 }
 
@@ -99,7 +99,7 @@ function wholeBadShare(parts: readonly Part[]): Pick<Measurement, 'badShare'> {
   return isKnown ? { badShare: meanOfIntervals(shares, answered) } : {};
 }
 
-function percentileOf(parts: readonly Part[], seen: LatencyHistogram, percentile: number): Interval {
+function computePercentile(parts: readonly Part[], seen: LatencyHistogram, percentile: number): Interval {
   const streams = parts.map(({ figures, times }) => ({
     batches: figures.batches.map((batch) => batch.fromDue ?? batch.latencies),
     share: seen.count === 0 ? 0 : (figures.succeeded * times) / seen.count,
@@ -126,7 +126,7 @@ function windowRange(parts: readonly Part[], percentile: number): Measurement['w
 }
 
 /** Returns means over the requests of all samples. */
-function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
+function computeMean(times: readonly ClientTimesUs[]): ClientTimesUs {
   const requests = sumOver(times, (each) => each.requests);
   const mean = (of: (each: ClientTimesUs) => number): number =>
     sumOver(times, (each) => of(each) * each.requests) / requests;
@@ -141,7 +141,7 @@ function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
 }
 
 /** The lateness is that of the front with the latest sends. */
-function pacedOf(allFigures: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
+function combinePaced(allFigures: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
   const paced = allFigures.flatMap(({ openLoop }) => openLoop ?? []);
   return {
     scheduledLatencyMs: latencySummary(seen),

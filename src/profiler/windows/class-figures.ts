@@ -5,24 +5,24 @@ import { quantileInterval } from '../../stats/quantile-interval.ts';
 import { latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClassFigures, Measurement } from '../measurement.ts';
-import { inMs, partRateOf, writable } from './figures.ts';
+import { computePartRate, inMs, writable } from './figures.ts';
 import type { WindowsOutcome } from './outcome.ts';
 
 type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
 type Counted = Pick<WindowsOutcome, 'batches'>;
 
 /** Returns the requests per second that met all limits of their class; undefined without limits. */
-export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interval | undefined {
+export function computeGoodRate({ batches }: Counted, options: ClassesAsked): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
-  return partRateOf(batches, ({ good = 0 }) => good, options);
+  return computePartRate(batches, ({ good = 0 }) => good, options);
 }
 
 /**
  * Returns the share of the answered requests that failed or missed a limit of their class, with its
- * 95 % interval; undefined without limits. Unlike `goodRateOf` it ignores requests that have no
- * reply yet.
+ * 95 % interval; undefined without limits. Unlike `computeGoodRate` it ignores requests that have
+ * no reply yet.
  */
-export function badShareOf({ batches }: Counted): Interval | undefined {
+export function computeBadShare({ batches }: Counted): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
   const answered = batches.map(({ succeeded, failed }) => succeeded + failed);
   return writable(
@@ -38,7 +38,7 @@ export function badShareOf({ batches }: Counted): Interval | undefined {
  * failed. The rates of the classes add up to that of all requests, since each is a part of the due
  * requests.
  */
-export function classFiguresOf(
+export function summarizeClasses(
   { batches }: Counted,
   options: ClassesAsked,
   droppedOf: readonly number[] | null,
@@ -55,8 +55,8 @@ export function classFiguresOf(
       name,
       requests: latencies.count + failed,
       failures: failed + dropped,
-      throughput: partRateOf(batches, (batch) => ofBatch(batch)?.latencies.count ?? 0, options),
-      ...(limits && { goodput: partRateOf(batches, (batch) => ofBatch(batch)?.good ?? 0, options) }),
+      throughput: computePartRate(batches, (batch) => ofBatch(batch)?.latencies.count ?? 0, options),
+      ...(limits && { goodput: computePartRate(batches, (batch) => ofBatch(batch)?.good ?? 0, options) }),
       latencyMs: latencySummary(latencies),
       ...(latencies.count > 0 && {
         budgetLatencyMs: {
@@ -71,5 +71,5 @@ export function classFiguresOf(
 /**
  * Returns a measurement's goodput, wherever it is: earlier versions had it only among the tokens.
  */
-export const goodputOf = ({ goodput, tokens }: Pick<Measurement, 'goodput' | 'tokens'>): Interval | undefined =>
+export const findGoodput = ({ goodput, tokens }: Pick<Measurement, 'goodput' | 'tokens'>): Interval | undefined =>
   goodput ?? tokens?.goodput;

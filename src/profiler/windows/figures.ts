@@ -67,7 +67,7 @@ export function percentileRangeMs(
   return percentiles.length === 0 ? null : { low: Math.min(...percentiles), high: Math.max(...percentiles) };
 }
 
-export function sumsOf(batches: readonly Batch[]): LatencySums {
+export function addSums(batches: readonly Batch[]): LatencySums {
   const sums = new LatencySums();
   for (const batch of batches) sums.add(batch);
   return sums;
@@ -77,7 +77,7 @@ export function sumsOf(batches: readonly Batch[]): LatencySums {
  * Returns the figures of consecutive batches, between which windows may have been dropped; `sums`
  * covers all of them.
  */
-export function figuresOf(
+export function summarizeFigures(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
   windows: number,
@@ -97,7 +97,7 @@ export function figuresOf(
     clientTimes: allClientTimes(batches),
     fromDue: scheduled ? fromDue : null,
     replies: allReplies(batches),
-    rate: rateOf(batches, ({ succeeded }) => succeeded, options),
+    rate: computeRate(batches, ({ succeeded }) => succeeded, options),
     percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, options.percentile / 100)),
   };
 }
@@ -111,21 +111,21 @@ interface Paced {
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * Returns the rate per second of the requests that `countOf` counts, over consecutive batches. In
+ * Returns the rate per second of the requests that `countAll` counts, over consecutive batches. In
  * an open loop, the interval rule takes the share of the due requests times the requested rate:
  * random arrivals vary from batch to batch, which is not a property of the server. A share above
  * one is an earlier backlog, and cannot last.
  */
-export function rateOf(
+export function computeRate(
   batches: readonly CountedBatch[],
-  countOf: (batch: CountedBatch) => number,
+  countAll: (batch: CountedBatch) => number,
   rate: RateAsked,
 ): Interval {
-  const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
+  const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, countAll)) : [];
   if (paced.length > 0) return writable(pacedRate(paced, rate.level.value));
   return writable(
     rateInterval(
-      batches.map(countOf),
+      batches.map(countAll),
       batches.map(({ startNs, endNs }) => (endNs - startNs) / NS_PER_S),
     ),
   );
@@ -136,27 +136,27 @@ export function rateOf(
  * let more requests end than were due, all parts are scaled down alike, so that they add up to the
  * total.
  */
-export function partRateOf(
+export function computePartRate(
   batches: readonly CountedBatch[],
-  countOf: (batch: CountedBatch) => number,
+  countAll: (batch: CountedBatch) => number,
   rate: RateAsked,
 ): Interval {
   const all = batches.flatMap((batch) => inPace(batch, ({ succeeded, failed }) => succeeded + failed));
-  const [ended, due] = [sumOf(all.map(({ count }) => count)), sumOf(all.map((each) => each.due))];
+  const [ended, due] = [computeSum(all.map(({ count }) => count)), computeSum(all.map((each) => each.due))];
   const scale = isPaced(rate) && ended > due ? due / ended : 1;
-  return rateOf(batches, (batch) => countOf(batch) * scale, rate);
+  return computeRate(batches, (batch) => countAll(batch) * scale, rate);
 }
 
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+const computeSum = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** perf_analyzer's rules count the replies, however many were due. */
 const isPaced = ({ stability }: RateAsked): boolean =>
   stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
 
 /** The number of due requests is unknown in the very first batch. */
-function inPace(batch: CountedBatch, countOf: (batch: CountedBatch) => number): readonly Paced[] {
+function inPace(batch: CountedBatch, countAll: (batch: CountedBatch) => number): readonly Paced[] {
   const { dueAtStart, dueAtEnd } = batch;
-  return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countOf(batch), due: dueAtEnd - dueAtStart }];
+  return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countAll(batch), due: dueAtEnd - dueAtStart }];
 }
 
 function pacedRate(paced: readonly Paced[], perSecond: number): Interval {

@@ -5,7 +5,7 @@ import type { LevelOptions } from '../level-options.ts';
 import type { OwnWindowFigures } from '../progress.ts';
 import { readAtBoundary, type StatisticsReading } from '../server-side.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
-import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './figures.ts';
+import { addSums, type CountedBatch, LatencySums, summarizeFigures, type WindowedFigures } from './figures.ts';
 
 /** The server's statistics at the start or end of windows, requested at that moment. */
 export interface Boundary {
@@ -99,7 +99,7 @@ export class WindowLog {
    */
   closeWindow(): void {
     if (this.#open.length === 0) return;
-    const sums = sumsOf(this.#open);
+    const sums = addSums(this.#open);
     // Batches are packed, so adding them costs less than adding a window's sums.
     for (const batch of this.#open) this.#sums.add(batch);
     const sent = this.#traffic.sent - this.#sent;
@@ -126,7 +126,7 @@ export class WindowLog {
     const end = this.#windows.at(-1)?.end;
     if (end === undefined) return false;
     const start = this.#windows.slice(0, from).findLast((window) => window.end)?.end ?? this.#start;
-    const [before, after] = await Promise.all([readingsOf(start), readingsOf(end)]);
+    const [before, after] = await Promise.all([listReadings(start), listReadings(end)]);
     return after.some((reading, index) => isCold(before[index], reading));
   }
 
@@ -170,8 +170,8 @@ export class WindowLog {
     const batches = windows.flatMap((window) => window.batches);
     const start = this.#windows[from - 1]?.end ?? this.#start;
     const end = windows.at(-1)?.end ?? start;
-    const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
-    const figures = figuresOf(batches, sums, windows.length, this.#options);
+    const sums = windows.length === this.#windows.length ? this.#sums : addSums(batches);
+    const figures = summarizeFigures(batches, sums, windows.length, this.#options);
     const countedShare = this.#dropped === 0 ? 1 : figures.succeeded / Math.max(figures.succeeded + this.#dropped, 1);
     return {
       ...figures,
@@ -216,7 +216,7 @@ export class WindowLog {
   }
 }
 
-const readingsOf = async ({ reading, composing }: Boundary): Promise<readonly StatisticsReading[]> => [
+const listReadings = async ({ reading, composing }: Boundary): Promise<readonly StatisticsReading[]> => [
   await reading,
   ...(await composing),
 ];

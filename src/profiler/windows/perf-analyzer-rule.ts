@@ -82,7 +82,7 @@ export async function measureByPerfAnalyzerRule(
     if (verdict === null) continue;
     traffic.stopRecording();
     const first = Math.max(0, levels.length - STABLE_WINDOWS);
-    return { ...log.figures(first, levels.length), ...endingOf(verdict, levels, rule) };
+    return { ...log.figures(first, levels.length), ...toEnding(verdict, levels, rule) };
   }
 }
 
@@ -103,7 +103,7 @@ function openLog(traffic: MeasuredTraffic, options: LevelOptions, rule: PerfAnal
 }
 
 /** A latency over the threshold counts as missed, whether stable or not. */
-function endingOf(
+function toEnding(
   verdict: 'stable' | 'over' | 'unstable',
   levels: readonly WindowLevel[],
   { latencyThresholdMs = 0 }: PerfAnalyzerRule,

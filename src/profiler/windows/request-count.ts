@@ -20,7 +20,7 @@ export async function countRequests(
   { requests }: RequestCountRule,
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
-  const batches = batchesOf(requests, options.level);
+  const batches = countBatches(requests, options.level);
   const watchEveryNs = watchPeriodNs(0);
   const rule = { lengthNs: 0, minRequests: requests / batches, watchEveryNs };
   const isWhole = (ended: readonly Batch[]): boolean => ended.length === batches;
@@ -61,7 +61,7 @@ async function endShort(traffic: MeasuredTraffic, log: WindowLog): Promise<void>
  * the last reply. If there are enough requests, each batch holds as many as are in flight: requests
  * that start together end together, and a batch of only some of them would have no length.
  */
-function batchesOf(requests: number, { mode, value }: LoadLevel): number {
+function countBatches(requests: number, { mode, value }: LoadLevel): number {
   const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MAX_BATCHES;
   const most = Math.min(MAX_BATCHES, Math.max(MIN_BATCHES, rounds));
   for (let batches = most; batches > 1; batches--) if (requests % batches === 0) return batches;

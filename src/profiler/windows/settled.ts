@@ -2,7 +2,7 @@ import { mean, sampleVariance } from 'simple-statistics';
 import { msToNs, NS_PER_S } from '../../base/units.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
-import { sumsOf } from './figures.ts';
+import { addSums } from './figures.ts';
 
 /** A short slice of traffic. */
 export interface Slice {
@@ -40,7 +40,7 @@ export function settlingAfterLoad(
   let isDone = !isFresh;
   return {
     isOver(batches) {
-      isDone ||= clock.nowNs() >= endNs || isSettled(slicesOf(batches));
+      isDone ||= clock.nowNs() >= endNs || isSettled(listSlices(batches));
       return isDone;
     },
   };
@@ -70,16 +70,16 @@ function rises(values: readonly number[]): boolean {
 }
 
 /** Divides the batches, the latest last, into slices of about the same length. */
-export function slicesOf(batches: readonly Batch[]): Slice[] {
+export function listSlices(batches: readonly Batch[]): Slice[] {
   const each = Math.max(1, Math.floor(batches.length / SETTLED_SLICES));
   const parts = Array.from({ length: SETTLED_SLICES }, (_, at) =>
     batches.slice(Math.max(0, batches.length - (at + 1) * each), batches.length - at * each),
   );
-  return parts.toReversed().flatMap((part) => (part.length === 0 ? [] : sliceOf(part)));
+  return parts.toReversed().flatMap((part) => (part.length === 0 ? [] : summarizeSlice(part)));
 }
 
-function sliceOf(part: readonly Batch[]): Slice {
+function summarizeSlice(part: readonly Batch[]): Slice {
   const lengthNs = part.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
   const succeeded = part.reduce((total, batch) => total + batch.succeeded, 0);
-  return { rate: succeeded / (lengthNs / NS_PER_S), tailNs: sumsOf(part).latencies.quantileNs(SLICE_PERCENTILE) };
+  return { rate: succeeded / (lengthNs / NS_PER_S), tailNs: addSums(part).latencies.quantileNs(SLICE_PERCENTILE) };
 }

@@ -7,7 +7,7 @@ import type { WindowLog } from './log.ts';
 /** A budget that is missed by at least this factor counts as missed at the first check. */
 const FAR_MISS = 1.25;
 
-export const progressOf = (
+export const toProgress = (
   log: WindowLog,
   figures: WindowedFigures,
   { requests, percentile }: LevelOptions,
@@ -32,7 +32,7 @@ export interface Signs {
   readonly isMissed: boolean;
 }
 
-export function signsOf(
+export function computeSigns(
   { rate, percentileMs }: WindowedFigures,
   { precision = defaultPrecision, budgetMs }: LevelOptions,
 ): Signs {

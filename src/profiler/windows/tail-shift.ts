@@ -5,7 +5,7 @@ export interface PausedTraffic {
   /** 0 to 1. */
   readonly percentile: number;
   /** The maximum number of requests that a pause of this length can have delayed. */
-  readonly hitsOf: (lengthNs: number) => number;
+  readonly countHits: (lengthNs: number) => number;
   /**
    * Pauses that can have delayed the same request: one at its reply and, if it has a due time, one
    * before its sending.
@@ -28,19 +28,19 @@ const ROUNDING = 1e-6;
 export function tailShiftNs(
   pausesNs: readonly number[],
   latencies: LatencyHistogram,
-  { percentile, hitsOf, pausesPerRequest }: PausedTraffic,
+  { percentile, countHits, pausesPerRequest }: PausedTraffic,
 ): number {
   if (pausesNs.length === 0 || latencies.count === 0) return 0;
   const ascending = pausesNs.toSorted((a, b) => a - b);
   const observedNs = latencies.quantileNs(percentile);
   const rank = Math.max(1, Math.round(percentile * latencies.count));
-  let hits = ascending.reduce((sum, lengthNs) => sum + hitsOf(lengthNs), 0);
+  let hits = ascending.reduce((sum, lengthNs) => sum + countHits(lengthNs), 0);
   let leastNs = Number.POSITIVE_INFINITY;
   for (const shortNs of [0, ...ascending]) {
     const delayNs = pausesPerRequest * shortNs;
     // Longer ones only increase the delay.
     if (delayNs >= leastNs) break;
-    if (shortNs > 0) hits -= hitsOf(shortNs);
+    if (shortNs > 0) hits -= countHits(shortNs);
     const left = rank - Math.floor(hits + ROUNDING);
     if (left > 0) leastNs = Math.min(leastNs, delayNs + observedNs - latencies.quantileNs(left / latencies.count));
   }

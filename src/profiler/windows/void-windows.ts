@@ -67,7 +67,7 @@ export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Ask
     gaps,
     {
       percentile: percentile / 100,
-      hitsOf: (pauseNs) => Math.min(perNs * pauseNs + 1, underWay),
+      countHits: (pauseNs) => Math.min(perNs * pauseNs + 1, underWay),
       pausesPerRequest: 1,
     },
   );
@@ -93,7 +93,7 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
     seen,
     {
       percentile: percentile / 100,
-      hitsOf: (pauseNs) => ways * Math.min(perNs * pauseNs + 1, inFlight),
+      countHits: (pauseNs) => ways * Math.min(perNs * pauseNs + 1, inFlight),
       pausesPerRequest: ways,
     },
   );

@@ -6,7 +6,7 @@ import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';
 import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
-import { isFarAbove, progressOf } from './signs.ts';
+import { isFarAbove, toProgress } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
 /**
@@ -99,7 +99,7 @@ export async function measurePasses(
     }
     counted = log.windows;
     const figures = log.figures();
-    onWindow(progressOf(log, figures, options));
+    onWindow(toProgress(log, figures, options));
     const isMissed = isFull && isFarAbove(figures, options);
     const isCut = !isFull || traffic.tooManyErrors || figures.succeeded === 0 || isMissed;
     if (!isCut && counted < passes) continue;

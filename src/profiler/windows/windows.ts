@@ -9,7 +9,7 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { measureByPerfAnalyzerRule } from './perf-analyzer-rule.ts';
 import { countRequests } from './request-count.ts';
 import { settlingAfterLoad } from './settled.ts';
-import { isFarAbove, noSigns, progressOf, type Signs, signsOf } from './signs.ts';
+import { computeSigns, isFarAbove, noSigns, type Signs, toProgress } from './signs.ts';
 import { hangsOnPauses, isVoid, suspendedNs, watchPeriodNs } from './void-windows.ts';
 import { measurePasses } from './whole-passes.ts';
 
@@ -108,8 +108,8 @@ async function measureUntilPrecise(
     const figures = log.figures();
     const unclear = traffic.tooManyErrors ? 'errors' : isFull ? null : 'limit';
     const ending = unclear ?? endingAt(figures, before, options, rule);
-    before = signsOf(figures, options);
-    onWindow(progressOf(log, figures, options));
+    before = computeSigns(figures, options);
+    onWindow(toProgress(log, figures, options));
     const isSeen = isFull && ending !== 'failing' && (ending !== null || counted >= rule.minWindows);
     if (isSeen && !settling.isOver(figures.batches)) {
       log.drop(1, () => true);
@@ -154,7 +154,7 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
 function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
   if (figures.succeeded === 0) return 'failing';
   const { windows } = figures;
-  const { isStable, isMet, isMissed } = signsOf(figures, options);
+  const { isStable, isMet, isMissed } = computeSigns(figures, options);
   if (isFarAbove(figures, options) && windows >= MIN_WINDOWS_TO_MISS) return 'missed';
   if (windows >= rule.minWindows) {
     if (isMissed && before.isMissed) return 'missed';

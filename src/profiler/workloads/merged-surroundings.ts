@@ -9,7 +9,7 @@ import type { DeviceMetrics, GpuMetrics } from '../server-figures.ts';
 export function mergedSurroundings(
   parts: readonly Pick<Measurement, 'device' | 'client' | 'hostWorkUs' | 'requests'>[],
 ): Pick<Measurement, 'device' | 'client' | 'hostWorkUs'> {
-  const hostWorkUs = meanOf(parts.map((part) => part.hostWorkUs));
+  const hostWorkUs = computeMean(parts.map((part) => part.hostWorkUs));
   return {
     device: mergedDevice(parts.map(({ device }) => device)),
     client: mergedClient(parts),
@@ -70,7 +70,7 @@ function most<K extends string>(parts: readonly Figures<K>[], names: readonly K[
 
 /** Returns the mean of each figure. Leaves out figures that no part has. */
 const means = <K extends string>(parts: readonly Figures<K>[], names: readonly K[]): Figures<K> =>
-  picked(names, (name) => meanOf(parts.map((part) => part[name])));
+  picked(names, (name) => computeMean(parts.map((part) => part[name])));
 
 function picked<K extends string>(names: readonly K[], of: (name: K) => number | undefined): Figures<K> {
   return Object.fromEntries(
@@ -81,7 +81,7 @@ function picked<K extends string>(names: readonly K[], of: (name: K) => number |
   ) as Figures<K>;
 }
 
-function meanOf(values: readonly (number | undefined)[]): number | undefined {
+function computeMean(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : undefined;
 }

@@ -3,7 +3,7 @@ import type { RobustRule } from '../../workload/robust-rule.ts';
 import type { FrontMeasurement, Measurement, WorkloadMeasurement } from '../measurement.ts';
 import { mergedSurroundings } from './merged-surroundings.ts';
 import { robustInterval, robustTime } from './robust-interval.ts';
-import { countOf, robustSeen, type SeenUnder } from './robust-seen.ts';
+import { robustSeen, type SeenUnder, sumField } from './robust-seen.ts';
 import { robustTokens } from './robust-tokens.ts';
 
 /**
@@ -28,14 +28,14 @@ export function robustMeasurement(
   );
   return {
     ...robustSeen(rule, level, under),
-    ...percentilesOf(rule, parts),
+    ...combinePercentiles(rule, parts),
     ...(windowPercentilesMs && { windowPercentilesMs }),
     windows: Math.min(...parts.map(({ windows }) => windows)),
     ...(parts.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
-    ...countOf(parts, 'responses'),
-    ...countOf(parts, 'sequences'),
-    ...countOf(parts, 'coldWindows'),
-    ...countOf(parts, 'voidWindows'),
+    ...sumField(parts, 'responses'),
+    ...sumField(parts, 'sequences'),
+    ...sumField(parts, 'coldWindows'),
+    ...sumField(parts, 'voidWindows'),
     ...foreignModels(parts),
     ...(fronts && { fronts }),
     ...(replies.length === parts.length && { tokens: robustTokens(rule, replies) }),
@@ -44,7 +44,7 @@ export function robustMeasurement(
   };
 }
 
-function percentilesOf(
+function combinePercentiles(
   rule: RobustRule,
   parts: readonly WorkloadMeasurement[],
 ): Pick<Measurement, 'latencyPercentilesMs'> {

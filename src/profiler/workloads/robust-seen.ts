@@ -29,7 +29,7 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
   const [first] = seen as [SeenFigures];
   const servesAll = seen.every(({ throughput }) => throughput.value > 0);
   const hasGoodput = seen.every(({ goodput }) => goodput !== undefined);
-  const durationMs = sumOf(seen, (each) => each.durationMs);
+  const durationMs = computeSum(seen, (each) => each.durationMs);
   const openLoop = robustOpenLoop(rule, parts, durationMs);
   return {
     level,
@@ -46,12 +46,12 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
     },
     stable: seen.every(({ stable }) => stable),
     durationMs,
-    requests: sumOf(seen, ({ requests }) => requests),
+    requests: computeSum(seen, ({ requests }) => requests),
     sendRate: overTime(seen, durationMs, ({ sendRate }) => sendRate),
     failures: allFailures(seen.map((each) => each.failures)),
     errorRate: times(({ errorRate }) => errorRate),
     ...mergedServer(rule, parts),
-    ...countOf(seen, 'foreignRequests'),
+    ...sumField(seen, 'foreignRequests'),
     ...(openLoop && { openLoop }),
   };
 }
@@ -82,8 +82,8 @@ function robustOpenLoop(
   const seen = parts.map((part) => part.seen);
   return {
     scheduledLatencyMs: summaryIn(rule, parts, ({ openLoop }) => (openLoop as OpenLoopFigures).scheduledLatencyMs),
-    lateSends: sumOf(paced, ({ lateSends }) => lateSends),
-    droppedSends: sumOf(paced, ({ droppedSends }) => droppedSends),
+    lateSends: computeSum(paced, ({ lateSends }) => lateSends),
+    droppedSends: computeSum(paced, ({ droppedSends }) => droppedSends),
     sendLatenessP50Us: Math.max(...paced.map(({ sendLatenessP50Us }) => sendLatenessP50Us)),
     achievedRate: overTime(seen, durationMs, ({ openLoop }) => openLoop?.achievedRate ?? 0),
   };
@@ -91,16 +91,16 @@ function robustOpenLoop(
 
 /** Returns the mean over the whole counted time. */
 const overTime = (seen: readonly SeenFigures[], durationMs: number, of: (each: SeenFigures) => number): number =>
-  durationMs > 0 ? sumOf(seen, (each) => of(each) * each.durationMs) / durationMs : 0;
+  durationMs > 0 ? computeSum(seen, (each) => of(each) * each.durationMs) / durationMs : 0;
 
-const sumOf = <T>(all: readonly T[], of: (each: T) => number): number =>
+const computeSum = <T>(all: readonly T[], of: (each: T) => number): number =>
   all.reduce((total, each) => total + of(each), 0);
 
 /** Returns the sum of a count; absent if no part has it. */
-export function countOf<K extends string>(
+export function sumField<K extends string>(
   parts: readonly { readonly [F in K]?: number | undefined }[],
   field: K,
 ): { readonly [F in K]?: number } {
   const known = parts.flatMap((each) => each[field] ?? []);
-  return known.length === 0 ? {} : ({ [field]: sumOf(known, (count) => count) } as { readonly [F in K]?: number });
+  return known.length === 0 ? {} : ({ [field]: computeSum(known, (count) => count) } as { readonly [F in K]?: number });
 }

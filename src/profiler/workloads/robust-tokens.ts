@@ -36,7 +36,7 @@ export function robustTokens(rule: RobustRule, parts: readonly TokensUnder[]): T
     );
   const [first] = parts as [TokensUnder];
   const isPaced = parts.every(({ tokens }) => tokens.scheduledTtftMs !== undefined);
-  const cached = cachedShareOf(parts);
+  const cached = combineCachedShare(parts);
   return {
     ttftMs: summary(({ ttftMs }) => ttftMs),
     ...(isPaced && { scheduledTtftMs: summary(({ ttftMs, scheduledTtftMs = ttftMs }) => scheduledTtftMs) }),
@@ -63,7 +63,7 @@ export function robustTokens(rule: RobustRule, parts: readonly TokensUnder[]): T
 }
 
 /** The share over all input tokens; null if one server does not report it. */
-function cachedShareOf(parts: readonly TokensUnder[]): number | null {
+function combineCachedShare(parts: readonly TokensUnder[]): number | null {
   let [cached, all] = [0, 0];
   for (const { requests, tokens } of parts) {
     if (tokens.cachedShare === undefined) return null;
@@ -76,12 +76,12 @@ function cachedShareOf(parts: readonly TokensUnder[]): number | null {
 
 function pooled(parts: readonly TokensUnder[], of: (tokens: TokenFigures) => LengthSummary): LengthSummary {
   const total = parts.reduce((sum, { requests }) => sum + requests, 0);
-  const meanOf = (value: (lengths: LengthSummary) => number): number =>
+  const computeMean = (value: (lengths: LengthSummary) => number): number =>
     parts.reduce((sum, { requests, tokens }) => sum + (requests / Math.max(1, total)) * value(of(tokens)), 0);
-  const mean = meanOf((lengths) => lengths.mean);
+  const mean = computeMean((lengths) => lengths.mean);
   return {
     mean,
-    std: Math.sqrt(meanOf((lengths) => lengths.std ** 2 + (lengths.mean - mean) ** 2)),
+    std: Math.sqrt(computeMean((lengths) => lengths.std ** 2 + (lengths.mean - mean) ** 2)),
     min: Math.min(...parts.map(({ tokens }) => of(tokens).min)),
     max: Math.max(...parts.map(({ tokens }) => of(tokens).max)),
   };

@@ -3,8 +3,8 @@ import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type BatcherPolicy, checkPolicy } from '../batcher-policy.ts';
 import { type FitQuality, fitQuality } from './fit-quality.ts';
-import { lossOf, missesOf } from './loss.ts';
-import { type CalibratedServer, calibratedLaw, predictRow, type Unknowns, windowNsOf } from './model.ts';
+import { computeLoss, computeMisses } from './loss.ts';
+import { type CalibratedServer, calibratedLaw, computeWindowNs, predictRow, type Unknowns } from './model.ts';
 import { aloneRows, type CalibrationRow, computeMs, isOneAtATime } from './row.ts';
 import { type Estimates, searchUnknowns, usualUnknowns } from './search.ts';
 
@@ -44,9 +44,9 @@ export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy
   }
   const traffic = rows.filter((row) => !isOneAtATime(row));
   const wayNs = median(alone.map((row) => row.outsideMs)) * NS_PER_MS;
-  const windowNs = windowNsOf(traffic);
-  const split = splitOf(rows);
-  const serverOf = (unknowns: Unknowns): CalibratedServer => ({
+  const windowNs = computeWindowNs(traffic);
+  const split = splitWorkload(rows);
+  const toServer = (unknowns: Unknowns): CalibratedServer => ({
     policy,
     law: calibratedLaw(alone, policy.maxBatchSize, unknowns, split),
     roundTripNs: wayNs * (1 - JITTER_SHARE),
@@ -55,16 +55,16 @@ export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy
   });
   const counts = { sizesAlone: alone.length, rowsOfTraffic: traffic.length };
   if (traffic.length === 0) {
-    return { server: serverOf(usualUnknowns(alone, policy.instances)), estimates: null, quality: null, ...counts };
+    return { server: toServer(usualUnknowns(alone, policy.instances)), estimates: null, quality: null, ...counts };
   }
   const compare = (server: CalibratedServer, row: CalibrationRow) =>
     predictRow(server, row.concurrency, row.samplesPerRequest);
   const estimates = searchUnknowns(alone, policy, (unknowns) => {
-    const server = serverOf(unknowns);
-    return traffic.reduce((sum, row) => sum + lossOf(compare(server, row), row), 0);
+    const server = toServer(unknowns);
+    return traffic.reduce((sum, row) => sum + computeLoss(compare(server, row), row), 0);
   });
-  const server = serverOf(valuesOf(estimates));
-  const misses = traffic.map((row) => missesOf(compare(server, row), row));
+  const server = toServer(toValues(estimates));
+  const misses = traffic.map((row) => computeMisses(compare(server, row), row));
   return {
     server,
     estimates,
@@ -73,7 +73,7 @@ export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy
   };
 }
 
-function valuesOf(estimates: Estimates): Unknowns {
+function toValues(estimates: Estimates): Unknowns {
   return {
     atOnce: estimates.atOnce.value,
     stepShare: estimates.stepShare.value,
@@ -84,7 +84,7 @@ function valuesOf(estimates: Estimates): Unknowns {
   };
 }
 
-function splitOf(rows: readonly CalibrationRow[]): { readonly input: number; readonly output: number } {
+function splitWorkload(rows: readonly CalibrationRow[]): { readonly input: number; readonly output: number } {
   const servers = rows.flatMap(({ server }) => (server && computeMs(server) > 0 ? [server] : []));
   if (servers.length === 0) return { input: 0, output: 0 };
   return {

@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import type { BatcherPolicy } from '../batcher-policy.ts';
 import { type Calibration, calibrate } from './calibrate.ts';
-import { missesOf } from './loss.ts';
+import { computeMisses } from './loss.ts';
 import { type PredictedRow, predictRow } from './model.ts';
 import { type CalibrationRow, isOneAtATime } from './row.ts';
 
@@ -52,7 +52,7 @@ export function predictHeldOut(
       predicted: predictRow(calibration.server, row.concurrency, row.samplesPerRequest),
       isUsed: isUsed(row),
     }));
-  const misses = shownMisses.filter((each) => !each.isUsed).map((each) => missesOf(each.predicted, each.row));
+  const misses = shownMisses.filter((each) => !each.isUsed).map((each) => computeMisses(each.predicted, each.row));
   return {
     calibration,
     rows: shownMisses,

@@ -13,7 +13,7 @@ const SERVER_WEIGHT = 0.2;
  * Returns the negative log-likelihood of a row given its prediction, with Cauchy-distributed
  * errors.
  */
-export function lossOf(predictedRow: PredictedRow, row: CalibrationRow): number {
+export function computeLoss(predictedRow: PredictedRow, row: CalibrationRow): number {
   const miss = (value: number, measured: number, weight: number, least = 0): number =>
     weight * Math.log1p((Math.log((value + least) / (measured + least)) / USUAL_MISS) ** 2);
   const clients =
@@ -30,7 +30,10 @@ export function lossOf(predictedRow: PredictedRow, row: CalibrationRow): number 
 }
 
 /** Returns |predicted / measured − 1| of throughput and of p50. */
-export const missesOf = (predictedRow: PredictedRow, row: CalibrationRow): { throughput: number; p50: number } => ({
+export const computeMisses = (
+  predictedRow: PredictedRow,
+  row: CalibrationRow,
+): { throughput: number; p50: number } => ({
   throughput: Math.abs(predictedRow.inferPerSecond / row.inferPerSecond - 1),
   p50: Math.abs(predictedRow.p50Ms / row.latencyMs.p50 - 1),
 });

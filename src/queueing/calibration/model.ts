@@ -128,7 +128,7 @@ export function predictRow(server: CalibratedServer, concurrency: number, sample
  * too low for the clients and their latency. Least squares over the rows; Infinity if no requests
  * are missing.
  */
-export function windowNsOf(
+export function computeWindowNs(
   rows: readonly {
     readonly concurrency: number;
     readonly samplesPerRequest: number;

@@ -40,25 +40,26 @@ const LOSS_AT_95_PERCENT = 1.92;
 /**
  * Runs coordinate searches from every plausible way of sharing the device, and returns their mean
  * weighted by likelihood: a few rows rarely decide between them, and intermediate values have a
- * smaller error than the likeliest. `alone`: at least one row; `lossOf`: a negative log-likelihood.
+ * smaller error than the likeliest. `alone`: at least one row; `computeLoss`: a negative
+ * log-likelihood.
  */
 export function searchUnknowns(
   alone: readonly AloneRow[],
   { instances, maxBatchSize }: { readonly instances: number; readonly maxBatchSize: number },
-  lossOf: (unknowns: Unknowns) => number,
+  computeLoss: (unknowns: Unknowns) => number,
 ): Estimates {
-  const search = new Search((unknowns) => lossOf(unknowns) + surpriseOf(unknowns));
-  const improve = ({ unknowns }: Tried): Tried => search.improve(unknowns, keysOf(unknowns, alone, maxBatchSize));
-  let fits = startsOf(alone, instances).map((start) => improve(search.try(start)));
+  const search = new Search((unknowns) => computeLoss(unknowns) + computeSurprise(unknowns));
+  const improve = ({ unknowns }: Tried): Tried => search.improve(unknowns, listKeys(unknowns, alone, maxBatchSize));
+  let fits = chooseStarts(alone, instances).map((start) => improve(search.try(start)));
   for (let round = 1; round < ROUNDS; round++) {
-    const { loss } = bestOf(fits);
+    const { loss } = findBest(fits);
     fits = fits.map((each) => (each.loss <= loss + HOPELESS_LOSS ? improve(each) : each));
   }
-  const { atOnce } = bestOf(fits).unknowns;
-  return search.estimatesAround(meanOf(fits.filter(({ unknowns }) => unknowns.atOnce === atOnce)));
+  const { atOnce } = findBest(fits).unknowns;
+  return search.estimatesAround(computeMean(fits.filter(({ unknowns }) => unknowns.atOnce === atOnce)));
 }
 
-const bestOf = (fits: readonly Tried[]): Tried => fits.reduce((one, other) => (other.loss < one.loss ? other : one));
+const findBest = (fits: readonly Tried[]): Tried => fits.reduce((one, other) => (other.loss < one.loss ? other : one));
 
 /** Returns the prior of a server without traffic. */
 export function usualUnknowns(alone: readonly AloneRow[], instances: number): Unknowns {
@@ -72,7 +73,7 @@ export function usualUnknowns(alone: readonly AloneRow[], instances: number): Un
   };
 }
 
-function startsOf(alone: readonly AloneRow[], instances: number): Unknowns[] {
+function chooseStarts(alone: readonly AloneRow[], instances: number): Unknowns[] {
   const hasGaps = alone.some((row, index) => row.batchSize > (alone[index - 1]?.batchSize ?? row.batchSize) + 1);
   return [...new Set([instances, 1])].flatMap((atOnce) =>
     (hasGaps ? TRIED.stepShare : [0]).flatMap((stepShare) =>
@@ -90,7 +91,7 @@ function startsOf(alone: readonly AloneRow[], instances: number): Unknowns[] {
  * Returns the figures that can be determined: the slope beyond the timed sizes if batches may be
  * larger, and interference if there is any.
  */
-function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: number): (keyof typeof TRIED)[] {
+function listKeys({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: number): (keyof typeof TRIED)[] {
   const beyond = (alone.at(-1) as AloneRow).batchSize < maxBatchSize;
   return [
     ...(beyond ? (['perSampleShare'] as const) : []),
@@ -100,15 +101,16 @@ function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: 
   ];
 }
 
-const surpriseOf = ({ scale }: Unknowns): number => SCALE_PRIOR_WEIGHT * (Math.log(scale) / USUAL_SCALE_SPREAD) ** 2;
+const computeSurprise = ({ scale }: Unknowns): number =>
+  SCALE_PRIOR_WEIGHT * (Math.log(scale) / USUAL_SCALE_SPREAD) ** 2;
 
 /** Keeps all tried values, for the confidence intervals. */
 class Search {
-  readonly #lossOf: (unknowns: Unknowns) => number;
+  readonly #computeLoss: (unknowns: Unknowns) => number;
   readonly #tried = new Map<string, Tried>();
 
-  constructor(lossOf: (unknowns: Unknowns) => number) {
-    this.#lossOf = lossOf;
+  constructor(computeLoss: (unknowns: Unknowns) => number) {
+    this.#computeLoss = computeLoss;
   }
 
   /** Returns the best result of a coordinate search. */
@@ -148,14 +150,14 @@ class Search {
   try(unknowns: Unknowns): Tried {
     const { atOnce, stepShare, perInstance, perSampleShare, frontEndMs, scale } = unknowns;
     const key = [atOnce, stepShare, perInstance, perSampleShare, frontEndMs, scale].join();
-    const known = this.#tried.get(key) ?? { unknowns, loss: this.#lossOf(unknowns) };
+    const known = this.#tried.get(key) ?? { unknowns, loss: this.#computeLoss(unknowns) };
     this.#tried.set(key, known);
     return known;
   }
 }
 
-function meanOf(fits: readonly Tried[]): Unknowns {
-  const weights = weightsOf(fits);
+function computeMean(fits: readonly Tried[]): Unknowns {
+  const weights = computeWeights(fits);
   const mean = (key: keyof Unknowns): number =>
     fits.reduce((sum, { unknowns }, index) => sum + unknowns[key] * (weights[index] as number), 0);
   return {
@@ -168,7 +170,7 @@ function meanOf(fits: readonly Tried[]): Unknowns {
   };
 }
 
-function weightsOf(tried: readonly Tried[]): number[] {
+function computeWeights(tried: readonly Tried[]): number[] {
   const least = Math.min(...tried.map(({ loss }) => loss));
   const raw = tried.map(({ loss }) => Math.exp(least - loss));
   const total = raw.reduce((sum, weight) => sum + weight, 0);

@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { Decoding } from './decoding.ts';
 import { KvCache } from './kv-cache.ts';
 import { type ContinuousPolicy, isMixed } from './policy.ts';
-import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
+import { type Chunk, type Progress, sumWork, waitingProgress } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, EngineStep } from './step.ts';
 import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
@@ -127,7 +127,7 @@ export class ContinuousBatcher {
     const decoding = decodes ? this.#decoding.count : 0;
     if (decoding === 0 && chunks.length === 0) return null;
     const contextTokens = decodes ? this.#decoding.contextTokens : 0;
-    const work = workOf(chunks, decoding, contextTokens);
+    const work = sumWork(chunks, decoding, contextTokens);
     const durationNs = stepTimeNs(this.#law, work) * this.#spread();
     const ended = decodes ? this.#decode() : [];
     const decodingStep = decodes ? this.#decoding.steps : 0;
@@ -214,7 +214,8 @@ export class ContinuousBatcher {
   /** True if a waiting sequence has its place: always if nothing else runs. */
   #canAdmit(progress: Progress | undefined): progress is Progress {
     if (!progress || !this.#admits || this.running >= this.#mostRunning) return false;
-    const idle = progress.sequence.prefix && this.policy.cachesPrefixes ? this.#kv.idleOf(progress.sequence.prefix) : 0;
+    const idle =
+      progress.sequence.prefix && this.policy.cachesPrefixes ? this.#kv.countIdle(progress.sequence.prefix) : 0;
     const tokens = progress.needed - this.#cachedTokens(progress) + idle;
     return this.running === 0 || this.#kv.free - this.#decoding.count >= tokens;
   }

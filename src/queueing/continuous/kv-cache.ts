@@ -51,7 +51,7 @@ export class KvCache {
   }
 
   /** Returns the tokens that `hold` would bring back into use. */
-  idleOf({ id }: SharedPrefix): number {
+  countIdle({ id }: SharedPrefix): number {
     const prefix = this.#prefixes.get(id);
     return prefix?.users === 0 ? prefix.tokens : 0;
   }

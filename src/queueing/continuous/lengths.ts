@@ -18,7 +18,7 @@ export interface SequenceLengths {
 }
 
 /** Draws sequences of these lengths. */
-export function sequencesOf({ input, output, cachedShare }: SequenceLengths, random: Random): () => Sequence {
+export function createSequences({ input, output, cachedShare }: SequenceLengths, random: Random): () => Sequence {
   const [drawInput, drawOutput] = [drawnFrom(input, random), drawnFrom(output, random)];
   return () => {
     const inputTokens = drawInput();

@@ -60,7 +60,7 @@ export interface Chunk {
  * Returns the work of a step with these chunks, which are not computed yet, and its decoding
  * sequences.
  */
-export function workOf(chunks: readonly Chunk[], decoding: number, contextTokens: number): StepWork {
+export function sumWork(chunks: readonly Chunk[], decoding: number, contextTokens: number): StepWork {
   let [prefillTokens, prefillPairs] = [0, 0];
   for (const { progress, tokens } of chunks) {
     prefillTokens += tokens;

@@ -1,10 +1,10 @@
 import { TrituneError } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
-import { spreadOf } from '../service-law.ts';
+import { createSpread } from '../service-law.ts';
 import type { SimulationOptions } from '../simulate.ts';
 import { ArrivalStream, checkTraffic, type Traffic } from '../traffic.ts';
 import { ContinuousBatcher } from './continuous-batcher.ts';
-import { type SequenceLengths, sequencesOf } from './lengths.ts';
+import { createSequences, type SequenceLengths } from './lengths.ts';
 import type { ContinuousPolicy } from './policy.ts';
 import type { Sequence } from './sequence.ts';
 import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
@@ -32,11 +32,11 @@ export function simulateContinuous(
   if (isStepLaw(law)) checkStepLaw(law);
   checkTraffic(traffic);
   const random = seededRandom(seed);
-  const spread = spreadOf(law.cv, random);
+  const spread = createSpread(law.cv, random);
   const batcher = new ContinuousBatcher(policy, law, spread);
   const arrivals = new ArrivalStream(traffic, Number.POSITIVE_INFINITY, random);
   // Lengths have their own random sequence, so that every policy gets the same requests.
-  const draw = sequencesOf(lengths, seededRandom(seed + 1));
+  const draw = createSequences(lengths, seededRandom(seed + 1));
   const sequences: Sequence[] = [];
   const known = { sentNs: (id: number) => arrivals.sentNs(id), sequence: (id: number) => sequences[id] as Sequence };
   const roundTripNs = traffic.roundTripNs ?? 0;

@@ -41,11 +41,11 @@ export class TakenStep implements EngineStep {
     this.endNs = beginNs + durationNs;
     this.work = work;
     this.admitted = admitted;
-    this.first = idsOf(completed, isFirst);
-    this.resumed = idsOf(completed, (progress) => !isFirst(progress));
-    const atOnce = idsOf(completed, ({ state }) => state === 'gone');
-    this.finished = ended.length === 0 ? atOnce : [...idsOf(ended), ...atOnce];
-    this.preempted = idsOf(preempted);
+    this.first = listIds(completed, isFirst);
+    this.resumed = listIds(completed, (progress) => !isFirst(progress));
+    const atOnce = listIds(completed, ({ state }) => state === 'gone');
+    this.finished = ended.length === 0 ? atOnce : [...listIds(ended), ...atOnce];
+    this.preempted = listIds(preempted);
     this.#outcome = outcome;
   }
 
@@ -59,6 +59,9 @@ export class TakenStep implements EngineStep {
 /** True if the token that a sequence got by its prompt was its first. */
 const isFirst = ({ needed, sequence }: Progress): boolean => needed === sequence.inputTokens;
 
-function idsOf(sequences: readonly Progress[], which: (progress: Progress) => boolean = () => true): readonly number[] {
+function listIds(
+  sequences: readonly Progress[],
+  which: (progress: Progress) => boolean = () => true,
+): readonly number[] {
   return sequences.length === 0 ? NONE : sequences.filter(which).map(({ id }) => id);
 }

@@ -39,13 +39,13 @@ export function oneMoreInstance(network: Network, options: SimulationOptions): r
   const effects = network.stages.map(({ name }, place): InstanceEffect => {
     const simulation = simulateNetwork(withOneMore(network, name), options);
     const utilization = now.stages[place]?.utilization as number;
-    return { stage: name, utilization, gain: gainOf(now, simulation), simulation };
+    return { stage: name, utilization, gain: computeGain(now, simulation), simulation };
   });
   return effects.sort((a, b) => b.gain - a.gain);
 }
 
 /** Returns the bottleneck of the network, by its figures and the effects of one more instance. */
-export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): NetworkBottleneck {
+export function findBottleneck({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): NetworkBottleneck {
   const [best] = effects.toSorted((a, b) => b.gain - a.gain);
   if (best && best.gain >= MIN_GAIN) return { kind: 'stage', name: best.stage };
   const [fullest] = devices.toSorted((a, b) => b.utilization - a.utilization);
@@ -60,7 +60,7 @@ function withOneMore(network: Network, name: string): Network {
   return { ...network, stages };
 }
 
-function gainOf(now: NetworkSimulation, other: NetworkSimulation): number {
+function computeGain(now: NetworkSimulation, other: NetworkSimulation): number {
   const logs = now.fronts.map(({ latencyNs }, place) =>
     Math.log(latencyNs.mean / (other.fronts[place]?.latencyNs.mean as number)),
   );

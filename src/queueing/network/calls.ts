@@ -1,5 +1,5 @@
 import type { Visit } from './passage.ts';
-import { type Plan, planOf } from './plan.ts';
+import { createPlan, type Plan } from './plan.ts';
 import type { Call } from './types.ts';
 
 /** A call with its plan and the number of samples so far. */
@@ -9,8 +9,8 @@ export class PlannedCall {
   readonly #requestsPerSample: number | undefined;
   #samples = 0;
 
-  constructor(call: Call, stageOf: (name: string) => number) {
-    this.plan = planOf(call.steps, stageOf);
+  constructor(call: Call, findStage: (name: string) => number) {
+    this.plan = createPlan(call.steps, findStage);
     this.inParallel = call.inParallel;
     this.#requestsPerSample = call.requestsPerSample;
   }

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { checkServiceLaw } from '../service-law.ts';
 import { checkTraffic, MAX_REQUESTS } from '../traffic.ts';
-import { planOf } from './plan.ts';
+import { createPlan } from './plan.ts';
 import type { Network } from './types.ts';
 
 /** Checks a network. Throws INPUT_INVALID, or CONFIG_INVALID for a policy, with the fault. */
@@ -44,13 +44,13 @@ export function checkNetwork({ stages, devices = [], fronts }: Network): void {
 
 /** An instance that waits for its own model may wait forever. */
 function checkCalls(stages: Network['stages']): void {
-  const stageOf = stageFinder(stages);
+  const findStage = stageFinder(stages);
   const called = stages.map(({ name, calls = [] }) =>
     calls.flatMap(({ steps, requestsPerSample = 1 }) => {
       if (!(requestsPerSample >= 0 && requestsPerSample < Number.POSITIVE_INFINITY)) {
         refuse(`'${name}' makes ${requestsPerSample} requests of a sample`, 'give a finite number of at least 0');
       }
-      return planOf(steps, stageOf).steps.map(({ stage }) => stage);
+      return createPlan(steps, findStage).steps.map(({ stage }) => stage);
     }),
   );
   const follow = (stage: number, callers: readonly number[]): void => {

@@ -2,7 +2,7 @@ import type { Random } from '../../base/random.ts';
 import { ClientTally } from '../tally.ts';
 import { ArrivalStream } from '../traffic.ts';
 import { addPath, type PathSums, type Visit } from './passage.ts';
-import { type Plan, planOf } from './plan.ts';
+import { createPlan, type Plan } from './plan.ts';
 import type { Front, FrontFigures } from './types.ts';
 
 /** A front during a simulation: its future requests, and the counts of its answered ones. */
@@ -20,10 +20,10 @@ export class SimulatedFront {
   readonly #front: Front;
   readonly #path: PathSums;
 
-  constructor(front: Front, stages: number, stageOf: (name: string) => number, random: Random, isWarm: boolean) {
+  constructor(front: Front, stages: number, findStage: (name: string) => number, random: Random, isWarm: boolean) {
     const { traffic, steps, frontEndNs = 0 } = front;
     this.#front = front;
-    this.plan = planOf(steps, stageOf);
+    this.plan = createPlan(steps, findStage);
     this.frontEndNs = frontEndNs;
     this.arrivals = new ArrivalStream(traffic, Number.POSITIVE_INFINITY, random);
     this.samples = traffic.samplesPerRequest ?? 1;

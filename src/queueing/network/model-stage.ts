@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.ts';
 import { NS_PER_S } from '../../base/units.ts';
-import { executionNs, spreadOf } from '../service-law.ts';
+import { createSpread, executionNs } from '../service-law.ts';
 import { Station } from '../station.ts';
 import { ModelTally } from '../tally.ts';
 import { PlannedCall } from './calls.ts';
@@ -27,15 +27,15 @@ export class ModelStage {
     stage: Stage,
     device: SharedDevice | null,
     firstSlot: number,
-    stageOf: (name: string) => number,
+    findStage: (name: string) => number,
     random: Random,
   ) {
     this.#name = stage.name;
-    this.station = new Station(stage.policy, stage.law, spreadOf(stage.law.cv, random), 0);
+    this.station = new Station(stage.policy, stage.law, createSpread(stage.law.cv, random), 0);
     this.tally = new ModelTally(Math.max(1, stage.policy.maxBatchSize));
     this.device = device;
     this.firstSlot = firstSlot;
-    this.calls = (stage.calls ?? []).map((call) => new PlannedCall(call, stageOf));
+    this.calls = (stage.calls ?? []).map((call) => new PlannedCall(call, findStage));
   }
 
   arrive(nowNs: number, visit: Visit): void {
@@ -43,7 +43,7 @@ export class ModelStage {
   }
 
   /** Returns the visits in the batch of the instance. */
-  batchOf(instance: number): Visit[] {
+  takeBatch(instance: number): Visit[] {
     const first = this.station.first[instance] as number;
     const batch: Visit[] = [];
     for (let index = 0; index < (this.station.count[instance] as number); index++) {

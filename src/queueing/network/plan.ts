@@ -18,10 +18,10 @@ export interface Plan {
 }
 
 /**
- * Returns the plan of steps, with inner ensembles replaced by their steps. `stageOf`: the place of
- * a stage by its name.
+ * Returns the plan of steps, with inner ensembles replaced by their steps. `findStage`: the place
+ * of a stage by its name.
  */
-export function planOf(steps: readonly Step[], stageOf: (name: string) => number): Plan {
+export function createPlan(steps: readonly Step[], findStage: (name: string) => number): Plan {
   const flat: FlatStep[] = [];
   flatten(steps, [], flat);
   if (flat.length === 0) refuse('it has no steps', 'give one step at least');
@@ -29,7 +29,7 @@ export function planOf(steps: readonly Step[], stageOf: (name: string) => number
   for (const [place, { after }] of flat.entries()) for (const each of after) next[each]?.push(place);
   return {
     steps: flat.map(({ stage, after }, place) => ({
-      stage: stageOf(stage),
+      stage: findStage(stage),
       needs: after.length,
       next: next[place] as number[],
     })),

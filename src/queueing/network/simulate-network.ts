@@ -47,7 +47,7 @@ class NetworkRun {
   constructor(network: Network, options: SimulationOptions) {
     const { stages, devices = [], fronts } = network;
     const random = seededRandom(options.seed);
-    const stageOf = stageFinder(stages);
+    const findStage = stageFinder(stages);
     this.#network = network;
     this.#devices = devices.map(
       (device) =>
@@ -58,13 +58,13 @@ class NetworkRun {
     );
     this.#stages = stages.map((stage, place) => {
       const device = this.#devices[devices.findIndex(({ name }) => name === stage.device?.name)] ?? null;
-      const made = new ModelStage(stage, device, this.#stageOfSlot.length, stageOf, random);
+      const made = new ModelStage(stage, device, this.#stageOfSlot.length, findStage, random);
       for (let instance = 0; instance < made.station.instances; instance++) this.#stageOfSlot.push(place);
       return made;
     });
     this.#slots = this.#stageOfSlot.length;
     const isWarm = options.warmUpRequests === 0;
-    this.#fronts = fronts.map((front) => new SimulatedFront(front, stages.length, stageOf, random, isWarm));
+    this.#fronts = fronts.map((front) => new SimulatedFront(front, stages.length, findStage, random, isWarm));
     this.#extent = new Extent(this.#fronts, [...this.#stages.map(({ tally }) => tally), ...this.#devices], options);
   }
 
@@ -174,7 +174,7 @@ class NetworkRun {
     const stage = this.#stages[this.#stageOfSlot[slot] as number] as ModelStage;
     const instance = slot - stage.firstSlot;
     const startNs = stage.station.startNs[instance] as number;
-    const batch = stage.batchOf(instance);
+    const batch = stage.takeBatch(instance);
     for (const visit of batch) {
       visit.startNs = startNs;
       visit.computedNs = nowNs;
@@ -198,7 +198,7 @@ class NetworkRun {
       return;
     }
     const stage = this.#stages[this.#stageOfSlot[slot] as number] as ModelStage;
-    const batch = stage.batchOf(slot - stage.firstSlot);
+    const batch = stage.takeBatch(slot - stage.firstSlot);
     for (const visit of batch) visit.called = calls.replies;
     stage.callers--;
     this.#callsOfSlot.delete(slot);

@@ -1,5 +1,5 @@
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { axisStyle, type Chart, gridOf, svgOf } from '../charts/svg.ts';
+import { axisStyle, type Chart, renderSvg, toGrid } from '../charts/svg.ts';
 
 const MET = '#2ca05a';
 const MISSED = '#d0505a';
@@ -25,9 +25,9 @@ export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocume
     { name: 'beyond the capacity', symbol: 'triangle', color: BEYOND, points: cliff },
   ].filter(({ points }) => points.length > 0);
   return (paper) =>
-    svgOf(
+    renderSvg(
       {
-        grid: gridOf(paper, paper.isNarrow ? 44 : 46),
+        grid: toGrid(paper, paper.isNarrow ? 44 : 46),
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 22, data: sets.map(({ name }) => name) },
         xAxis: {
           ...axisStyle(paper),
@@ -55,16 +55,16 @@ export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocume
             data: points.flatMap(({ perSecond, percentileMs }) =>
               percentileMs ? [[perSecond, percentileMs.value]] : [],
             ),
-            ...(index === 0 && marksOf(limit.budgetMs, capacity, paper.ink)),
+            ...(index === 0 && drawMarks(limit.budgetMs, capacity, paper.ink)),
           })),
-          ...sets.flatMap(({ color, points }) => points.flatMap((point) => whiskersOf(point, color))),
+          ...sets.flatMap(({ color, points }) => points.flatMap((point) => drawWhiskers(point, color))),
         ],
       },
       paper,
     );
 }
 
-function marksOf(budgetMs: number | null, capacity: CapacityDocument['capacity'], ink: string) {
+function drawMarks(budgetMs: number | null, capacity: CapacityDocument['capacity'], ink: string) {
   const label = { color: ink, position: 'insideEndTop' as const };
   return {
     markLine: {
@@ -90,7 +90,7 @@ function marksOf(budgetMs: number | null, capacity: CapacityDocument['capacity']
 }
 
 /** Returns the interval of a measurement as a line through its mark. */
-function whiskersOf({ perSecond, percentileMs }: Point, color: string): object[] {
+function drawWhiskers({ perSecond, percentileMs }: Point, color: string): object[] {
   if (!percentileMs || !(percentileMs.low > 0)) return [];
   const { low, high } = percentileMs;
   return [

@@ -45,7 +45,7 @@ ${headAssets()}
 <h1>${model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">The server was emulated, with the profile ${server.emulated}.</p>`}
 ${notes.map((note) => html`<p class="notice">${note}</p>`)}
-<p class="verdict ${toneOf(document)}">${sentence(verdictText(document))}</p>
+<p class="verdict ${chooseTone(document)}">${sentence(verdictText(document))}</p>
 ${capacityCards(document)}
 ${factsSection(document)}
 ${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', chartTitle(document), html`Latency over the request rate, counted from the time at which each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`, [lowPaper, narrowPaper])}
@@ -70,7 +70,7 @@ function chartTitle({ limit, capacity, probes }: CapacityDocument): string {
     : `At no rate is it certain that ${met}`;
 }
 
-const toneOf = ({ outcome }: CapacityDocument): string =>
+const chooseTone = ({ outcome }: CapacityDocument): string =>
   outcome === 'infeasible' ? 'bad' : outcome === 'found' ? 'good' : 'unsure';
 
 function factsSection({ saturation, speed, gpus, tokens }: CapacityDocument): Html {

@@ -26,17 +26,17 @@ const clientParts: readonly Part[] = [
   { name: 'client send', color: '#2ca05a', ms: ({ client }) => client?.sendMs ?? 0 },
   { name: 'client receive', color: '#8ccf9f', ms: ({ client }) => client?.receiveMs ?? 0 },
 ];
-const restOf = (name: string): Part => ({ name, color: '#999fa8', ms: ({ outsideMs }) => outsideMs });
+const readRest = (name: string): Part => ({ name, color: '#999fa8', ms: ({ outsideMs }) => outsideMs });
 
 /** Shows the client's parts only if some bars have them. */
-function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
+function listParts(bars: readonly BreakdownBar[]): readonly Part[] {
   const known = bars.filter(({ client }) => client !== null).length;
-  if (known === 0) return [...serverParts, restOf('outside the server')];
+  if (known === 0) return [...serverParts, readRest('outside the server')];
   const rest = known === bars.length ? 'network, front end' : 'rest outside the server';
-  return [...serverParts, restOf(rest), ...clientParts];
+  return [...serverParts, readRest(rest), ...clientParts];
 }
 
 /** Draws a stacked bar for each, the first on top. */
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
-  return (paper) => stackedBars(bars, partsOf(bars), { name: 'mean latency, ms', itemGap: 24 }, paper);
+  return (paper) => stackedBars(bars, listParts(bars), { name: 'mean latency, ms', itemGap: 24 }, paper);
 }

@@ -1,4 +1,4 @@
-import { axisStyle, type Chart, gridOf, type Link, powersOfTwo, svgOf } from './svg.ts';
+import { axisStyle, type Chart, type Link, powersOfTwo, renderSvg, toGrid } from './svg.ts';
 
 /** One measurement by two figures, such as latency and throughput. */
 export interface ChartPoint {
@@ -41,9 +41,9 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Chart
   const values = shown.flatMap(({ points }) => points.map(({ x }) => x));
   const scale = axes.isLogX ? powersOfTwo([...values, limit?.value ?? 0]) : { type: 'value' as const, min: 0 };
   return (paper) =>
-    svgOf(
+    renderSvg(
       {
-        grid: gridOf(paper),
+        grid: toGrid(paper),
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24, data: shown.map(({ name }) => name) },
         xAxis: { ...axisStyle(paper), ...scale, name: axes.x, nameGap: 30 },
         yAxis: {

@@ -1,4 +1,4 @@
-import { axisStyle, type Chart, gridOf, powersOfTwo, svgOf } from './svg.ts';
+import { axisStyle, type Chart, powersOfTwo, renderSvg, toGrid } from './svg.ts';
 
 export interface LineSeries {
   readonly name: string;
@@ -28,10 +28,10 @@ export function lineChart(series: readonly LineSeries[], axes: Axes): Chart {
   const scale = (isLog: boolean, of: 0 | 1) => (isLog ? powersOfTwo(values(of)) : { type: 'value' as const, min: 0 });
   return (paper) => {
     const rows = series.length > 1 ? Math.ceil(series.length / (paper.isNarrow ? 2 : 6)) : 0;
-    return svgOf(
+    return renderSvg(
       {
         color: colours,
-        grid: gridOf(paper, (paper.isNarrow ? 0 : 20) + 22 * rows),
+        grid: toGrid(paper, (paper.isNarrow ? 0 : 20) + 22 * rows),
         ...(series.length > 1 && { legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 22 } }),
         xAxis: { ...axisStyle(paper), ...scale(axes.isLogX, 0), name: axes.x, nameGap: 30 },
         yAxis: {

@@ -1,5 +1,5 @@
 import type { Interval } from '../../stats/interval.ts';
-import { axisStyle, type Chart, gridOf, svgOf } from './svg.ts';
+import { axisStyle, type Chart, renderSvg, toGrid } from './svg.ts';
 
 /** The speed at a moment of the study, relative to its first minute, with its 95 % interval. */
 export interface SpeedMoment {
@@ -31,9 +31,9 @@ export function speedChart(moments: readonly SpeedMoment[], { usual, finalSecond
     ...more,
   });
   return (paper) =>
-    svgOf(
+    renderSvg(
       {
-        grid: { ...gridOf(paper, paper.isNarrow ? -10 : 24), right: LABEL_WIDTH },
+        grid: { ...toGrid(paper, paper.isNarrow ? -10 : 24), right: LABEL_WIDTH },
         xAxis: {
           ...axisStyle(paper),
           axisLabel: { color: paper.ink, hideOverlap: true },

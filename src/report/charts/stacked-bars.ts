@@ -1,4 +1,4 @@
-import { axisStyle, type Paper, svgOf } from './svg.ts';
+import { axisStyle, type Paper, renderSvg } from './svg.ts';
 
 /** A part of each bar. */
 export interface BarPart<B> {
@@ -50,7 +50,7 @@ export function stackedBars<B extends { readonly name: string }>(
   // Names end at the axis. Many machines have a wider font than the one used to estimate their
   // width.
   const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
-  return svgOf(
+  return renderSvg(
     {
       grid: { left, right: 24, top, bottom: 46, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
       legend: { top: 0, textStyle: { color: paper.ink }, itemGap },

@@ -47,13 +47,13 @@ export const narrowPaper: Paper = { ...common, width: 380, height: 340, isNarrow
 export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff', isLinked: false };
 
 /**
- * Draws the option as the text of an SVG file. `linkOf` returns each data point's link by series
+ * Draws the option as the text of an SVG file. `findLink` returns each data point's link by series
  * and index; null for none.
  */
-export function svgOf(
+export function renderSvg(
   option: EChartsCoreOption,
   { width, height, ink, background, isLinked }: Paper,
-  linkOf: (series: number, index: number) => Link | null = () => null,
+  findLink: (series: number, index: number) => Link | null = () => null,
 ): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   chart.setOption({
@@ -64,7 +64,7 @@ export function svgOf(
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return linked(plain(inertText(svg)), isLinked ? linkOf : () => null);
+  return linked(plain(inertText(svg)), isLinked ? findLink : () => null);
 }
 
 /**
@@ -82,10 +82,10 @@ const mark = / ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)" ecmeta_ssr_
 const shape = new RegExp(`<path [^>]*?${mark.source}[^>]*></path>`, 'g');
 
 /** Turns data points into links, and removes the chart library's notes for its own client. */
-function linked(svg: string, linkOf: (series: number, index: number) => Link | null): string {
+function linked(svg: string, findLink: (series: number, index: number) => Link | null): string {
   return svg
     .replace(shape, (path, series: string, index: string, type: string, silent?: string) => {
-      const link = type === 'chart' && !silent ? linkOf(Number(series), Number(index)) : null;
+      const link = type === 'chart' && !silent ? findLink(Number(series), Number(index)) : null;
       if (!link) return path;
       return `<a href="${escapeHtml(link.href)}" aria-label="${escapeHtml(link.label)}">${path}</a>`;
     })
@@ -102,7 +102,7 @@ export const axisStyle = ({ ink }: Paper) => ({
 });
 
 /** The margins between the paper's edge and the axes. */
-export const gridOf = ({ isNarrow }: Paper, top = 46) => ({
+export const toGrid = ({ isNarrow }: Paper, top = 46) => ({
   left: isNarrow ? 58 : 78,
   right: isNarrow ? 14 : 30,
   top: isNarrow ? top + 34 : top,

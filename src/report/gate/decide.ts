@@ -1,5 +1,5 @@
-import { type ChangeFactor, changesOf, MAX_DRIFT, MIN_TOGETHER, type Tails } from '../../stats/change.ts';
-import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
+import { type ChangeFactor, MAX_DRIFT, MIN_TOGETHER, type Tails, toChanges } from '../../stats/change.ts';
+import { type Figure, figuresByMetric, listIntervals, meanReading } from './figures.ts';
 import type { GateDocument, MetricReading } from './readings.ts';
 import {
   type GateTolerances,
@@ -7,7 +7,7 @@ import {
   isSuspect,
   type MetricVerdict,
   timesAsLong,
-  verdictOf,
+  toVerdict,
 } from './verdict.ts';
 
 export interface GateRule extends GateTolerances {
@@ -74,7 +74,7 @@ export function decideGate(
   const [inOneSide, across] = otherModels(baselines, runs);
   const notes = rule.allowsOtherModel ? across : [];
   const unasked = across.filter((each) => !notes.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
-  const faults = [...inOneSide, ...unasked, ...faultsOf(baselines, runs)];
+  const faults = [...inOneSide, ...unasked, ...listFaults(baselines, runs)];
   const isRegression =
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
   const judged = byMetric.map(decisive);
@@ -98,14 +98,14 @@ const isUnsure = ({ verdict }: Comparison): boolean => verdict === 'unsure';
  * Returns the comparisons that are likely to be a large regression, which is neither certain nor
  * ruled out.
  */
-export const suspectsOf = (comparisons: readonly Comparison[], limits: GateTolerances): readonly Comparison[] =>
+export const listSuspects = (comparisons: readonly Comparison[], limits: GateTolerances): readonly Comparison[] =>
   comparisons.filter((one) => isUnsure(one) && one.change && isSuspect(one.before, one.change, limits));
 
 /**
  * Returns whether nothing that could show a regression is precise, or something looks much worse.
  */
 function isUndecided(byMetric: readonly (readonly Comparison[])[], rule: GateRule): boolean {
-  if (suspectsOf(byMetric.flat(), rule).length > 0) return true;
+  if (listSuspects(byMetric.flat(), rule).length > 0) return true;
   return !byMetric.some((all) => all.every((one) => !isUnsure(one) && !one.before.followsLoad));
 }
 
@@ -123,15 +123,15 @@ function timeForVerdict(byMetric: readonly (readonly Comparison[])[], rule: Gate
     );
   const telling = byMetric.filter((all) => !all.some(({ before }) => before.followsLoad));
   const forOne = Math.min(...telling.map(timeFor));
-  const factor = Math.max(forOne, timeFor(suspectsOf(byMetric.flat(), rule)));
+  const factor = Math.max(forOne, timeFor(listSuspects(byMetric.flat(), rule)));
   return Number.isFinite(factor) ? factor : null;
 }
 
 /** Compares figures of one metric: all levels together, if possible, and each of them. */
 function compare(figures: readonly Figure[], tails: Tails, limits: GateTolerances): readonly Comparison[] {
   const whole = figures.filter(({ isWhole }) => isWhole);
-  const changes = changesOf(
-    whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
+  const changes = toChanges(
+    whole.map(({ before, after }) => ({ before: listIntervals(before), after: listIntervals(after) })),
     tails,
     // A rate follows the speed of the machine. Near saturation, a latency rises by far more than
     // the machine slows down.
@@ -141,7 +141,7 @@ function compare(figures: readonly Figure[], tails: Tails, limits: GateTolerance
     before,
     after,
     change,
-    verdict: verdictOf(before, change, limits),
+    verdict: toVerdict(before, change, limits),
   });
   const each = figures.map((figure): Comparison => {
     const [before, change] = [meanReading(figure.before), changes.each[whole.indexOf(figure)]];
@@ -184,7 +184,7 @@ function otherModels(
   return [inOneSide, isOther ? [`'${after}' is compared with '${before}'`] : []];
 }
 
-function faultsOf(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
+function listFaults(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
   const [baseline] = baselines;
   if (!baseline) return ['there is no baseline'];
   const flaw = baselines.some((one) => one.flaw !== null) ? null : runs.find((run) => run.flaw !== null)?.flaw;

@@ -6,7 +6,7 @@ import {
   comparisonLine,
   decisionLine,
   figureText,
-  nameOf,
+  formatName,
   unsureLine,
   verdictName,
 } from './words.ts';
@@ -31,7 +31,7 @@ export function gateMarkdown(decision: GateDecision): string {
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
-      nameOf(comparison),
+      formatName(comparison),
       figureText(before.interval.value, before.unit),
       figureText(after?.interval.value, before.unit),
       changeText(comparison),
@@ -58,7 +58,7 @@ export function gateJUnit({ comparisons, faults }: GateDecision): string {
   const cases = [
     ...faults.map((fault) => ({ name: 'documents', outcome: 'failure', message: fault })),
     ...comparisons.map((comparison) => ({
-      name: nameOf(comparison),
+      name: formatName(comparison),
       outcome: isBad(comparison) ? 'failure' : comparison.verdict === 'unsure' ? 'skipped' : null,
       message: comparisonLine(comparison),
     })),

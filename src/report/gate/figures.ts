@@ -38,11 +38,11 @@ const sameReadings = (
     ({ readings }) => readings.find((other) => other.subject === subject && other.metric === metric) ?? [],
   );
 
-export const intervalsOf = (readings: readonly MetricReading[]): readonly Interval[] =>
+export const listIntervals = (readings: readonly MetricReading[]): readonly Interval[] =>
   readings.map(({ interval }) => interval);
 
 /** Returns one or more readings as one: their geometric mean. */
 export const meanReading = (readings: readonly MetricReading[]): MetricReading => ({
   ...(readings[0] as MetricReading),
-  interval: geometricMean(intervalsOf(readings)),
+  interval: geometricMean(listIntervals(readings)),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { capacityDocumentSchema } from '../../capacity/document-schema.ts';
 import { failedText } from '../../capacity/words.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
@@ -83,7 +83,7 @@ export function readGateDocument(text: string, path: string): GateDocument {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw invalid(path, `it is not JSON: ${messageOf(error)}`);
+    throw invalid(path, `it is not JSON: ${formatMessage(error)}`);
   }
   if (typeof json === 'object' && json !== null && 'kind' in json && json.kind === 'capacity')
     return known(capacityReadings(parsed(capacity, json, path)), path);
@@ -114,12 +114,12 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
  * uses them up.
  */
 function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.infer<typeof summary>): GateDocument {
-  const why = best && describeTooManyFailed(failedOf(best), allowedErrorRate(more.constraints ?? []));
+  const why = best && describeTooManyFailed(findFailed(best), allowedErrorRate(more.constraints ?? []));
   const flaw = !feasible || !best ? `no configuration met the constraints${why ? `: ${why}` : ''}` : null;
   const costs = best ? costReadings(best.cost, more.objectives) : [];
-  const throughput = best && throughputOf('best', best.throughput);
+  const throughput = best && toThroughput('best', best.throughput);
   const isLimited = budget !== null || (more.constraints ?? []).length > 0;
-  const latency = best && budget === null ? [latencyOf('best', best.budgetLatencyMs)] : [];
+  const latency = best && budget === null ? [toLatency('best', best.budgetLatencyMs)] : [];
   const ofTokens = best ? tokenReadings('best', best.tokens, best.budgetLatencyMs.percentile, !isLimited) : [];
   const goodput = best ? goodputReadings('best', best) : [];
   return {
@@ -165,19 +165,19 @@ function costReadings(
 function profileDocument({ model, server, levels }: z.infer<typeof profile>): GateDocument {
   const bound = levels.find(({ client }) => client.bound);
   const failing = levels.flatMap((each) => {
-    const why = describeTooManyFailed(failedOf(each), allowedErrorRate([]));
-    return why === null ? [] : [`${nameOf(each.level)}: ${why}`];
+    const why = describeTooManyFailed(findFailed(each), allowedErrorRate([]));
+    return why === null ? [] : [`${formatName(each.level)}: ${why}`];
   });
   return {
     kind: 'profile',
     model,
     isEmulated: server.emulated !== null,
-    flaw: bound ? `the client was the limit at ${nameOf(bound.level)}` : (failing[0] ?? null),
+    flaw: bound ? `the client was the limit at ${formatName(bound.level)}` : (failing[0] ?? null),
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
   };
 }
 
-const failedOf = ({
+const findFailed = ({
   errorRate = null,
   failure,
   failures = [],
@@ -190,10 +190,10 @@ const failedOf = ({
 const SENT_RATES: readonly string[] = ['throughput', 'output-token-throughput'];
 
 function levelReadings(each: z.infer<typeof level>): readonly MetricReading[] {
-  const subject = nameOf(each.level);
+  const subject = formatName(each.level);
   const readings = [
-    throughputOf(subject, each.throughput),
-    latencyOf(subject, each.budgetLatencyMs),
+    toThroughput(subject, each.throughput),
+    toLatency(subject, each.budgetLatencyMs),
     ...tokenReadings(subject, each.tokens, each.budgetLatencyMs.percentile, true),
     ...goodputReadings(subject, each),
   ];
@@ -232,9 +232,9 @@ function capacityReadings(foundInfer: z.infer<typeof capacity>): GateDocument {
   };
 }
 
-const nameOf = ({ mode, value }: LoadLevel): string => `${mode.replace('-', ' ')} ${value}`;
+const formatName = ({ mode, value }: LoadLevel): string => `${mode.replace('-', ' ')} ${value}`;
 
-const unitOf = (metric: string): Pick<MetricReading, 'unit' | 'better'> => {
+const findUnit = (metric: string): Pick<MetricReading, 'unit' | 'better'> => {
   const { unit, better } = builtInMetrics.named(metric);
   return { unit, better };
 };
@@ -242,27 +242,27 @@ const unitOf = (metric: string): Pick<MetricReading, 'unit' | 'better'> => {
 /** An interval of a document, in which null stands for what could not be computed. */
 type Figures = { readonly [end in keyof Interval]: number | null };
 
-const intervalOf = ({ value, low, high }: Figures): Interval => ({
+const findInterval = ({ value, low, high }: Figures): Interval => ({
   value: value ?? Number.NaN,
   low: low ?? Number.NaN,
   high: high ?? Number.NaN,
 });
 
-const throughputOf = (subject: string, figures: Figures): MetricReading => ({
+const toThroughput = (subject: string, figures: Figures): MetricReading => ({
   subject,
   metric: 'throughput',
-  ...unitOf('throughput'),
-  interval: intervalOf(figures),
+  ...findUnit('throughput'),
+  interval: findInterval(figures),
 });
 
-const latencyOf = (
+const toLatency = (
   subject: string,
   { percentile, ...figures }: Figures & { readonly percentile: number },
 ): MetricReading => ({
   subject,
   metric: `p${percentile} latency`,
-  ...unitOf('latency'),
-  interval: intervalOf(figures),
+  ...findUnit('latency'),
+  interval: findInterval(figures),
 });
 
 interface TokensRead {
@@ -286,14 +286,14 @@ function tokenReadings(
   const reading = (metric: string, figures: Figures, name = metric): MetricReading => ({
     subject,
     metric: name,
-    ...unitOf(metric),
-    interval: intervalOf(figures),
+    ...findUnit(metric),
+    interval: findInterval(figures),
   });
-  const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): MetricReading =>
+  const toTime = (metric: 'ttft' | 'itl' | 'tpot'): MetricReading =>
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
   return [
     reading('output-token-throughput', outputTokensPerSecond),
-    ...(withTimes ? [timeOf('ttft'), timeOf('itl'), timeOf('tpot')] : []),
+    ...(withTimes ? [toTime('ttft'), toTime('itl'), toTime('tpot')] : []),
   ].filter(isComparable);
 }
 
@@ -307,7 +307,12 @@ function goodputReadings(
 ): readonly MetricReading[] {
   const figures = goodput ?? read?.goodput;
   if (!figures) return [];
-  const reading: MetricReading = { subject, metric: 'goodput', ...unitOf('goodput'), interval: intervalOf(figures) };
+  const reading: MetricReading = {
+    subject,
+    metric: 'goodput',
+    ...findUnit('goodput'),
+    interval: findInterval(figures),
+  };
   return isComparable(reading) ? [reading] : [];
 }
 

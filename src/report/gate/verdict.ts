@@ -34,7 +34,7 @@ export const largeChange = ({ tolerance, mustSee }: GateTolerances): number => M
 const worseBy = ({ better }: Better, ratio: number): number => (better === 'higher' ? 1 - ratio : ratio - 1);
 
 /** Returns the verdict by the interval of the change. */
-export function verdictOf(metric: Better, { low, high }: ChangeFactor, limits: GateTolerances): MetricVerdict {
+export function toVerdict(metric: Better, { low, high }: ChangeFactor, limits: GateTolerances): MetricVerdict {
   const [least, most] = [worseBy(metric, low), worseBy(metric, high)].toSorted((a, b) => a - b) as [number, number];
   if (least > limits.tolerance) return 'regression';
   if (most < 0) return 'better';

@@ -1,5 +1,5 @@
 import { formatFigure, formatRatio } from '../../base/format.ts';
-import { type Comparison, decisive, type GateDecision, suspectsOf } from './decide.ts';
+import { type Comparison, decisive, type GateDecision, listSuspects } from './decide.ts';
 import { largeChange, type MetricVerdict, smallestSeen } from './verdict.ts';
 
 const names: Readonly<Record<MetricVerdict, string>> = {
@@ -48,10 +48,10 @@ export function comparisonLine(comparison: Comparison): string {
   const { before, after } = comparison;
   const from = figureText(before.interval.value, before.unit);
   const to = figureText(after?.interval.value, before.unit);
-  return `${nameOf(comparison)}: ${from} → ${to}, ${changeText(comparison)}: ${verdictName(comparison)}`;
+  return `${formatName(comparison)}: ${from} → ${to}, ${changeText(comparison)}: ${verdictName(comparison)}`;
 }
 
-export const nameOf = ({ before }: Comparison): string => `${before.subject}, ${before.metric}`;
+export const formatName = ({ before }: Comparison): string => `${before.subject}, ${before.metric}`;
 
 const percentText = (share: number): string => `${formatFigure(share * 100)} %`;
 
@@ -73,8 +73,8 @@ export function decisionLine(decision: GateDecision): string {
 }
 
 function whyInconclusive({ comparisons, rule }: GateDecision): string {
-  const [suspect] = suspectsOf(decisive(comparisons), rule).toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  if (suspect) return `${nameOf(suspect)} looks like a regression, but is not precise enough to tell`;
+  const [suspect] = listSuspects(decisive(comparisons), rule).toSorted((a, b) => computeSize(b) - computeSize(a));
+  if (suspect) return `${formatName(suspect)} looks like a regression, but is not precise enough to tell`;
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
   const all = comparisons.length;
   const goal = `precise enough to rule out a regression of ${percentText(largeChange(rule))}`;
@@ -82,7 +82,7 @@ function whyInconclusive({ comparisons, rule }: GateDecision): string {
   return all === 1 ? `the metric is not ${goal}` : `none of ${all} metrics is ${goal}`;
 }
 
-const sizeOf = ({ change }: Comparison): number => Math.abs(Math.log(change?.ratio ?? 1));
+const computeSize = ({ change }: Comparison): number => Math.abs(Math.log(change?.ratio ?? 1));
 
 /**
  * Returns the smallest regression that the gate could have found: of all levels together where it
@@ -118,5 +118,5 @@ export function adviceLine({ verdict, timesAsLong, rule }: GateDecision): string
 export function unsureLine({ comparisons, rule }: GateDecision): string | null {
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure');
   if (unsure.length === 0) return null;
-  return `not precise enough to rule out a regression of ${percentText(largeChange(rule))}: ${unsure.map(nameOf).join('; ')}`;
+  return `not precise enough to rule out a regression of ${percentText(largeChange(rule))}: ${unsure.map(formatName).join('; ')}`;
 }

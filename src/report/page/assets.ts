@@ -7,11 +7,11 @@ import { Html, html } from '../html.ts';
 export const asset = (name: string): string => readFileSync(packagePath(`report-page/${name}`), 'utf8');
 
 /** Returns a script from its parts, in one scope, with calls of these functions at its end. */
-export const scriptOf = (parts: readonly string[], calls: readonly string[]): string =>
+export const renderScript = (parts: readonly string[], calls: readonly string[]): string =>
   `(() => {\n'use strict';\n${parts.map(asset).join('\n')}\n${calls.map((name) => `${name}();`).join('\n')}\n})();`;
 
 const scriptText = (): string =>
-  scriptOf(
+  renderScript(
     ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js', 'cost.js'],
     ['followPoints', 'followWhatIf', 'followCost'],
   );

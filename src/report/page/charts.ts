@@ -1,12 +1,12 @@
 import { lookUp } from '../../base/look-up.ts';
-import { clientPartsOf } from '../../profiler/client/client-parts.ts';
+import { computeClientParts } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import { paretoFront } from '../../stats/front.ts';
-import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
+import { splitTime } from '../../study/analysis/explain/time-split.ts';
 import { lineIn, representative } from '../../study/final/final.ts';
-import { partOf } from '../../study/goal/metrics/of-model.ts';
-import { inFlightOf, variesBatchAlone } from '../../study/level/line.ts';
+import { findPart } from '../../study/goal/metrics/of-model.ts';
+import { findInFlight, variesBatchAlone } from '../../study/level/line.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
@@ -16,7 +16,7 @@ import { type ChartPoint, type FrontSeries, frontChart } from '../charts/front-c
 import { lineChart } from '../charts/line-chart.ts';
 import { stagesChart } from '../charts/stages-chart.ts';
 import type { Chart } from '../charts/svg.ts';
-import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
+import { listLines, type PagePoint, pagePoints, trialName } from './points.ts';
 import { speedStrip } from './speed-section.ts';
 import { stageBars } from './stage-bars.ts';
 import { standingKinds } from './standing-kinds.ts';
@@ -29,10 +29,10 @@ export const MAX_LINES = 8;
 export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
   const points = pagePoints(state);
   if (points.length === 0) return new Map();
-  const breakdown = breakdownOf(state);
+  const breakdown = drawBreakdown(state);
   const speed = speedStrip(state);
   return new Map<ChartName, Chart>([
-    ['front', frontOf(state, points)],
+    ['front', drawFront(state, points)],
     ['throughput-vs-latency', throughputLines(state)],
     ['latency-vs-load', latencyLines(state)],
     ...(breakdown ? [['latency-breakdown', breakdown] as const] : []),
@@ -52,7 +52,7 @@ export type ChartName =
 /** Returns the chart of all measurements and their front; null if nothing was measured. */
 export function studyFront(state: StudyState): Chart | null {
   const points = pagePoints(state);
-  return points.length === 0 ? null : frontOf(state, points);
+  return points.length === 0 ? null : drawFront(state, points);
 }
 
 /** Returns the name of the latency percentile: `p99 latency, ms`. */
@@ -61,7 +61,7 @@ export const latencyAxis = (state: StudyState): string => {
   return `p${first?.budgetLatencyMs.percentile ?? 99} latency, ms`;
 };
 
-function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
+function drawFront(state: StudyState, points: readonly PagePoint[]): Chart {
   const at = ({ measurement, id, label }: PagePoint): ChartPoint => ({
     x: measurement.budgetLatencyMs.value,
     y: measurement.throughput.value,
@@ -101,7 +101,7 @@ const beats = (one: Measurement, other: Measurement): boolean =>
   one.throughput.value > other.throughput.value && one.budgetLatencyMs.value < other.budgetLatencyMs.value;
 
 function throughputLines(state: StudyState): Chart {
-  const series = linesOf(state, MAX_LINES).map((trial) => ({
+  const series = listLines(state, MAX_LINES).map((trial) => ({
     name: trialName(state, trial),
     points: risingLevels(state, trial).map(
       ({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const,
@@ -114,12 +114,12 @@ const latencyLines = (state: StudyState): Chart =>
   overLoad(state, latencyAxis(state), ({ budgetLatencyMs }) => budgetLatencyMs.value);
 
 /** Draws a figure of each trial's measurements over the load, if they have it. */
-function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurement) => number | undefined): Chart {
-  const series = linesOf(state, MAX_LINES).map((trial) => ({
+function overLoad(state: StudyState, y: string, findFigure: (measurement: Measurement) => number | undefined): Chart {
+  const series = listLines(state, MAX_LINES).map((trial) => ({
     name: trialName(state, trial),
     points: risingLevels(state, trial).flatMap((measurement) => {
-      const position = lineIn(state, trial.number)?.positionOf(measurement.level) ?? null;
-      const value = figureOf(measurement);
+      const position = lineIn(state, trial.number)?.toPosition(measurement.level) ?? null;
+      const value = findFigure(measurement);
       return position === null || value === undefined ? [] : [[position, value] as const];
     }),
   }));
@@ -141,11 +141,11 @@ function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (re
   const [first] = points;
   if (!first) return [];
   const percentile = `p${first.measurement.budgetLatencyMs.percentile}`;
-  const timesOf = (name: 'ttft' | 'itl' | 'tpot'): readonly [TokenChart, Chart] => [
+  const drawTimes = (name: 'ttft' | 'itl' | 'tpot'): readonly [TokenChart, Chart] => [
     `${name}-vs-load`,
     overLoad(state, `${percentile} ${name.toUpperCase()}, ms`, ({ tokens }) => tokens?.budget[`${name}Ms`].value),
   ];
-  return [['tokens-front', tokensFront(points)], timesOf('ttft'), timesOf('itl'), timesOf('tpot')];
+  return [['tokens-front', tokensFront(points)], drawTimes('ttft'), drawTimes('itl'), drawTimes('tpot')];
 }
 
 /** Draws tokens per GPU if the GPUs are known. */
@@ -179,26 +179,26 @@ export function risingLevels(state: StudyState, trial: Trial): readonly Measurem
   const stands = representative(state, trial)?.measurement;
   const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
   const byLevel = new Map(served.map((measurement) => [shortLevel(measurement.level), measurement]));
-  return [...byLevel.values()].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+  return [...byLevel.values()].sort((a, b) => findInFlight(a.level) - findInFlight(b.level));
 }
 
 /**
  * Draws a pipeline by stage, and several models that clients send to by model. Returns null without
  * the server's statistics.
  */
-function breakdownOf(state: StudyState): Chart | null {
+function drawBreakdown(state: StudyState): Chart | null {
   const { topology } = state.started;
   if (topology?.fronts.length === 1) {
     const stages = stageBars(state, MAX_LINES);
     return stages.length > 0 ? stagesChart(stages) : null;
   }
-  const lines = linesOf(state, topology ? MAX_MIXES : MAX_LINES);
+  const lines = listLines(state, topology ? MAX_MIXES : MAX_LINES);
   const bars = lines.flatMap((trial) => {
     const measurement = representative(state, trial)?.measurement;
     const name = `${trialName(state, trial)} @ ${measurement ? shortLevel(measurement.level) : ''}`;
     if (!measurement?.fronts) return measurement ? breakdownBar(name, measurement, trial.candidate.shape) : [];
     return measurement.fronts.flatMap(({ model }) => {
-      const [part, shape] = [partOf(measurement, model), lookUp(trial.candidate.shape.members, model)];
+      const [part, shape] = [findPart(measurement, model), lookUp(trial.candidate.shape.members, model)];
       return part ? breakdownBar(`${model}: ${name}`, part, shape ?? trial.candidate.shape) : [];
     });
   });
@@ -209,7 +209,7 @@ function breakdownOf(state: StudyState): Chart | null {
 const MAX_MIXES = 3;
 
 function breakdownBar(name: string, measurement: Measurement, shape: CandidateShape): BreakdownBar[] {
-  const parts = timeSplitOf(measurement, shape)?.parts;
+  const parts = splitTime(measurement, shape)?.parts;
   if (!parts) return [];
   const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
   const whole = computeInputUs + computeInferUs + computeOutputUs;
@@ -222,7 +222,7 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
       inputMs: share(computeInputUs, 0),
       inferMs: share(computeInferUs, 1),
       outputMs: share(computeOutputUs, 0),
-      ...outsideOf(measurement, parts.outsideMs),
+      ...findOutside(measurement, parts.outsideMs),
     },
   ];
 }
@@ -231,8 +231,8 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
  * Splits the client's parts from the time outside the server. The server counts some of its sending
  * as compute output, so the parts may have to be cut to fit.
  */
-function outsideOf(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
-  const clientParts = clientPartsOf(measurement);
+function findOutside(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
+  const clientParts = computeClientParts(measurement);
   if (!clientParts) return { outsideMs, client: null };
   const ownMs = (clientParts.sendUs + clientParts.receiveUs) / US_PER_MS;
   const cut = ownMs > outsideMs ? outsideMs / ownMs : 1;

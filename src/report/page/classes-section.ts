@@ -19,8 +19,8 @@ const heads = [
  */
 export function classesSection(state: StudyState): Html {
   const rows = [
-    ...rowsOf(state, state.best, 'best'),
-    ...(state.best === state.baseline ? [] : rowsOf(state, state.baseline, 'original')),
+    ...listRows(state, state.best, 'best'),
+    ...(state.best === state.baseline ? [] : listRows(state, state.baseline, 'original')),
   ];
   if (rows.length === 0) return none;
   return html`<h2>Request classes</h2>
@@ -28,7 +28,7 @@ ${table({ id: 'classes', heads, rows })}
 <p class="soft">At a request rate, latency counts from the time at which a request was due, and a request that was not sent counts as failed. Ranges are 95 % intervals.</p>`;
 }
 
-function rowsOf(state: StudyState, trial: Trial | null, name: string): readonly (readonly string[])[] {
+function listRows(state: StudyState, trial: Trial | null, name: string): readonly (readonly string[])[] {
   const measurement = trial && representative(state, trial)?.measurement;
   if (!measurement) return [];
   const rows = (measurement.classes ?? []).map((each) => row(name, each, measurement));

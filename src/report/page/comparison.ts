@@ -1,12 +1,12 @@
 import { formatFigure } from '../../base/format.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { decidingFigures } from '../../study/summary/deciding-figures.ts';
 import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Recommendation, StandingPoint } from '../../study/summary/schema/point.ts';
 import type { Summary } from '../../study/summary/summary-schema.ts';
 import { isOriginal } from '../../study/summary/verdict.ts';
@@ -25,7 +25,7 @@ export function comparison(state: StudyState, summary: Summary): Html {
   const rows: readonly PointRow[] = [
     ['config', (point) => describeAssignment(point.assignment)],
     ['measured at', (point) => describeLevel(point.load)],
-    [`throughput, ${rateUnitOf(best)}`, (point) => withInterval(decidingFigures(point).throughput)],
+    [`throughput, ${chooseRateUnit(best)}`, (point) => withInterval(decidingFigures(point).throughput)],
     [
       `p${best.budgetLatencyMs.percentile} latency, ms`,
       (point) => withInterval(decidingFigures(point).budgetLatencyMs),
@@ -48,12 +48,12 @@ ${words === '' ? none : html`<p>${words}</p>`}
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
 <p class="soft">Ranges are 95 % intervals. ${points.some(([, { compared }]) => compared) ? "Figures are normalised to the machine's usual speed, unless they are called measured. " : ''}${points.length === 2 ? gainNote(summary) : ''}</p>
-${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, rateUnitOf(best))}.</p>` : none}`;
+${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, chooseRateUnit(best))}.</p>` : none}`;
 }
 
 /** Returns the metrics of the goal that no other row shows. */
 function goalRows(state: StudyState): readonly PointRow[] {
-  const metrics = metricsOf(state.goal);
+  const metrics = toMetrics(state.goal);
   return goalMetrics(state.goal, TOLD_BY_ROWS).map((metric) => [
     metricHead(metric),
     (point) => {
@@ -83,11 +83,11 @@ function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
     ['probability of meeting the budget', of(({ chance }) => describeChance(chance))],
     [`${name} that meets it with 90 % probability`, of(({ level }) => `${level ?? 'none'}`)],
     [`${name} that meets it with 99 % probability`, of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
-    ['headroom', of(({ margin }) => (margin < 0 ? `none, ${percentOf(-margin)} over` : percentOf(margin)))],
+    ['headroom', of(({ margin }) => (margin < 0 ? `none, ${toPercent(-margin)} over` : toPercent(margin)))],
   ];
 }
 
-const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
+const toPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /**
  * Returns the latencies other than the budgeted percentile, which has its own row. At a request
@@ -107,7 +107,7 @@ function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly Poi
 function measuredRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
   if (points.every(({ compared }) => compared === null)) return [];
   return [
-    [`measured, ${rateUnitOf(points[0] ?? {})}`, ({ throughput }) => withInterval(throughput)],
+    [`measured, ${chooseRateUnit(points[0] ?? {})}`, ({ throughput }) => withInterval(throughput)],
     [`measured, p${percentile}, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
   ];
 }

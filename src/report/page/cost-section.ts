@@ -1,6 +1,6 @@
 import { formatFigure, formatRate, type RateUnit } from '../../base/format.ts';
 import { replicasFor } from '../../stats/replicas.ts';
-import { type CostRow, costRowsOf } from '../../study/analysis/cost-table.ts';
+import { type CostRow, listCostRows } from '../../study/analysis/cost-table.ts';
 import { costPerMillion } from '../../study/goal/cost-per-million.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAmount } from '../../study/summary/cost-point.ts';
@@ -18,7 +18,7 @@ import { instanceTypesTable } from './instance-types-table.ts';
  */
 export function costSection(state: StudyState, best: CostPoint | undefined): Html {
   const { cost } = state.goal;
-  const rows = costRowsOf(state);
+  const rows = listCostRows(state);
   if (!cost || rows.length === 0) return none;
   const rate = typeof cost.forRate === 'number' ? cost.forRate : Math.max(...rows.map(({ usable }) => usable));
   const unit = rateUnitOfStudy(state);
@@ -32,7 +32,7 @@ export function costSection(state: StudyState, best: CostPoint | undefined): Htm
     rows: rows.map(({ trial, predicted, usable, perHour, gpus }) => ({
       trial: trial?.number ?? null,
       isPredicted: predicted !== null,
-      name: nameOf({ trial, predicted }),
+      name: formatName({ trial, predicted }),
       usable: fourDigits(usable),
       perHour,
       gpus,
@@ -47,7 +47,7 @@ ${block}
 <div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>${unit} per replica</th><th>${unit} per GPU</th><th>replicas</th><th>utilisation</th><th>hourly cost, ${cost.currency}</th><th>per million, ${cost.currency}</th></tr></thead>
 <tbody>${table.map(
     ({ row, replicas, load, cost: hourly }, index) =>
-      html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${perGpuText(row)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure(costPerMillion(hourly, rate))}</td></tr>\n`,
+      html`<tr${index === 0 ? html` class="here"` : none}><td>${formatName(row)}</td><td>${formatFigure(row.usable)}</td><td>${perGpuText(row)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure(costPerMillion(hourly, rate))}</td></tr>\n`,
   )}</tbody></table></div>
 <p class="soft">The cost per million ${countedBy(unit)} is at this rate, headroom and idle replicas included. Predicted configs were not measured: their throughput is the queueing model's, at the levels of <a href="#what-if">What if</a>, without its interval.</p>
 ${best?.instanceTypes ? html`<h3>The best config on other instances</h3>${instanceTypesTable(best.instanceTypes, cost.currency)}` : none}`;
@@ -76,10 +76,10 @@ function cheapestWords(
 ): string {
   if (!cheapest) return '';
   const { row, replicas, cost } = cheapest;
-  return `${rate} cost at least ${describeAmount(cost, currency)} an hour: ${formatFigure(replicas)} × ${nameOf(row)}.`;
+  return `${rate} cost at least ${describeAmount(cost, currency)} an hour: ${formatFigure(replicas)} × ${formatName(row)}.`;
 }
 
-const nameOf = ({ trial, predicted }: Pick<CostRow, 'trial' | 'predicted'>): string =>
+const formatName = ({ trial, predicted }: Pick<CostRow, 'trial' | 'predicted'>): string =>
   trial ? `trial ${trial.number}: ${describeAssignment(trial.candidate.assignment)}` : `predicted: ${predicted ?? ''}`;
 
 const fourDigits = (value: number): number => Number(value.toPrecision(4));

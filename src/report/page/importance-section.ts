@@ -1,7 +1,7 @@
 import { formatFigure, formatRatio, plainLine } from '../../base/format.ts';
 import {
+  computeImportance,
   type Importance,
-  importanceOf,
   isPredictive,
   type ParameterImportance,
   tellingParameters,
@@ -20,23 +20,23 @@ const LONGEST_VALUE = 60;
  * title names no winner where the fit does not.
  */
 export function importanceSection(state: StudyState): Html {
-  const importance = importanceOf(state);
+  const importance = computeImportance(state);
   const parameters = importance ? tellingParameters(importance) : [];
   if (!importance || parameters.length === 0) return none;
   const isFit = isPredictive(importance.predictedShare);
   const most = Math.max(...parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
   return html`<h2>What mattered</h2>
-<h3>${isFit ? titleOf(importance) : 'Direct comparisons: trials that differ in one parameter only'}</h3>
+<h3>${isFit ? formatTitle(importance) : 'Direct comparisons: trials that differ in one parameter only'}</h3>
 ${table({
   className: 'importance',
   heads: ['parameter', ...(isFit ? ['moved the result by', 'values tried, the best first'] : []), 'direct comparisons'],
   rows: parameters.map((parameter) => (isFit ? row(parameter, most) : pairRow(parameter))),
 })}
-<p class="soft">${isFit ? methodText(importance, aimOf(state)) : pairsText(importance, aimOf(state))}</p>`;
+<p class="soft">${isFit ? methodText(importance, formatAim(state)) : pairsText(importance, formatAim(state))}</p>`;
 }
 
 /** Returns the message of the table: the parameter with the largest effect over all trials. */
-function titleOf({ parameters }: Importance): string {
+function formatTitle({ parameters }: Importance): string {
   const [first] = parameters.filter(({ verdict }) => verdict !== 'not varied' && verdict !== 'within noise');
   if (!first) return 'No parameter changed the result by more than the noise of two measurements';
   const [best, ...others] = first.values;
@@ -87,7 +87,7 @@ function methodText(importance: Importance, aim: string): string {
   );
 }
 
-const aimOf = ({ goal }: StudyState): string =>
+const formatAim = ({ goal }: StudyState): string =>
   goal.objectives.length === 1 ? (goal.objectives[0]?.metric ?? 'throughput') : 'the weighted objective';
 
 const percent = (share: number): string => `${Math.max(0, Math.round(100 * share))} %`;

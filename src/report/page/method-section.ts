@@ -4,14 +4,14 @@ import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import { typedLine } from '../../base/shell-words.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { SearchSpace } from '../../space/types.ts';
-import { jointSpaceOf, spaceOf } from '../../study/analysis/settings.ts';
-import { constraintsOf } from '../../study/goal/goal.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { findJointSpace, findSpace } from '../../study/analysis/settings.ts';
+import { listConstraints } from '../../study/goal/goal.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { agentsOver, describeAgent, describeAgents } from '../../study/summary/agent-words.ts';
 import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
-import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
+import { findNoiseFloor } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import { type Html, html } from '../html.ts';
 import { heldText } from './speed-section.ts';
@@ -55,7 +55,7 @@ function questionFacts(state: StudyState): readonly Fact[] {
   const { started, goal } = state;
   const { mode, low, high } = started.levels;
   const { specVersion: _, model: __, modelAnalyzer: ___, space: ____, ...rest } = started.spec;
-  const options = leavesOf(rest as JsonObject);
+  const options = listLeaves(rest as JsonObject);
   return [
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],
@@ -81,9 +81,9 @@ function questionFacts(state: StudyState): readonly Fact[] {
 function spaceText(started: StudyStarted): string {
   const named = ({ name, parameters }: SearchSpace): string =>
     `${name}: ${parameters.map((one) => one.name).join(', ')}`;
-  const joint = jointSpaceOf(started);
+  const joint = findJointSpace(started);
   if (!joint) {
-    const space = spaceOf(started);
+    const space = findSpace(started);
     return space ? `, space ${named(space)}` : '';
   }
   const spaces = joint.members.map(({ model, space }) => `${model} space ${named(space)}`);
@@ -92,11 +92,11 @@ function spaceText(started: StudyStarted): string {
 }
 
 /** Returns every field of a spec that is not an object, with its path, such as `traffic.batch`. */
-function leavesOf(fields: JsonObject, path = ''): readonly (readonly [name: string, value: Json])[] {
+function listLeaves(fields: JsonObject, path = ''): readonly (readonly [name: string, value: Json])[] {
   return Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
     const isSection = typeof value === 'object' && !Array.isArray(value);
-    return isSection ? leavesOf(value as JsonObject, `${path}${name}.`) : [[`${path}${name}`, value] as const];
+    return isSection ? listLeaves(value as JsonObject, `${path}${name}.`) : [[`${path}${name}`, value] as const];
   });
 }
 
@@ -108,16 +108,16 @@ function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[]
 }
 
 function goalText({ goal }: StudyState): string {
-  const limits = constraintsOf(goal).map((constraint) => {
+  const limits = listConstraints(goal).map((constraint) => {
     const percentile = constraint.metric === 'latency' && goal.budget ? `p${goal.budget.percentile} ` : '';
-    return `${percentile}${describeConstraint(constraint, metricsOf(goal))}`;
+    return `${percentile}${describeConstraint(constraint, toMetrics(goal))}`;
   });
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }
 
 /** Returns the state of machine and server before there was a load. */
 function atRest(state: StudyState): readonly Fact[] {
-  const floor = noiseFloorOf(state);
+  const floor = findNoiseFloor(state);
   return floor ? [['idle', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
 }
 

@@ -4,7 +4,7 @@ import { representative } from '../../study/final/final.ts';
 import { isFeasible } from '../../study/goal/goal.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 
 /** A measurement of the study that served something, and its place on the page. */
@@ -26,13 +26,13 @@ export function pagePoints(state: StudyState): readonly PagePoint[] {
   const original = state.baseline && representative(state, state.baseline)?.measurement;
   const front = new Set(state.front.map(({ measurement }) => measurement));
   return state.trials.flatMap((trial) =>
-    measurementsOf(state, trial)
+    listMeasurements(state, trial)
       .filter(({ measurement }) => measurement.throughput.value > 0)
       .map(({ measurement, id }) => ({
         trial,
         measurement,
         id,
-        label: labelOf(trial, measurement),
+        label: formatLabel(trial, measurement),
         standing:
           measurement === best
             ? 'best'
@@ -51,7 +51,7 @@ export function pagePoints(state: StudyState): readonly PagePoint[] {
  * Returns a trial's measurements in order, with the id of each one's row. The measurement of the
  * final that represents the trial comes last.
  */
-export function measurementsOf(
+export function listMeasurements(
   state: StudyState,
   trial: Trial,
 ): readonly { readonly measurement: Measurement; readonly id: string; readonly isFinal: boolean }[] {
@@ -65,17 +65,17 @@ export function measurementsOf(
   return [...points, { measurement: stands, id: `m-${trial.number}-final`, isFinal: true }];
 }
 
-function labelOf({ number }: Trial, measurement: Measurement): string {
+function formatLabel({ number }: Trial, measurement: Measurement): string {
   const { level, throughput, budgetLatencyMs } = measurement;
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}, ${latency}`;
+  return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value, chooseRateUnit(measurement))}, ${latency}`;
 }
 
 /**
  * Returns the trials that deserve a line in a chart: the best, the original, those on the front,
  * then by standing.
  */
-export function linesOf(state: StudyState, most: number): readonly Trial[] {
+export function listLines(state: StudyState, most: number): readonly Trial[] {
   const measured = state.trials.filter((trial) => trial.failure === null && trial.measurements.length > 0);
   const onFront = new Set(state.front.map(({ trial }) => trial));
   const rank = (trial: Trial): number =>

@@ -4,7 +4,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 
@@ -23,13 +23,13 @@ const SPEED_MATTERS = 1.05;
  * none do.
  */
 export function repeatedReadings(state: StudyState): Html {
-  const repeateds = groupsOf(state).filter(({ readings }) => contradict(readings));
+  const repeateds = listGroups(state).filter(({ readings }) => contradict(readings));
   if (repeateds.length === 0) return none;
   const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
   const first = repeateds.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_TOLD);
   const more = repeateds.length - first.length;
   return html`<p class="soft">Measurements of one config at one level that differ by more than their intervals:</p>
-<ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
+<ul class="soft">${first.map((each) => html`<li>${formatSentence(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
 <p class="soft">An interval covers only the seconds of its own measurement, and a machine changes from minute to minute. The gain is not affected, because the final alternates between both configs.</p>`;
 }
 
@@ -38,17 +38,17 @@ export function repeatedReadings(state: StudyState): Html {
  * level, if their readings differ even at the machine's usual speed.
  */
 export function standingReadings(state: StudyState): readonly string[] {
-  return groupsOf(state).flatMap((group) => {
+  return listGroups(state).flatMap((group) => {
     const stands = representative(state, group.trial)?.measurement;
     const isStanding = group.trial === state.best || group.trial === state.baseline;
     if (!isStanding || !stands || !group.readings.includes(stands)) return [];
     const compared = group.readings.map((reading) => state.speeds.comparable(reading));
-    return contradict(compared) ? [sentenceOf(state, group)] : [];
+    return contradict(compared) ? [formatSentence(state, group)] : [];
   });
 }
 
 /** Groups by config, not by trial: a search may measure a config again as another trial. */
-function groupsOf({ trials, finals, best, baseline }: StudyState): readonly Repeated[] {
+function listGroups({ trials, finals, best, baseline }: StudyState): readonly Repeated[] {
   const ofTrial = new Map(trials.map((trial) => [trial.number, trial]));
   const all = [
     ...trials.flatMap((trial) => trial.measurements.map((measurement) => ({ trial, measurement }))),
@@ -74,9 +74,9 @@ const contradict = (readings: readonly Measurement[]): boolean =>
 const areApart = (intervals: readonly Interval[]): boolean =>
   Math.max(...intervals.map(({ low }) => low)) > Math.min(...intervals.map(({ high }) => high));
 
-function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
+function formatSentence(state: StudyState, { trial, readings }: Repeated): string {
   const { level, budgetLatencyMs } = readings[0] as Measurement;
-  const unit = rateUnitOf(readings[0] as Measurement);
+  const unit = chooseRateUnit(readings[0] as Measurement);
   const range = (values: readonly number[], text: (value: number) => string): string =>
     `${formatFigure(Math.min(...values))} to ${text(Math.max(...values))}`;
   const rates = range(
@@ -91,10 +91,10 @@ function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
   const shown = representative(state, trial)?.measurement;
   const which =
     shown && readings.includes(shown) ? `, and this page shows ${formatRate(shown.throughput.value, unit)}` : '';
-  return `${who} at ${describeLevel(level)} was measured ${readings.length} times: ${rates}${which}; p${budgetLatencyMs.percentile} ${times}${causeOf(state, readings)}.`;
+  return `${who} at ${describeLevel(level)} was measured ${readings.length} times: ${rates}${which}; p${budgetLatencyMs.percentile} ${times}${describeCause(state, readings)}.`;
 }
 
-function causeOf({ speeds }: StudyState, readings: readonly Measurement[]): string {
+function describeCause({ speeds }: StudyState, readings: readonly Measurement[]): string {
   const all = readings.map((measurement) => speeds.of(measurement).value);
   const [lowest, highest] = [Math.min(...all), Math.max(...all)];
   if (highest > SPEED_MATTERS * lowest)

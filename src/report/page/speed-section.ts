@@ -1,5 +1,5 @@
 import type { StudyState } from '../../study/records/state.ts';
-import { rangeOf } from '../../study/speed/changes.ts';
+import { findRange } from '../../study/speed/changes.ts';
 import { describeSpeedShare } from '../../study/summary/describe.ts';
 import type { SpeedSummary } from '../../study/summary/schema/context.ts';
 import { speedChart } from '../charts/speed-chart.ts';
@@ -12,7 +12,7 @@ import { figure } from './figure.ts';
  * measured.
  */
 export function speedStrip({ speeds }: StudyState): Chart | null {
-  const range = rangeOf(speeds);
+  const range = findRange(speeds);
   if (!range || range.hasHeld) return null;
   const { course, usual } = speeds;
   const first = course.findIndex(({ isFinal }) => isFinal);
@@ -24,7 +24,7 @@ export function speedStrip({ speeds }: StudyState): Chart | null {
 /** Returns the machine's speed and its uses; empty if the speed held. */
 export function speedSection(state: StudyState, { corrected }: SpeedSummary): Html {
   const chart = speedStrip(state);
-  const { lowest = 1, highest = 1 } = rangeOf(state.speeds) ?? {};
+  const { lowest = 1, highest = 1 } = findRange(state.speeds) ?? {};
   if (!chart) return none;
   const used =
     corrected === 0
@@ -37,7 +37,7 @@ ${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % i
 
 /** Returns the message of the chart: the range of the machine's speed. */
 export function speedTitle({ speeds }: StudyState): string {
-  const { lowest = 1, highest = 1 } = rangeOf(speeds) ?? {};
+  const { lowest = 1, highest = 1 } = findRange(speeds) ?? {};
   const [slow, fast] = [lowest / speeds.usual, highest / speeds.usual].map((each) => `${Math.round(100 * each)} %`);
   return `The machine ran at ${slow} to ${fast} of its usual speed`;
 }
@@ -47,7 +47,7 @@ export function speedTitle({ speeds }: StudyState): string {
  * measured.
  */
 export function heldText({ speeds }: StudyState): string | null {
-  const range = rangeOf(speeds);
+  const range = findRange(speeds);
   if (!range?.hasHeld) return null;
   return `the machine's speed held within 5 % (${describeSpeedShare(range.lowest)} to ${describeSpeedShare(range.highest)} of that in the first minute)`;
 }

@@ -1,4 +1,4 @@
-import { latenciesOf } from '../../profiler/latency-summary.ts';
+import { summarizeLatencies } from '../../profiler/latency-summary.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { type StageSplit, stageSplits } from '../../study/analysis/stages.ts';
 import { representative } from '../../study/final/final.ts';
@@ -6,13 +6,13 @@ import type { StudyState } from '../../study/records/state.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import type { StagesBar } from '../charts/stages-chart.ts';
-import { linesOf, trialName } from './points.ts';
+import { listLines, trialName } from './points.ts';
 
 /**
  * Returns the split of each stage in the measurement that represents a trial; empty for a single
  * model.
  */
-export function splitsOf(state: StudyState, trial: Trial, measurement: Measurement): readonly StageSplit[] {
+export function listSplits(state: StudyState, trial: Trial, measurement: Measurement): readonly StageSplit[] {
   const { topology } = state.started;
   return topology ? stageSplits(measurement, topology, trial.candidate.shape) : [];
 }
@@ -23,9 +23,9 @@ export function splitsOf(state: StudyState, trial: Trial, measurement: Measureme
  * then nothing is left for elsewhere.
  */
 export function stageBars(state: StudyState, most: number): readonly StagesBar[] {
-  return linesOf(state, most).flatMap((trial): StagesBar[] => {
+  return listLines(state, most).flatMap((trial): StagesBar[] => {
     const measurement = representative(state, trial)?.measurement;
-    const splits = measurement ? splitsOf(state, trial, measurement) : [];
+    const splits = measurement ? listSplits(state, trial, measurement) : [];
     if (!measurement || splits.length === 0) return [];
     const stages = splits.map(({ model, timesPerRequest, queueMs, computeMs }) => ({
       model,
@@ -37,7 +37,7 @@ export function stageBars(state: StudyState, most: number): readonly StagesBar[]
       {
         name: `${trialName(state, trial)} @ ${shortLevel(measurement.level)}`,
         stages,
-        outsideMs: Math.max(0, latenciesOf(measurement).avg - inside),
+        outsideMs: Math.max(0, summarizeLatencies(measurement).avg - inside),
       },
     ];
   });

@@ -9,7 +9,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
-import { splitsOf } from './stage-bars.ts';
+import { listSplits } from './stage-bars.ts';
 import { table } from './table.ts';
 
 interface Told {
@@ -25,8 +25,8 @@ interface Told {
 export function stagesSection(state: StudyState): Html {
   if (!state.started.topology) return none;
   const shown = [
-    ...toldOf(state, state.best, 'best'),
-    ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
+    ...describeTrial(state, state.best, 'best'),
+    ...(state.best === state.baseline ? [] : describeTrial(state, state.baseline, 'original')),
   ];
   if (shown.length === 0) return none;
   return html`<h2>Models</h2>
@@ -34,7 +34,7 @@ ${frontsTable(state, shown)}
 ${stagesTable(state, shown)}`;
 }
 
-function toldOf(state: StudyState, trial: Trial | null, name: string): Told[] {
+function describeTrial(state: StudyState, trial: Trial | null, name: string): Told[] {
   const measurement = trial && representative(state, trial)?.measurement;
   return trial && measurement ? [{ name, trial, measurement }] : [];
 }
@@ -67,12 +67,12 @@ function frontsTable({ goal }: StudyState, shown: readonly Told[]): Html {
 }
 
 function stagesTable(state: StudyState, shown: readonly Told[]): Html {
-  const splits = shown.map((each) => ({ ...each, splits: splitsOf(state, each.trial, each.measurement) }));
+  const splits = shown.map((each) => ({ ...each, splits: listSplits(state, each.trial, each.measurement) }));
   const models = [...new Set(splits.flatMap((each) => each.splits.map(({ model }) => model)))];
   if (models.length === 0) return none;
   const isPipeline = state.started.topology?.fronts.length === 1;
   const hasCalls = splits.some((each) => each.splits.some(({ callsMs }) => callsMs > 0));
-  const columns = columnsOf(isPipeline, hasCalls);
+  const columns = listColumns(isPipeline, hasCalls);
   const rows = models.flatMap((model) =>
     splits.flatMap((each) => {
       const split = each.splits.find((one) => one.model === model);
@@ -92,7 +92,7 @@ function stagesTable(state: StudyState, shown: readonly Told[]): Html {
 
 type Column = readonly [head: string, of: (split: StageSplit) => string];
 
-const columnsOf = (isPipeline: boolean, hasCalls: boolean): readonly Column[] => [
+const listColumns = (isPipeline: boolean, hasCalls: boolean): readonly Column[] => [
   ...(isPipeline ? [['per request', ({ timesPerRequest: n }) => formatFigure(n)] satisfies Column] : []),
   ['queue, ms', ({ queueMs }) => shortMs(queueMs)],
   ['compute, ms', ({ computeMs }) => shortMs(computeMs)],

@@ -1,10 +1,10 @@
 import { capital, formatFigure, formatMs } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { lengthOf } from '../../study/analysis/explain/time-bar.ts';
+import { computeLength } from '../../study/analysis/explain/time-bar.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { correctionOf } from '../../study/speed/changes.ts';
+import { findCorrection } from '../../study/speed/changes.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Explanation, ReasonBar } from '../../study/summary/schema/explanation.ts';
 import type { Trial } from '../../study/types.ts';
@@ -20,13 +20,13 @@ import { speedTitle } from './speed-section.ts';
 export function chartTitle(name: ChartName, state: StudyState, explanation: Explanation | null): string {
   const { goal } = state;
   const percentile = `p${state.trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99}`;
-  const limitOf = (metric: string): number | null =>
+  const findLimit = (metric: string): number | null =>
     goal.constraints.find((one) => one.metric === metric && one.relation === '<=')?.value ?? null;
   const tokenTitle = (metric: 'ttft' | 'itl' | 'tpot'): string =>
     overLoadTitle(
       state,
       `${percentile} ${metric.toUpperCase()}`,
-      limitOf(metric),
+      findLimit(metric),
       ({ tokens }) => tokens?.budget[`${metric}Ms`].value,
     );
   switch (name) {
@@ -68,34 +68,34 @@ export function pictureTitle(state: StudyState, { objective, limited }: Picture)
   };
   if (!best) return 'Measurements';
   const at = limited.label.replace(/^(p\d+) latency$/, '$1');
-  const words = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
+  const words = `${formatName(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
   return baseline && baseline !== best
     ? `${words}, before ${of(baseline, objective)} at ${of(baseline, limited)}`
     : words;
 }
 
-const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
+const formatName = ({ baseline }: StudyState, trial: Trial): string =>
   trial === baseline ? 'Your config' : `Trial ${trial.number}`;
 
 /** Returns how many configs the best beats in both figures, each at its representative level. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
-  const compared = best && comparedOf(state, best);
+  const compared = best && correctMeasurement(state, best);
   if (!best || !compared) return 'Measurements';
-  const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
+  const others = trials.flatMap((trial) => (trial === best ? [] : (correctMeasurement(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
     ({ throughput, budgetLatencyMs }) =>
       compared.throughput.value >= throughput.value && compared.budgetLatencyMs.value <= budgetLatencyMs.value,
   ).length;
   if (beaten === 0) return 'Each config here gives up latency for throughput, or the other way round';
-  return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
+  return `${formatName(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
 }
 
 /**
  * Returns the measurement that represents a trial, at the machine's usual speed; null without one.
  */
-function comparedOf(state: StudyState, trial: Trial): Measurement | null {
+function correctMeasurement(state: StudyState, trial: Trial): Measurement | null {
   return representative(state, trial)?.compared ?? null;
 }
 
@@ -105,7 +105,7 @@ function growthTitle(state: StudyState): string {
   const levels = trial ? risingLevels(state, trial) : [];
   const last = levels.at(-1);
   if (!trial || !last) return 'Throughput over latency';
-  const name = nameOf(state, trial);
+  const name = formatName(state, trial);
   if (levels.length === 1) return `${name} was measured at ${describeLevel(last.level)} only`;
   const end = growthEnd(levels.map(({ throughput }) => throughput.value));
   return end < 0
@@ -128,22 +128,22 @@ function overLoadTitle(
   const levels = trial ? risingLevels(state, trial).filter((each) => of(each) !== undefined) : [];
   const [first, last] = [levels[0], levels.at(-1)];
   if (!trial || !first || !last) return `${what} over the load`;
-  const name = nameOf(state, trial);
+  const name = formatName(state, trial);
   const at = (measurement: Measurement): string =>
     `${formatMs(of(measurement) ?? Number.NaN)} at ${describeLevel(measurement.level)}`;
   if (limit === null)
     return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
   const isCorrected = [trial, ...(baseline ? [baseline] : [])].some((one) =>
-    one.measurements.some((each) => correctionOf(state.speeds, each) !== null),
+    one.measurements.some((each) => findCorrection(state.speeds, each) !== null),
   );
   const met = `${what} ≤ ${formatMs(limit)}${isCorrected ? ' as measured' : ''}`;
-  const highestOf = (one: Trial): Measurement | undefined =>
+  const findHighest = (one: Trial): Measurement | undefined =>
     risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
   const until = (highest: Measurement | undefined): string =>
     highest ? `up to ${describeLevel(highest.level)}` : 'at no measured level';
-  const ownHighest = highestOf(trial);
+  const ownHighest = findHighest(trial);
   if (!baseline || baseline === trial) return `${name} meets ${met} ${until(ownHighest)}`;
-  const other = highestOf(baseline);
+  const other = findHighest(baseline);
   return ownHighest || other
     ? `${name} meets ${met} ${until(ownHighest)}, your config ${until(other)}`
     : `Neither ${name.toLowerCase()} nor your config meets ${met} at a measured level`;
@@ -151,14 +151,14 @@ function overLoadTitle(
 
 /** Returns the part that now takes most of a request's time, and its time before. */
 function breakdownTitle(explanation: Explanation | null): string {
-  const barOf = (about: 'before' | 'now'): ReasonBar | null =>
+  const findBar = (about: 'before' | 'now'): ReasonBar | null =>
     explanation?.reasons.find((reason) => reason.about === about)?.bar ?? null;
-  const [before, now] = [barOf('before'), barOf('now')];
+  const [before, now] = [findBar('before'), findBar('now')];
   const [most] = now && now.parts.length > 1 ? now.parts.toSorted((a, b) => b.value - a.value) : [];
   if (!now || !most) return 'Breakdown of the mean request time';
   const share = (bar: ReasonBar): string | null => {
     const part = bar.parts.find(({ name }) => name === most.name);
-    return part ? `${Math.round((100 * part.value) / lengthOf(bar))} %` : null;
+    return part ? `${Math.round((100 * part.value) / computeLength(bar))} %` : null;
   };
   const then = before && share(before);
   return `${capital(most.name)} takes most of a request's time: ${share(now)}${then ? `, with your config ${then}` : ''}`;
@@ -169,5 +169,5 @@ function tokensTitle(state: StudyState): string {
   const measurement = trial && representative(state, trial)?.measurement;
   if (!trial || !measurement?.tokens) return 'Output of the server against output per user';
   const { outputTokensPerSecond, outputTokensPerSecondPerUser } = measurement.tokens;
-  return `${nameOf(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, and each user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
+  return `${formatName(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, and each user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
 }

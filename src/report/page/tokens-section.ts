@@ -29,8 +29,8 @@ export function tokensSection(
   title: (name: ChartName) => string,
 ): Html {
   const shown = [
-    ...toldOf(state, state.best, 'best'),
-    ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
+    ...describeTrial(state, state.best, 'best'),
+    ...(state.best === state.baseline ? [] : describeTrial(state, state.baseline, 'original')),
   ];
   const [first] = shown;
   if (!first) return none;
@@ -45,14 +45,14 @@ ${figure(charts.get('itl-vs-load'), 'itl-vs-load', title('itl-vs-load'), html`In
 ${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', title('tpot-vs-load'), html`Time per output token over load.`)}`;
 }
 
-function toldOf(state: StudyState, trial: Trial | null, name: string): readonly Told[] {
+function describeTrial(state: StudyState, trial: Trial | null, name: string): readonly Told[] {
   const measurement = trial && representative(state, trial)?.measurement;
   return measurement?.tokens ? [[name, measurement, measurement.tokens]] : [];
 }
 
 type Row = readonly [head: string, of: (tokens: TokenFigures, measurement: Measurement) => string | null];
 
-const rowsOf = (percentile: string): readonly Row[] => [
+const listRows = (percentile: string): readonly Row[] => [
   ['load', (_, { level }) => describeLevel(level)],
   [`TTFT ${percentile}, ms`, ({ budget }) => withInterval(budget.ttftMs)],
   ['TTFT median, ms', ({ ttftMs }) => formatFigure(ttftMs.p50)],
@@ -77,7 +77,7 @@ const percentText = (share: number | undefined): string | null =>
 
 /** Leaves out rows without any measured figure. */
 function table(shown: readonly Told[], percentile: string): Html {
-  const rows = rowsOf(percentile).flatMap(([head, of]) => {
+  const rows = listRows(percentile).flatMap(([head, of]) => {
     const cells = shown.map(([, measurement, tokens]) => of(tokens, measurement));
     if (cells.every((cell) => cell === null)) return [];
     return [html`<tr><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell ?? '–'}</td>`)}</tr>\n`];

@@ -1,20 +1,20 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import { canonicalJson, type Json } from '../../base/json.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { differencesOf } from '../../space/differences.ts';
-import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
+import { listDifferences } from '../../space/differences.ts';
+import { splitTime } from '../../study/analysis/explain/time-split.ts';
 import { countedIn, metricCell, metricHead } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { correctionOf } from '../../study/speed/changes.ts';
+import { findCorrection } from '../../study/speed/changes.ts';
 import { describeAccuracy } from '../../study/summary/accuracy-words.ts';
 import { describeAssignment, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
-import { rateUnitOf, rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit, rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
-import { measurementsOf } from './points.ts';
+import { listMeasurements } from './points.ts';
 
 /**
  * A column of a card's table. The page's script finds the parts of a request's time by the column
@@ -43,10 +43,10 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
       : '';
   const built = applied?.buildMs === undefined ? '' : `, built in ${formatFigure(applied.buildMs)} ms`;
   const accuracy = applied?.accuracy ? `, accuracy: ${describeAccuracy(applied.accuracy)}` : '';
-  const row = ({ measurement, id, isFinal }: ReturnType<typeof measurementsOf>[number]): Html => {
+  const row = ({ measurement, id, isFinal }: ReturnType<typeof listMeasurements>[number]): Html => {
     const cells = [
       ...columns.map(({ cell }) => cell(measurement, trial)),
-      ...[notesOf(state, measurement, isFinal)],
+      ...[formatNotes(state, measurement, isFinal)],
     ].map((text) => html`<td>${text}</td>`);
     return html`<tr id="${id}"><td>${shortLevel(measurement.level)}</td>${cells}</tr>\n`;
   };
@@ -54,7 +54,7 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
 <p class="soft">${candidate.fingerprint}${loaded}${built}${accuracy}</p>
 ${changes(state, trial)}
 <div class="scroll"><table><thead><tr><th>${state.started.levels.mode}${state.started.levels.batch ? ' × batch' : ''}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
-${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;
+${listMeasurements(state, trial).map(row)}</tbody></table></div></details>\n`;
 }
 
 /**
@@ -70,13 +70,13 @@ const TOLD_OTHERWISE = ['latency', 'queue-time', 'compute-time', 'instances', 'm
 
 /** Returns the columns of this study, without metrics that were never measured. */
 function columnsFor(state: StudyState): readonly Column[] {
-  const metrics = metricsOf(state.goal);
+  const metrics = toMetrics(state.goal);
   const among = state.trials.flatMap((trial) =>
-    measurementsOf(state, trial).map(({ measurement }) => ({ candidate: trial.candidate, measurement })),
+    listMeasurements(state, trial).map(({ measurement }) => ({ candidate: trial.candidate, measurement })),
   );
   const further = measuredMetrics(state.goal, [...BEFORE_SPLIT, ...AFTER_SPLIT, ...TOLD_OTHERWISE], among);
   const named = (name: string): Metric => countedIn(metrics.named(name), rateUnitOfStudy(state));
-  const columnOf = (metric: Metric): Column => ({
+  const toColumn = (metric: Metric): Column => ({
     head: metricHead(metric),
     cell: (measurement, { candidate }) => {
       const value = metricCell(metric, metrics.read(metric.name, measurement, candidate));
@@ -85,20 +85,20 @@ function columnsFor(state: StudyState): readonly Column[] {
     },
   });
   return [
-    ...BEFORE_SPLIT.map(named).map(columnOf),
+    ...BEFORE_SPLIT.map(named).map(toColumn),
     ...splitColumns,
-    ...further.map(columnOf),
-    ...AFTER_SPLIT.map(named).map(columnOf),
+    ...further.map(toColumn),
+    ...AFTER_SPLIT.map(named).map(toColumn),
   ];
 }
 
 const splitColumn = (
   head: string,
-  of: (split: NonNullable<ReturnType<typeof timeSplitOf>>) => number | undefined,
+  of: (split: NonNullable<ReturnType<typeof splitTime>>) => number | undefined,
 ): Column => ({
   head,
   cell: (measurement, { candidate }) => {
-    const split = timeSplitOf(measurement, candidate.shape);
+    const split = splitTime(measurement, candidate.shape);
     return formatFigure((split && of(split)) ?? Number.NaN);
   },
 });
@@ -113,7 +113,7 @@ const splitColumns: readonly Column[] = [
 
 /** Returns the differences between the config and the original, field by field. */
 function changes({ started }: StudyState, { candidate }: Trial): Html {
-  const differences = differencesOf(started.original, candidate);
+  const differences = listDifferences(started.original, candidate);
   if (differences.length === 0) return html`<p class="diff">The original config.</p>`;
   return html`<ul class="diff">${differences.map(
     ({ path, before, after }) =>
@@ -123,14 +123,14 @@ function changes({ started }: StudyState, { candidate }: Trial): Html {
 
 const shown = (value: Json | undefined): string => (value === undefined ? 'not set' : canonicalJson(value));
 
-function notesOf({ speeds }: StudyState, measurement: Measurement, isFinal: boolean): string {
+function formatNotes({ speeds }: StudyState, measurement: Measurement, isFinal: boolean): string {
   const { stable, client, foreignRequests, budgetVerdict, failures } = measurement;
   const { throughput, budgetLatencyMs } = speeds.comparable(measurement);
-  const isCompared = correctionOf(speeds, measurement) !== null;
+  const isCompared = findCorrection(speeds, measurement) !== null;
   return [
     ...(isCompared
       ? [
-          `at ${describeSpeedShare(speeds.of(measurement).value)} of the first minute's speed: corrected to ${formatRate(throughput.value, rateUnitOf(measurement))}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
+          `at ${describeSpeedShare(speeds.of(measurement).value)} of the first minute's speed: corrected to ${formatRate(throughput.value, chooseRateUnit(measurement))}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
         ]
       : []),
     ...(isFinal ? ['in the final'] : []),

@@ -3,10 +3,10 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { isInDoubt, representative } from '../../study/final/final.ts';
 import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { correctionOf } from '../../study/speed/changes.ts';
+import { findCorrection } from '../../study/speed/changes.ts';
 import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
@@ -31,7 +31,7 @@ ${table({
   rows: state.trials.map((trial) => line(state, trial, columns)),
 })}
 ${state.trials.some((trial) => isInDoubt(state, trial)) ? byLuck : none}
-${state.trials.some((trial) => factorOf(state, representative(state, trial)?.measurement) !== null) ? compared : none}
+${state.trials.some((trial) => findFactor(state, representative(state, trial)?.measurement) !== null) ? compared : none}
 ${state.trials.some((trial) => isOfFinal(state, trial)) ? ofFinal : none}
 ${trialCards(state)}`;
 }
@@ -50,7 +50,7 @@ const ofFinal = html`<p class="soft">${FINAL_MARK}: measured in the final, alter
  * columns.
  */
 function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const percentile = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99;
   const shown = ['throughput', 'latency', 'latency-p50', `latency-p${percentile}`, 'error-rate'];
   return [
@@ -64,8 +64,8 @@ function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
  * Returns `×1.6` if the comparison uses other figures than the ones shown; null if it uses the
  * measured ones.
  */
-function factorOf({ speeds }: StudyState, measurement: Measurement | undefined): string | null {
-  const factor = measurement ? correctionOf(speeds, measurement) : null;
+function findFactor({ speeds }: StudyState, measurement: Measurement | undefined): string | null {
+  const factor = measurement ? findCorrection(speeds, measurement) : null;
   return factor === null ? null : `×${factor.toFixed(2)}`;
 }
 
@@ -85,8 +85,8 @@ function line(state: StudyState, trial: Trial, columns: readonly Metric[]) {
   const { measurement, feasible } = stands;
   const { throughput, level } = measurement;
   const mark = isOfFinal(state, trial) ? FINAL_MARK : '';
-  const factor = factorOf(state, measurement);
-  const metrics = metricsOf(state.goal);
+  const factor = findFactor(state, measurement);
+  const metrics = toMetrics(state.goal);
   const cells: readonly TableCell[] = [
     ...[link, assignment, `${shortLevel(level)}${mark}`],
     html`${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}`,

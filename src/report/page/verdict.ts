@@ -5,13 +5,13 @@ import { describeClientChange, describeSmallerBatch } from '../../study/summary/
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
 import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Summary } from '../../study/summary/summary-schema.ts';
 import { type Html, html } from '../html.ts';
 
 /** Returns the cost of the best as a sentence; '' without prices. */
 export const costText = ({ best }: Summary): string =>
-  best?.cost ? `It costs ${describeCost(best.cost, rateUnitOf(best))}.` : '';
+  best?.cost ? `It costs ${describeCost(best.cost, chooseRateUnit(best))}.` : '';
 
 /**
  * Returns how many times better the best is than the original, and its uncertainty; null if not

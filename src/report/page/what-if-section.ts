@@ -4,7 +4,7 @@ import type { Bounds } from '../../study/analysis/what-if/misses.ts';
 import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/analysis/what-if/what-if.ts';
 import { lineIn, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { correctionOf } from '../../study/speed/changes.ts';
+import { findCorrection } from '../../study/speed/changes.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
@@ -49,13 +49,13 @@ function nameOfLevels({ varies }: WhatIf, state: StudyState): string {
 
 const isCorrected = ({ speeds, trials, finals }: StudyState): boolean =>
   [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)].some(
-    (each) => correctionOf(speeds, each) !== null,
+    (each) => findCorrection(speeds, each) !== null,
   );
 
 function rows(whatIf: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
   return whatIf.levels.map((level, index) => {
     const cell = config?.cells[index] ?? null;
-    const foundMeasured = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
+    const foundMeasured = listMeasured(state, config?.trial ?? null).find(([at]) => at === level);
     const measured = foundMeasured ? [formatFigure(foundMeasured[1]), formatFigure(foundMeasured[2])] : ['', ''];
     return html`<tr><td>${level}</td><td>${banded(cell?.throughput, cell?.throughputRange)}</td><td>${banded(cell?.latencyMs, cell?.latencyRange)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
   });
@@ -86,7 +86,7 @@ function errorText({ misses, percentile, levels, configs }: WhatIf): string {
 function embedded(whatIf: WhatIf, state: StudyState): Html | null {
   const { best, goal } = state;
   const stands = best && representative(state, best)?.measurement.level;
-  const chosen = best && stands && (lineIn(state, best.number)?.positionOf(stands) ?? stands.value);
+  const chosen = best && stands && (lineIn(state, best.number)?.toPosition(stands) ?? stands.value);
   const value = {
     percentile: whatIf.percentile,
     unit: rateUnitOfStudy(state),
@@ -98,7 +98,7 @@ function embedded(whatIf: WhatIf, state: StudyState): Html | null {
     levels: whatIf.levels,
     configs: whatIf.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(
-      whatIf.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, measuredOf(state, trial)]])),
+      whatIf.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, listMeasured(state, trial)]])),
     ),
   };
   const block = jsonBlock('what-if-predictions', value);
@@ -126,7 +126,7 @@ const fourDigits = (value: number): number => Number(value.toPrecision(4));
  * measurements at one level, the one that represents the trial counts, else the latest; those of
  * the final come last.
  */
-function measuredOf(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
+function listMeasured(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
   const { compared, speeds, trials, best } = state;
   const trial = trials.find((each) => each.number === number);
   if (!trial || !best) return [];
@@ -139,8 +139,8 @@ function measuredOf(state: StudyState, number: number | null): readonly (readonl
     ...(stands ? [speeds.comparable(stands)] : []),
   ].filter(({ throughput, client }) => throughput.value > 0 && !client.bound);
   const line = lineIn(state, best.number);
-  const positionOf = ({ level }: Measurement): number | null => (line ? line.positionOf(level) : level.value);
-  const byLevel = new Map(all.map((measurement) => [positionOf(measurement), measurement]));
+  const toPosition = ({ level }: Measurement): number | null => (line ? line.toPosition(level) : level.value);
+  const byLevel = new Map(all.map((measurement) => [toPosition(measurement), measurement]));
   return [...byLevel].flatMap(([position, { throughput, budgetLatencyMs }]) =>
     position === null ? [] : [[position, throughput.value, budgetLatencyMs.value] as const],
   );

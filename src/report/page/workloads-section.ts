@@ -5,7 +5,7 @@ import { representative } from '../../study/final/final.ts';
 import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
 import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StartedWorkloads } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
@@ -13,7 +13,7 @@ import { describeAssignment, shortLevel } from '../../study/summary/describe.ts'
 import { describeRule } from '../../study/summary/describe-rule.ts';
 import { servedRateHead } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
-import { robustRuleOf } from '../../workload/robust-rule.ts';
+import { parseRobustRule } from '../../workload/robust-rule.ts';
 import { type Html, html, none } from '../html.ts';
 
 /** The columns before those of the goal's other metrics. */
@@ -39,7 +39,7 @@ function introduction({ rule, holdout, of }: StartedWorkloads): string {
   const names = of.map(({ name, file }) => `${name} (${file})`).join(', ');
   const several =
     of.length > 1
-      ? ` Each level was measured under each of them; its figures are for ${describeRule(robustRuleOf(rule))}.`
+      ? ` Each level was measured under each of them; its figures are for ${describeRule(parseRobustRule(rule))}.`
       : '';
   const held =
     holdout === undefined
@@ -67,10 +67,10 @@ function table(state: StudyState, shown: readonly Told[]): Html {
   ];
   return html`<div class="scroll"><table id="workloads"><caption>Each candidate under each workload</caption>
 <thead><tr>${[...heads, ...metrics.map(metricHead), 'failed', ''].map((head) => html`<th>${head}</th>`)}</tr></thead>
-<tbody>${shown.flatMap((each) => rowsOf(state, each, metrics))}</tbody></table></div>`;
+<tbody>${shown.flatMap((each) => listRows(state, each, metrics))}</tbody></table></div>`;
 }
 
-function rowsOf(state: StudyState, { trial, measurement }: Told, metrics: readonly Metric[]): readonly Html[] {
+function listRows(state: StudyState, { trial, measurement }: Told, metrics: readonly Metric[]): readonly Html[] {
   const { goal, started } = state;
   const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
   const workloads = measurement.workloads ?? [];
@@ -79,12 +79,12 @@ function rowsOf(state: StudyState, { trial, measurement }: Told, metrics: readon
       place > 0
         ? none
         : html`<td rowspan="${workloads.length}">${trial.number}${trial === state.best ? ' best' : ''}</td><td rowspan="${workloads.length}">${describeAssignment(trial.candidate.assignment)}</td><td rowspan="${workloads.length}">${shortLevel(measurement.level)}</td>`;
-    const cells = cellsOf(each, trial, metrics, state);
+    const cells = formatCells(each, trial, metrics, state);
     return html`<tr>${first}<th scope="row">${each.workload}</th>${cells.map((cell) => html`<td>${cell}</td>`)}<td>${each === deciding ? 'decides' : ''}</td></tr>\n`;
   });
 }
 
-const cellsOf = (
+const formatCells = (
   each: WorkloadMeasurement,
   { candidate }: Trial,
   metrics: readonly Metric[],
@@ -93,7 +93,7 @@ const cellsOf = (
   formatFigure(each.level.value),
   withInterval(each.throughput),
   withInterval(each.budgetLatencyMs),
-  ...metrics.map((metric) => metricCell(metric, metricsOf(goal).read(metric.name, each, candidate))),
+  ...metrics.map((metric) => metricCell(metric, toMetrics(goal).read(metric.name, each, candidate))),
   `${formatFigure(100 * each.errorRate)} %`,
 ];
 

@@ -32,7 +32,7 @@ export interface ScenarioFile {
 export const variedIn = (scenario: Scenario): 'batch' | 'concurrency' =>
   scenario === 'offline' ? 'batch' : 'concurrency';
 
-export const variedOf = (scenario: Scenario, { batch, report }: ScenarioRow): number =>
+export const findVaried = (scenario: Scenario, { batch, report }: ScenarioRow): number =>
   scenario === 'offline' ? batch : report.level.value;
 
 const US_PER_MS = 1e3;

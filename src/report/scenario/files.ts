@@ -3,7 +3,7 @@ import { titled } from '../charts/titled.ts';
 import type { PngRenderer } from '../png.ts';
 import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
 import { scenarioPlots } from './plots.ts';
-import { csvOf, parameterLines, resultLines } from './tables.ts';
+import { formatCsv, parameterLines, resultLines } from './tables.ts';
 
 /**
  * Returns a scenario's table as CSV and as Markdown with its parameters, and its plots as SVG and,
@@ -21,7 +21,7 @@ export function scenarioFiles(
   }));
   const pictures = plots.map(({ name, about }) => `![${about}](./${name}.${png ? 'png' : 'svg'})`);
   const document = [
-    `# ${titleOf(common)}`,
+    `# ${formatTitle(common)}`,
     '',
     ...parameterLines(common),
     '',
@@ -29,7 +29,7 @@ export function scenarioFiles(
     ...resultLines(rows),
   ];
   return [
-    { name: `results_${scenario}.csv`, content: csvOf(rows, common) },
+    { name: `results_${scenario}.csv`, content: formatCsv(rows, common) },
     { name: `results_${scenario}.md`, content: `${document.join('\n')}\n` },
     ...plots.flatMap(({ name, svg }) => [
       { name: `${name}.svg`, content: svg },
@@ -41,7 +41,7 @@ export function scenarioFiles(
 /**
  * Returns the known part of `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`.
  */
-function titleOf({ scenario, parameters }: ScenarioCase): string {
+function formatTitle({ scenario, parameters }: ScenarioCase): string {
   const values = new Map(parameters);
   const precision = values.get('Precision');
   const backend = `${values.get('Backend')}${precision === undefined ? '' : ` with ${precision}`}`;

@@ -2,7 +2,7 @@ import { formatMs, formatRate } from '../../base/format.ts';
 import { growthEnd } from '../charts/growth.ts';
 import { lineChart } from '../charts/line-chart.ts';
 import type { Chart } from '../charts/svg.ts';
-import { percentileMs, type Scenario, type ScenarioRow, variedIn, variedOf } from './case.ts';
+import { findVaried, percentileMs, type Scenario, type ScenarioRow, variedIn } from './case.ts';
 
 export interface ScenarioPlot {
   /** The name of its files, without extension. */
@@ -25,13 +25,13 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
   const varied = variedIn(scenario);
   const latency = [50, 95, 99].map((percentile) => ({
     name: `p${percentile}`,
-    points: rows.map((row) => [variedOf(scenario, row), percentileMs(row.report, percentile)] as const),
+    points: rows.map((row) => [findVaried(scenario, row), percentileMs(row.report, percentile)] as const),
   }));
   const apart = Math.ceil(rows.length / MAX_LABELS);
   const throughput = {
     name: 'throughput',
     points: rows.map(({ report }) => [percentileMs(report, 99), report.inferPerSecond] as const),
-    labels: rows.map((row, index) => (index % apart === 0 ? `${variedOf(scenario, row)}` : '')),
+    labels: rows.map((row, index) => (index % apart === 0 ? `${findVaried(scenario, row)}` : '')),
   };
   return [
     {
@@ -51,19 +51,21 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
       chart: lineChart(latency, {
         x: varied,
         y: 'latency, ms',
-        isLogX: isDoubling(rows.map((row) => variedOf(scenario, row))),
+        isLogX: isDoubling(rows.map((row) => findVaried(scenario, row))),
       }),
     },
   ];
 }
 
 /** `batch 8`. */
-const levelOf = (scenario: Scenario, row: ScenarioRow): string => `${variedIn(scenario)} ${variedOf(scenario, row)}`;
+const formatLevel = (scenario: Scenario, row: ScenarioRow): string =>
+  `${variedIn(scenario)} ${findVaried(scenario, row)}`;
 
 function growthTitle(rows: readonly ScenarioRow[], scenario: Scenario): string {
   const last = rows.at(-1);
   if (!last) return 'Nothing was measured';
-  const rateAt = (row: ScenarioRow): string => `${levelOf(scenario, row)}: ${formatRate(row.report.inferPerSecond)}`;
+  const rateAt = (row: ScenarioRow): string =>
+    `${formatLevel(scenario, row)}: ${formatRate(row.report.inferPerSecond)}`;
   const end = rows[growthEnd(rows.map(({ report }) => report.inferPerSecond))];
   if (end) return `Throughput stops growing at ${rateAt(end)}`;
   return rows.length === 1 ? `Throughput at ${rateAt(last)}` : `Throughput still grows at ${rateAt(last)}`;
@@ -72,6 +74,6 @@ function growthTitle(rows: readonly ScenarioRow[], scenario: Scenario): string {
 function latencyTitle(rows: readonly ScenarioRow[], scenario: Scenario): string {
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return 'Nothing was measured';
-  const at = (row: ScenarioRow): string => `${formatMs(percentileMs(row.report, 99))} at ${levelOf(scenario, row)}`;
+  const at = (row: ScenarioRow): string => `${formatMs(percentileMs(row.report, 99))} at ${formatLevel(scenario, row)}`;
   return first === last ? `p99 is ${at(first)}` : `p99 goes from ${at(first)} to ${at(last)}`;
 }

@@ -15,7 +15,7 @@ const ms = (name: string, title: string, readUs: (row: ScenarioRow) => number): 
   read: (row) => readUs(row) / 1e3,
 });
 
-const figureOf = ({ name, read }: Column, row: ScenarioRow): string =>
+const formatFigure = ({ name, read }: Column, row: ScenarioRow): string =>
   read(row).toFixed(name.endsWith('_ms') ? 3 : name === 'inferences_per_s' ? 1 : 0);
 
 /** The columns of published result tables of this kind. */
@@ -39,17 +39,17 @@ const columns: readonly Column[] = [
 ];
 
 /** Returns the rows as CSV, each with the fields that distinguish its case from others. */
-export function csvOf(rows: readonly ScenarioRow[], common: ScenarioCase): string {
+export function formatCsv(rows: readonly ScenarioRow[], common: ScenarioCase): string {
   const { gpu, backend, dataset, scenario, instances } = common;
   const fixed = [gpu, backend, dataset, scenario, instances];
   const header = ['gpu', 'backend', 'dataset', 'scenario', 'instances', ...columns.map(({ name }) => name)];
-  const figures = rows.map((row) => columns.map((column) => Number(figureOf(column, row))));
+  const figures = rows.map((row) => columns.map((column) => Number(formatFigure(column, row))));
   return csvText([header, ...figures.map((cells) => [...fixed, ...cells])], '\n');
 }
 
 /** Returns the rows as the lines of a Markdown table. */
 export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
-  const cells = rows.map((row) => columns.map((column) => figureOf(column, row)));
+  const cells = rows.map((row) => columns.map((column) => formatFigure(column, row)));
   return markdownTable(
     columns.map(({ title }) => title),
     cells,

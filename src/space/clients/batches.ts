@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { spaceFromJson } from '../source/load.ts';
 import type { ParameterFile, ValuesFile } from '../source/schema.ts';
-import { valuesOf } from '../source/value-set.ts';
+import { listValues } from '../source/value-set.ts';
 import type { SearchSpace } from '../types.ts';
 
 /**
@@ -79,7 +79,7 @@ function limitedTo(spec: ParameterFile, least: number, original: number, leftOut
 
   function limit<T extends ValuesFile>(group: T): T {
     if (group.choices !== undefined) return group;
-    const values = valuesOf(group);
+    const values = listValues(group);
     const isSmaller = (value: Json): boolean => typeof value === 'number' && value < least;
     for (const value of values.filter(isSmaller)) leftOut.add(value as number);
     const kept = values.filter((value) => !isSmaller(value));

@@ -2,7 +2,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../b
 import { lookUp } from '../../base/look-up.ts';
 import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
 import { normaliseConfig } from '../../triton/config/normal-form.ts';
-import { modelConfigsOf, otherConfigsOf } from '../model-configs.ts';
+import { toModelConfigs, toOtherConfigs } from '../model-configs.ts';
 import type { Candidate } from '../types.ts';
 
 /** Something that clients of a model notice when another config of it is served. */
@@ -33,18 +33,18 @@ export function clientChanges(
   original: Pick<Candidate, 'value'>,
   candidate: Pick<Candidate, 'value'>,
 ): readonly ClientChange[] {
-  const before = { ...otherConfigsOf(original), ...modelConfigsOf(original) };
-  const after = modelConfigsOf(candidate);
+  const before = { ...toOtherConfigs(original), ...toModelConfigs(original) };
+  const after = toModelConfigs(candidate);
   const [served, ...more] = Object.keys(after);
-  const [model, ...others] = Object.keys(modelConfigsOf(original));
+  const [model, ...others] = Object.keys(toModelConfigs(original));
   // A variant may be another model of the server, which then has another name.
   if (served !== undefined && model !== undefined && served !== model && more.length + others.length === 0)
     return [
       { model, ...renamed(model, served) },
-      ...changesOf(lookUp(before, model) ?? {}, lookUp(after, served) ?? {}).map((change) => ({ model, ...change })),
+      ...listChanges(lookUp(before, model) ?? {}, lookUp(after, served) ?? {}).map((change) => ({ model, ...change })),
     ];
   return Object.entries(after).flatMap(([name, config]) =>
-    changesOf(lookUp(before, name) ?? config, config).map((change) => ({ model: name, ...change })),
+    listChanges(lookUp(before, name) ?? config, config).map((change) => ({ model: name, ...change })),
   );
 }
 
@@ -56,7 +56,7 @@ const renamed = (before: string, after: string): Change => ({
   text: `clients must ask for model '${after}' instead of '${before}'`,
 });
 
-function changesOf(before: ModelConfig, after: ModelConfig): readonly Change[] {
+function listChanges(before: ModelConfig, after: ModelConfig): readonly Change[] {
   const [a, b] = [normaliseConfig(before), normaliseConfig(after)];
   return [
     ...batchChange(a, b),

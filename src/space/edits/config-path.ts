@@ -26,9 +26,9 @@ export function parseConfigPath(text: string): ParsedPath {
     if (match === null || (start === 0 && match[1] === undefined) || (start > 0 && bareWord(match))) {
       return { ok: false, reason: `'${text}' is not a path: '${text.slice(start)}' cannot be read` };
     }
-    path.push(segmentOf(match));
+    path.push(toSegment(match));
   }
-  const reason = faultOf(text, path);
+  const reason = findFault(text, path);
   if (reason !== undefined) return { ok: false, reason };
   return { ok: true, path: path[0] === 'parameters' && path.length === 2 ? [...path, 'string_value'] : path };
 }
@@ -38,7 +38,7 @@ function bareWord(match: RegExpExecArray): boolean {
   return match[1] !== undefined && !match[0].startsWith('.');
 }
 
-function segmentOf(match: RegExpExecArray): PathSegment {
+function toSegment(match: RegExpExecArray): PathSegment {
   const [, name, index, quoted, field, value] = match;
   if (name !== undefined) return name;
   if (index !== undefined) return Number(index);
@@ -50,7 +50,7 @@ function unquote(quoted: string): string {
   return quoted.slice(1, -1).replace(/\\(.)/g, '$1');
 }
 
-function faultOf(text: string, path: ConfigPath): string | undefined {
+function findFault(text: string, path: ConfigPath): string | undefined {
   if (path.length === 0) return 'a path must name a field';
   if (text.startsWith('.')) return `'${text}' is not a path: it starts with a dot`;
   if (path.length > maxSegments) return `the path is deeper than ${maxSegments} levels`;

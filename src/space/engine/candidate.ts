@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { type Artifact, MARK, markOf } from '../artifact.ts';
-import { candidateOf } from '../model-configs.ts';
+import { type Artifact, formatMark, MARK } from '../artifact.ts';
+import { toCandidate } from '../model-configs.ts';
 import { plainShape } from '../shape.ts';
 import type { Assignment, Candidate, CandidateShape, EngineTraits } from '../types.ts';
 import { type EngineSettings, splitSettings, withoutDefaults } from './engine.ts';
@@ -11,7 +11,7 @@ import { type EngineSettings, splitSettings, withoutDefaults } from './engine.ts
 const SETTINGS_FILE = 'model.json';
 
 /** Returns the settings of a candidate's engine; undefined if it has none. */
-export const settingsOf = ({ value }: Pick<Candidate, 'value'>): EngineSettings | undefined =>
+export const readSettings = ({ value }: Pick<Candidate, 'value'>): EngineSettings | undefined =>
   isJsonObject(value.engineSettings) ? (value.engineSettings as EngineSettings) : undefined;
 
 /** Returns settings in readable form: each by its name alone. */
@@ -24,7 +24,7 @@ export const namedSettings = ({ engine, config_file, environment }: EngineSettin
 /** Returns the candidate that an engine is started with: its settings. */
 export function launchedCandidate(settings: EngineSettings, assignment: Assignment = {}): Candidate {
   return {
-    fingerprint: digestOf(settings).slice(0, 12),
+    fingerprint: computeDigest(settings).slice(0, 12),
     assignment,
     value: { engineSettings: settings as JsonObject },
     shape: plainShape(namedSettings(settings)),
@@ -51,7 +51,7 @@ export function engineCandidate(
   const isAsServed = canonicalJson(settings as Json) === canonicalJson(engineSettings as Json);
   const uploaded = isAsServed ? artifact : withSettingsFile(artifact, settings);
   const marked = isAsServed || !uploaded ? config : withMark(config, uploaded);
-  const candidate = candidateOf(marked, assignment, uploaded);
+  const candidate = toCandidate(marked, assignment, uploaded);
   return {
     ...candidate,
     value: { ...candidate.value, engineSettings: settings as JsonObject },
@@ -81,7 +81,7 @@ function withSettingsFile(artifact: Artifact | undefined, { engine = {} }: Engin
   return {
     ...artifact,
     variant: artifact?.variant ?? 'engine',
-    digest: digestOf([artifact?.digest ?? null, sha256]),
+    digest: computeDigest([artifact?.digest ?? null, sha256]),
     files: { ...files, [place]: { path: '', sha256, bytes: Buffer.byteLength(text), text } },
   };
 }
@@ -89,10 +89,10 @@ function withSettingsFile(artifact: Artifact | undefined, { engine = {} }: Engin
 /** Other files require another config (`MARK`). */
 const withMark = (config: ModelConfig, artifact: Artifact): ModelConfig => ({
   ...config,
-  parameters: { ...config.parameters, [MARK]: { string_value: markOf(artifact) } },
+  parameters: { ...config.parameters, [MARK]: { string_value: formatMark(artifact) } },
 });
 
-const digestOf = (value: unknown): string =>
+const computeDigest = (value: unknown): string =>
   createHash('sha256')
     .update(canonicalJson(value as Json))
     .digest('hex');

@@ -17,7 +17,7 @@ function countIn(expression: Expression | null, scene: EvaluationContext): numbe
  * Returns the way an engine forms its steps with the settings in the scene; null if nothing gives
  * the number of sequences that it runs.
  */
-function policyOf(law: EngineSettingNames, scene: EvaluationContext): ContinuousPolicy | null {
+function findPolicy(law: EngineSettingNames, scene: EvaluationContext): ContinuousPolicy | null {
   const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
     const value = valueIn(expression, scene);
@@ -41,7 +41,7 @@ function policyOf(law: EngineSettingNames, scene: EvaluationContext): Continuous
  * batch; the number of GPUs that it is spread over does count.
  */
 export function withPolicy(candidate: Candidate, law: EngineSettingNames, scene: EvaluationContext): Candidate {
-  const continuous = policyOf(law, scene);
+  const continuous = findPolicy(law, scene);
   const parallelGpus = countIn(law.gpus, scene);
   const shape = { ...candidate.shape, ...(parallelGpus !== null && { parallelGpus }) };
   if (continuous === null) return { ...candidate, shape };

@@ -16,7 +16,7 @@ export function compileCondition(file: ConditionFile | undefined, names: Names):
     }
     if (key === 'not') return [{ kind: 'not', of: compileCondition(value as ConditionFile, names) }];
     const subject = parseSubject(key, names);
-    return testsOf(value as Json).map((test) => ({ kind: 'test', subject, label: key, test }));
+    return parseTests(value as Json).map((test) => ({ kind: 'test', subject, label: key, test }));
   });
   return of.length === 1 ? (of[0] as Condition) : { kind: 'all', of };
 }
@@ -27,13 +27,13 @@ export function both(a: Condition, b: Condition): Condition {
   return b === always ? a : { kind: 'all', of: [a, b] };
 }
 
-function testsOf(file: Json): Test[] {
+function parseTests(file: Json): Test[] {
   if (Array.isArray(file)) return [{ operator: 'in', operand: file }];
   if (file === null || typeof file !== 'object') return [{ operator: 'in', operand: [file] }];
-  return Object.entries(file).flatMap(([word, operand]) => (operand === undefined ? [] : [testOf(word, operand)]));
+  return Object.entries(file).flatMap(([word, operand]) => (operand === undefined ? [] : [createTest(word, operand)]));
 }
 
-function testOf(word: string, operand: Json): Test {
+function createTest(word: string, operand: Json): Test {
   if (word === 'present') return { operator: 'present', operand: operand === true };
   if (word === 'is' || word === 'in' || word === 'not') {
     const list = Array.isArray(operand) ? operand : [operand];

@@ -30,7 +30,7 @@ function call(name: string, operands: readonly (Json | undefined)[]): number | u
   const items = operands.flat(2) as (Json | undefined)[];
   if (operands.includes(undefined)) return undefined;
   if (name === 'count') return items.length;
-  const numbers = items.map(numberOf);
+  const numbers = items.map(toNumber);
   if (numbers.length === 0 || numbers.includes(undefined)) return undefined;
   return name === 'min' ? Math.min(...(numbers as number[])) : Math.max(...(numbers as number[]));
 }
@@ -41,12 +41,12 @@ function operate(operator: string, operands: readonly (Json | undefined)[]): Jso
   if (operator === 'or') return join(left, right, true);
   if (left === undefined) return undefined;
   if (operator === 'not') return typeof left === 'boolean' ? !left : undefined;
-  const a = numberOf(left);
+  const a = toNumber(left);
   if (operator === 'negate') return a === undefined ? undefined : -a;
   if (right === undefined) return undefined;
   if (operator === '==') return alike(left, right);
   if (operator === '!=') return !alike(left, right);
-  const b = numberOf(right);
+  const b = toNumber(right);
   return a === undefined || b === undefined ? undefined : calculate(operator, a, b);
 }
 
@@ -82,7 +82,7 @@ function calculate(operator: string, a: number, b: number): number | boolean | u
   }
 }
 
-function numberOf(value: Json | undefined): number | undefined {
+function toNumber(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : undefined;
 }

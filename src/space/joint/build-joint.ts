@@ -5,7 +5,7 @@ import { expectedTime } from '../expected-time.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../types.ts';
 import { joinCandidates } from './join-candidates.ts';
 import { brokenJointRule, type MemberInRules } from './joint-rules.ts';
-import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
+import { byMember, type JointMember, type JointSpace, jointName, toSurroundings } from './joint-space.ts';
 
 /**
  * The number of members' candidates that are kept: samplers build thousands of joint candidates
@@ -32,7 +32,7 @@ export function buildJoint(joint: JointSpace, assignment: Assignment): Candidate
   }
   const reason = Object.keys(assignment).length === 0 ? null : brokenJointRule(joint.across, members);
   if (reason !== null) return { legal: false, reason };
-  return { legal: true, candidate: joinCandidates(built, surroundingsOf(joint), assignment) };
+  return { legal: true, candidate: joinCandidates(built, toSurroundings(joint), assignment) };
 }
 
 function buildMember(member: JointMember, part: Assignment): CandidateOutcome {

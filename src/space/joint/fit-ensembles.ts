@@ -10,25 +10,25 @@ import type { ModelConfigs } from '../model-configs.ts';
  */
 export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): ModelConfigs {
   const known = new Map<string, number>();
-  const mostOf = (name: string): number => {
+  const findMax = (name: string): number => {
     const foundEnsemble = known.get(name);
     if (foundEnsemble !== undefined) return foundEnsemble;
-    const ensemble = configOf(ensembles, name);
-    if (!ensemble) return batchOf(configOf(models, name));
+    const ensemble = findConfig(ensembles, name);
+    if (!ensemble) return findBatch(findConfig(models, name));
     // A repository has no ensemble that contains itself; a server would not have loaded it.
-    known.set(name, batchOf(ensemble));
+    known.set(name, findBatch(ensemble));
     const inside = composingModels(ensemble)
-      .map(mostOf)
+      .map(findMax)
       .filter((most) => most > 0);
-    const most = Math.min(batchOf(ensemble), ...inside);
+    const most = Math.min(findBatch(ensemble), ...inside);
     known.set(name, most);
     return most;
   };
-  const lowered = Object.entries(ensembles).filter(([name, config]) => mostOf(name) < batchOf(config));
-  return Object.fromEntries(lowered.map(([name, config]) => [name, { ...config, max_batch_size: mostOf(name) }]));
+  const lowered = Object.entries(ensembles).filter(([name, config]) => findMax(name) < findBatch(config));
+  return Object.fromEntries(lowered.map(([name, config]) => [name, { ...config, max_batch_size: findMax(name) }]));
 }
 
 /** Returns the largest batch of a model; 0 for none, or if unknown. */
-export const batchOf = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
+export const findBatch = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
 
-const configOf = (configs: ModelConfigs, name: string): ModelConfig | undefined => lookUp(configs, name);
+const findConfig = (configs: ModelConfigs, name: string): ModelConfig | undefined => lookUp(configs, name);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { type ModelConfigs, modelConfigsOf } from '../model-configs.ts';
+import { type ModelConfigs, toModelConfigs } from '../model-configs.ts';
 import type { Assignment, Candidate, CandidateShape, Settings } from '../types.ts';
-import { batchOf, fitEnsembles } from './fit-ensembles.ts';
+import { findBatch, fitEnsembles } from './fit-ensembles.ts';
 
 /** The context of a joint candidate's members. */
 export interface JointContext {
@@ -24,14 +24,14 @@ export function joinCandidates(
   { ensembles, front }: JointContext,
   assignment: Assignment = {},
 ): Candidate {
-  const configs: ModelConfigs = Object.assign({}, ...members.map(([, candidate]) => modelConfigsOf(candidate)));
+  const configs: ModelConfigs = Object.assign({}, ...members.map(([, candidate]) => toModelConfigs(candidate)));
   const models: ModelConfigs = { ...configs, ...fitEnsembles(ensembles, configs) };
   return {
     // The ensembles follow from the members.
-    fingerprint: digestOf(ofEach(members, ({ fingerprint }) => fingerprint)),
+    fingerprint: computeDigest(ofEach(members, ({ fingerprint }) => fingerprint)),
     assignment,
     value: { models },
-    shape: joinShapes(members, batchOf(lookUp(models, front) ?? lookUp(ensembles, front))),
+    shape: joinShapes(members, findBatch(lookUp(models, front) ?? lookUp(ensembles, front))),
   };
 }
 
@@ -49,7 +49,7 @@ function joinShapes(members: Members, maxBatchSize: number): CandidateShape {
     groups: shapes.flatMap(({ groups }) => groups),
     // The members' largest batches belong here, because the joint one does not show them.
     batching: canonicalJson(ofEach(members, ({ shape }) => [shape.policy.maxBatchSize, shape.batching])),
-    rest: digestOf(ofEach(members, ({ shape }) => shape.rest)),
+    rest: computeDigest(ofEach(members, ({ shape }) => shape.rest)),
     settings: joinSettings(members),
     members: ofEach(members, ({ shape }) => shape),
   };
@@ -65,5 +65,5 @@ function joinSettings(members: Members): Settings {
   return settings;
 }
 
-const digestOf = (value: JsonObject): string =>
+const computeDigest = (value: JsonObject): string =>
   createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 12);

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../base/json.ts';
 import { bindSpace } from '../bound-space.ts';
 import { holds } from '../expressions/condition.ts';
 import { evaluate } from '../expressions/evaluate.ts';
-import { modelConfigOf } from '../model-configs.ts';
-import { sceneOf } from '../options.ts';
+import { toModelConfig } from '../model-configs.ts';
+import { createScene } from '../options.ts';
 import { compileRule } from '../source/compile.ts';
 import { knownKnobNames } from '../source/known-knobs.ts';
 import type { SpaceSource } from '../source/source.ts';
@@ -63,7 +63,7 @@ export function brokenJointRule({ rules, limits }: JointRules, members: readonly
   const scenes = new Map(
     members.map(({ model, space, original, assignment, candidate }) => [
       model,
-      sceneOf(bindSpace(space, original), assignment, modelConfigOf(candidate)),
+      createScene(bindSpace(space, original), assignment, toModelConfig(candidate)),
     ]),
   );
   const scene: EvaluationContext = {

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
+import { type ModelConfigs, toModelConfigs, toOriginal, toOtherConfigs } from '../model-configs.ts';
 import type { SpaceSource } from '../source/source.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
 import { type JointContext, joinCandidates } from './join-candidates.ts';
@@ -38,7 +38,7 @@ export interface JointMember {
  * has them; `others`: those of ensembles over them. Errors: CONFIG_INVALID for a wrong config.
  */
 export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front: string): Candidate {
-  const originals = Object.entries(members).map(([model, config]) => [model, originalOf(config)] as const);
+  const originals = Object.entries(members).map(([model, config]) => [model, toOriginal(config)] as const);
   const joined = joinCandidates(originals, { ensembles: others, front });
   const hasOthers = Object.keys(others).length > 0;
   return { ...joined, value: { models: members, ...(hasOthers && { others }) } };
@@ -55,10 +55,10 @@ export function joinSpaces(
   front: string,
   across: SpaceSource | null = null,
 ): JointSpace {
-  const configs = modelConfigsOf(original);
+  const configs = toModelConfigs(original);
   const members = Object.entries(spaces).map(([model, space]): JointMember => {
     const config = lookUp(configs, model);
-    if (config) return { model, space, original: originalOf(config) };
+    if (config) return { model, space, original: toOriginal(config) };
     throw new TrituneError('SPACE_INVALID', `the study has no model '${model}'`, `its models are ${names(configs)}`);
   });
   return { members, original, front, across: jointRules(spaces, across) };
@@ -67,8 +67,8 @@ export function joinSpaces(
 const names = (configs: ModelConfigs): string => listed(Object.keys(configs));
 
 /** Returns the context of the members. */
-export const surroundingsOf = ({ original, front }: JointSpace): JointContext => ({
-  ensembles: otherConfigsOf(original),
+export const toSurroundings = ({ original, front }: JointSpace): JointContext => ({
+  ensembles: toOtherConfigs(original),
   front,
 });
 

@@ -21,7 +21,7 @@ export interface AskedTopology {
  * Returns the models that this one sends requests to: the steps of an ensemble, or the declared
  * calls of a BLS model.
  */
-export const partsOf = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
+export const listParts = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
   ...new Set([...composingModels(config), ...(lookUp(calls, model) ?? [])]),
 ];
 
@@ -33,7 +33,7 @@ export const isEnsemble = (config: ModelConfig | undefined): boolean =>
  * parts, at any depth. Errors: INPUT_INVALID for an ensemble that no request can pass through;
  * USAGE for calls of a model that is not among them.
  */
-export function topologyOf(topology: AskedTopology, configs: ModelConfigs): Topology {
+export function readTopology(topology: AskedTopology, configs: ModelConfigs): Topology {
   const calls = Object.entries(topology.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
   const stages = new Set<string>();
   const add = (stage: string): void => {
@@ -45,7 +45,7 @@ export function topologyOf(topology: AskedTopology, configs: ModelConfigs): Topo
   const stray = calls.find(([model]) => !stages.has(model));
   if (stray) throw strayCaller(stray[0], stages);
   return {
-    fronts: topology.fronts.map((front) => ({ ...front, steps: stepsOf(front.model, configs) })),
+    fronts: topology.fronts.map((front) => ({ ...front, steps: readSteps(front.model, configs) })),
     stages: [...stages],
     ...(calls.length > 0 && { calls: Object.fromEntries(calls) }),
   };
@@ -53,7 +53,7 @@ export function topologyOf(topology: AskedTopology, configs: ModelConfigs): Topo
   /** The models with instances of their own behind this name. */
   function stagesIn(model: string): readonly string[] {
     const flat = (step: Step): readonly string[] => ('stage' in step ? [step.stage] : step.steps.flatMap(flat));
-    return [...new Set(stepsOf(model, configs).flatMap(flat))];
+    return [...new Set(readSteps(model, configs).flatMap(flat))];
   }
 }
 
@@ -71,7 +71,7 @@ export function ensemblesIn(configs: ModelConfigs): readonly string[] {
  * Returns one step for a model; those of an ensemble in the order of its tensors, with inner
  * ensembles kept.
  */
-function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
+function readSteps(model: string, configs: ModelConfigs): readonly Step[] {
   const config = lookUp(configs, model);
   if (!config || !isEnsemble(config)) return [{ stage: model }];
   const steps = ensembleSteps(config).map(({ model_name = '', input_map = {}, output_map = {} }) => ({
@@ -83,7 +83,7 @@ function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
   return stepsByTensors(steps, inputs).map((step): Step => {
     if (!('stage' in step) || !isEnsemble(lookUp(configs, step.stage))) return step;
     const { stage, ...place } = step;
-    return { ...place, steps: stepsOf(stage, configs) };
+    return { ...place, steps: readSteps(stage, configs) };
   });
 }
 

@@ -7,11 +7,11 @@ import type { EngineFile, LawFile } from './engine-form.ts';
 import type { Placed } from './inherit.ts';
 import { spaceInvalid } from './source-fault.ts';
 
-export const traitsOf = ({ version: _, ...traits }: EngineFile): EngineTraits => traits;
+export const toTraits = ({ version: _, ...traits }: EngineFile): EngineTraits => traits;
 
 /** Reads a law's expressions. Errors: SPACE_INVALID with the place. */
 export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, names: Names): EngineSettingNames {
-  const expressionOf = (name: keyof LawFile): Expression | null => {
+  const parseOptionalExpression = (name: keyof LawFile): Expression | null => {
     const value: Json | undefined = law[name];
     if (value === undefined || value === null) return null;
     if (typeof value !== 'string') return { kind: 'value', value: value as number | boolean };
@@ -23,12 +23,12 @@ export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, nam
     }
   };
   return {
-    maxSequences: expressionOf('maxSequences'),
-    maxStepTokens: expressionOf('maxStepTokens'),
-    chunksPrefill: expressionOf('chunksPrefill'),
-    mixesPrefill: expressionOf('mixesPrefill'),
-    kvCacheTokens: expressionOf('kvCacheTokens'),
-    cachesPrefixes: expressionOf('cachesPrefixes'),
-    gpus: expressionOf('gpus'),
+    maxSequences: parseOptionalExpression('maxSequences'),
+    maxStepTokens: parseOptionalExpression('maxStepTokens'),
+    chunksPrefill: parseOptionalExpression('chunksPrefill'),
+    mixesPrefill: parseOptionalExpression('mixesPrefill'),
+    kvCacheTokens: parseOptionalExpression('kvCacheTokens'),
+    cachesPrefixes: parseOptionalExpression('cachesPrefixes'),
+    gpus: parseOptionalExpression('gpus'),
   };
 }

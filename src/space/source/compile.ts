@@ -4,7 +4,7 @@ import { compileCondition } from '../expressions/condition.ts';
 import { parseExpression } from '../expressions/expression.ts';
 import type { Names } from '../subject.ts';
 import type { Parameter, Rule, SearchSpace } from '../types.ts';
-import { compileLaw, traitsOf } from './compile-engine.ts';
+import { compileLaw, toTraits } from './compile-engine.ts';
 import type { JoinedSpace, Placed } from './inherit.ts';
 import { knownKnobNames } from './known-knobs.ts';
 import { orderParameters } from './order.ts';
@@ -28,7 +28,7 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
     config: false,
   };
   const parameters = [
-    ...variantsOf(joined),
+    ...listVariants(joined),
     ...[...joined.parameters].map(([name, parameter]) =>
       compileParameter(name, parameter, names, joined.engine !== null),
     ),
@@ -41,15 +41,15 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
     limits: joined.limits,
     parameters: orderParameters(parameters, joined),
     rules: joined.rules.map((rule) => compileRule(rule, { ...names, config: true })),
-    engine: joined.engine && traitsOf(joined.engine),
+    engine: joined.engine && toTraits(joined.engine),
     law: joined.law && compileLaw(joined.law, { ...names, config: true }),
-    definition: definitionOf(joined),
+    definition: toDefinition(joined),
   };
 }
 
-function variantsOf({ variants, parameters }: JoinedSpace): readonly Parameter[] {
+function listVariants({ variants, parameters }: JoinedSpace): readonly Parameter[] {
   if (variants.size === 0) return [];
-  const place = parameters.get(VARIANT)?.placeOf('name');
+  const place = parameters.get(VARIANT)?.findPlace('name');
   if (place)
     throw spaceInvalid(place.place, place.path, 'the variants are the values of this parameter: name it otherwise');
   return [variantParameter(variants)];
@@ -75,7 +75,7 @@ function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpac
   const whole = parameters.find(({ path }) => path?.length === 1 && path[0] === 'instance_group');
   for (const { name, cases } of parameters) {
     const isInside = whole !== undefined && name !== whole.name && setsInstances(cases);
-    const place = joined.parameters.get(name)?.placeOf('path');
+    const place = joined.parameters.get(name)?.findPlace('path');
     if (isInside && place)
       throw spaceInvalid(place.place, place.path, `'${whole.name}' says where all instances are: drop '${name}'`);
     for (const { path } of cases.flatMap(({ options }) => options.flatMap(({ writes }) => writes))) {
@@ -83,7 +83,7 @@ function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpac
       const owner = owners.get(field) ?? name;
       owners.set(field, owner);
       if (owner === name) continue;
-      const at = joined.parameters.get(name)?.placeOf('path');
+      const at = joined.parameters.get(name)?.findPlace('path');
       const reason = `it sets the same field as the parameter '${owner}'; use one parameter with cases`;
       if (at !== undefined) throw spaceInvalid(at.place, at.path, reason);
     }
@@ -94,7 +94,7 @@ const setsInstances = (cases: Parameter['cases']): boolean =>
   cases.some(({ options }) => options.some(({ writes }) => writes.some(({ path }) => path[0] === 'instance_group')));
 
 /** Returns the joined space as one file that inherits nothing. */
-function definitionOf(joined: JoinedSpace): JsonObject {
+function toDefinition(joined: JoinedSpace): JsonObject {
   const file = {
     name: joined.name,
     description: joined.description === '' ? undefined : joined.description,

@@ -13,10 +13,10 @@ export interface Placed<T> {
   readonly path: FilePath;
 }
 
-/** A parameter of the joined space; `placeOf` finds the file that set the key. */
+/** A parameter of the joined space; `findPlace` finds the file that set the key. */
 export interface JoinedParameter {
   readonly spec: ParameterFile;
-  readonly placeOf: (key: string) => { readonly place: SourcePlace; readonly path: FilePath };
+  readonly findPlace: (key: string) => { readonly place: SourcePlace; readonly path: FilePath };
 }
 
 /** A file with everything that it inherits. */
@@ -111,9 +111,9 @@ function joinParameters(
     const path = ['parameters', name];
     joined.set(name, {
       spec: { ...(before === undefined ? {} : heritage(before.spec, spec)), ...spec },
-      placeOf: (key) => {
+      findPlace: (key) => {
         if (key in spec) return { place, path: written === spec ? [...path, key] : path };
-        return before?.placeOf(key) ?? { place, path };
+        return before?.findPlace(key) ?? { place, path };
       },
     });
   }

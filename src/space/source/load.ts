@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { fileLimits, pathBelow, readTextSync } from '../../base/read-file.ts';
@@ -84,12 +84,12 @@ function readWithAncestors(fileOrPreset: string, directory: string, isNamedByFil
     seen.add(path);
     const source = readSource(label, readText(path, label), dirname(path));
     sources.unshift(source);
-    next = ancestorOf(source, dirname(path), seen);
+    next = findAncestor(source, dirname(path), seen);
   }
   return sources;
 }
 
-function ancestorOf(source: SpaceSource, directory: string, seen: ReadonlySet<string>) {
+function findAncestor(source: SpaceSource, directory: string, seen: ReadonlySet<string>) {
   const parent = source.file.extends;
   if (parent === undefined) return undefined;
   const space = locate(parent, directory);
@@ -114,7 +114,7 @@ function readText(path: string, label: string): string {
   try {
     return readTextSync(path, fileLimits.space);
   } catch (error) {
-    throw new TrituneError('SPACE_INVALID', `${label}: it cannot be read: ${messageOf(error)}`, 'check the file', {
+    throw new TrituneError('SPACE_INVALID', `${label}: it cannot be read: ${formatMessage(error)}`, 'check the file', {
       cause: error,
     });
   }

@@ -6,7 +6,7 @@ import { spaceInvalid } from './source-fault.ts';
 const rank = { expensive: 0, reload: 1, 'in-place': 2 } as const;
 
 /** The possible values of the others depend on the model. */
-const rankOf = ({ cases, change }: Parameter): number =>
+const computeRank = ({ cases, change }: Parameter): number =>
   cases.some(({ options }) => options.some(({ model }) => model !== undefined)) ? -1 : rank[change];
 
 /**
@@ -23,7 +23,7 @@ export function orderParameters(parameters: readonly Parameter[], joined: Joined
   const isReady = (parameter: Parameter): boolean =>
     conditionsOn(parameter).every((name) => chosen.has(name) || !inSpace.has(name));
   while (waiting.size > 0) {
-    const next = [...waiting].filter(isReady).sort((a, b) => rankOf(a) - rankOf(b))[0];
+    const next = [...waiting].filter(isReady).sort((a, b) => computeRank(a) - computeRank(b))[0];
     if (next === undefined) throw circleFault([...waiting], joined);
     waiting.delete(next);
     chosen.add(next.name);
@@ -38,7 +38,7 @@ function conditionsOn(parameter: Parameter): string[] {
 
 function circleFault(circle: readonly Parameter[], joined: JoinedSpace): Error {
   const names = circle.map(({ name }) => `'${name}'`).join(', ');
-  const at = joined.parameters.get(circle[0]?.name ?? '')?.placeOf('when');
+  const at = joined.parameters.get(circle[0]?.name ?? '')?.findPlace('when');
   const reason = `the conditions of ${names} depend on each other in a circle`;
   return spaceInvalid(at?.place ?? { label: joined.name, position: () => null }, at?.path ?? [], reason);
 }

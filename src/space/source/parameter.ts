@@ -9,7 +9,7 @@ import type { JoinedParameter } from './inherit.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import type { ValuesFile } from './schema.ts';
 import { type FilePath, spaceInvalid } from './source-fault.ts';
-import { ValueFault, valuesOf } from './value-set.ts';
+import { listValues, ValueFault } from './value-set.ts';
 
 const reserved = new Set(['any', 'not', 'and', 'or', 'min', 'max', 'count', 'true', 'false', 'device']);
 const namePattern = /^(?!base\.|config\.|limits\.)[A-Za-z_][A-Za-z0-9_]*(?:[.[].*)?$/;
@@ -28,11 +28,11 @@ export function compileParameter(
   isOfEngine = false,
 ): Parameter {
   const { spec } = parameter;
-  const fail = failerOf(parameter);
+  const fail = createFailer(parameter);
   if (!namePattern.test(name) || reserved.has(name)) fail('name', [], `'${name}' cannot name a parameter`);
   const groups = spec.cases ?? [spec];
   const usesChoices = groups.every((group) => group.choices !== undefined);
-  const target = usesChoices ? null : targetOf(name, parameter, isOfEngine);
+  const target = usesChoices ? null : toTarget(name, parameter, isOfEngine);
   if (usesChoices && spec.path !== undefined) fail('path', [], 'choices name their own fields: leave out the path');
   if (spec.cases !== undefined) {
     const beside = valueKinds.find((kind) => spec[kind] !== undefined);
@@ -41,7 +41,7 @@ export function compileParameter(
   const whole = attempt(parameter, 'when', [], () => compileCondition(spec.when, names));
   const cases = groups.map((group, index): ParameterCase => {
     const at = spec.cases === undefined ? null : index;
-    const options = optionsOf(group, target, parameter, at);
+    const options = listOptions(group, target, parameter, at);
     if (at === null) return { when: whole, options };
     const condition = attempt(parameter, 'cases', [at, 'when'], () => compileCondition(spec.cases?.[at]?.when, names));
     return { when: both(whole, condition), options };
@@ -75,7 +75,7 @@ interface Target {
  * Returns the field that the parameter sets: its own path, else the short name's, else its name
  * read as a path.
  */
-function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
+function toTarget(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
   const asIs: Spell = (value) => value;
   const plain = (key: string, text: string): Target => {
     const at = attempt(parameter, key, [], () => requirePath(text));
@@ -91,10 +91,10 @@ function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean)
   }
   if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
   const reason = `'${name}' is not a short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
-  return failerOf(parameter)('name', [], reason);
+  return createFailer(parameter)('name', [], reason);
 }
 
-function optionsOf(
+function listOptions(
   group: ValuesFile,
   target: Target | null,
   parameter: JoinedParameter,
@@ -104,15 +104,15 @@ function optionsOf(
   const kinds = valueKinds.filter((kind) => group[kind] !== undefined);
   const place = (key: string, rest: FilePath): [string, FilePath] =>
     caseIndex === null ? [key, rest] : ['cases', [...within, key, ...rest]];
-  const fail = failerOf(parameter);
+  const fail = createFailer(parameter);
   if (kinds.length === 0)
     return fail(caseIndex === null ? 'name' : 'cases', within, 'it has no values, range, powers or choices');
   if (kinds.length > 1) return fail(...place(kinds[1] as string, []), `a parameter has either ${kinds.join(' or ')}`);
-  if (group.choices !== undefined) return choicesOf(group.choices, parameter, place);
+  if (group.choices !== undefined) return listChoices(group.choices, parameter, place);
   const values = attemptValues(group, parameter, place);
   const options = values.map((value, index) =>
     attempt(parameter, ...place(kinds[0] as string, kinds[0] === 'values' ? [index] : []), () =>
-      optionOf(target as Target, value),
+      toOption(target as Target, value),
     ),
   );
   const texts = options.map(({ value }) => canonicalJson(value));
@@ -121,7 +121,7 @@ function optionsOf(
   return options;
 }
 
-function optionOf({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
+function toOption({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
   if (value === null) return { value, writes: [] };
   const followed = relative?.(value);
   if (followed) return { value, writes: [{ action: 'fit', path, value: followed }] };
@@ -131,13 +131,13 @@ function optionOf({ path, spell, removed, relative }: Target, value: Json): Para
   return { value: spelled === value ? fitted.value : value, writes: [fitted.write] };
 }
 
-function choicesOf(
+function listChoices(
   choices: NonNullable<ValuesFile['choices']>,
   parameter: JoinedParameter,
   place: (key: string, rest: FilePath) => [string, FilePath],
 ): ParameterOption[] {
   if (Object.keys(choices).length === 0)
-    return failerOf(parameter)(...place('choices', []), 'there is no choice in it');
+    return createFailer(parameter)(...place('choices', []), 'there is no choice in it');
   return Object.entries(choices).map(([value, fields]) => ({
     value,
     writes: Object.entries(fields).map(([text, field]) =>
@@ -155,9 +155,9 @@ function attemptValues(
   place: (key: string, rest: FilePath) => [string, FilePath],
 ): readonly Json[] {
   try {
-    return valuesOf(group);
+    return listValues(group);
   } catch (error) {
-    if (error instanceof ValueFault) return failerOf(parameter)(...place(error.key, []), error.message);
+    if (error instanceof ValueFault) return createFailer(parameter)(...place(error.key, []), error.message);
     throw error;
   }
 }
@@ -166,14 +166,14 @@ function attempt<T>(parameter: JoinedParameter, key: string, rest: FilePath, wor
   try {
     return work();
   } catch (error) {
-    if (error instanceof FieldFault) return failerOf(parameter)(key, rest, error.message);
+    if (error instanceof FieldFault) return createFailer(parameter)(key, rest, error.message);
     throw error;
   }
 }
 
-function failerOf(parameter: JoinedParameter): (key: string, rest: FilePath, reason: string) => never {
+function createFailer(parameter: JoinedParameter): (key: string, rest: FilePath, reason: string) => never {
   return (key, rest, reason) => {
-    const { place, path } = parameter.placeOf(key);
+    const { place, path } = parameter.findPlace(key);
     throw spaceInvalid(place, [...path, ...rest], reason);
   };
 }

@@ -23,8 +23,8 @@ const rules = { maxBytes: fileLimits.space, maxDepth: 24, maxAliases: 50, isForb
  * line, column, path and reason.
  */
 export function readSource(label: string, text: string, directory: string = process.cwd()): SpaceSource {
-  const yaml = yamlOf(label, text);
-  const place: SourcePlace = { label, position: (path) => yaml.positionOf(path) };
+  const yaml = parseYamlText(label, text);
+  const place: SourcePlace = { label, position: (path) => yaml.toPosition(path) };
   return { place, file: readVariants(place, checkForm(place, yaml.value as Json), directory) };
 }
 
@@ -60,7 +60,7 @@ function readVariants(place: SourcePlace, file: SpaceFile, directory: string): S
   return { ...file, variants: Object.fromEntries(variants) };
 }
 
-function yamlOf(label: string, text: string): YamlText {
+function parseYamlText(label: string, text: string): YamlText {
   try {
     return readYaml(text, rules);
   } catch (error) {
@@ -72,7 +72,7 @@ function yamlOf(label: string, text: string): YamlText {
 function checkForm(place: SourcePlace, value: Json): SpaceFile {
   const outcome = spaceFile.safeParse(value ?? {});
   if (outcome.success) return outcome.data;
-  const faults = outcome.error.issues.map((issue) => faultOf(issue, []));
+  const faults = outcome.error.issues.map((issue) => toFault(issue, []));
   const first = faults[0] as Fault;
   // Faults above the first one only repeat it.
   const others = faults.filter(({ path }) => !first.path.join('\n').startsWith(path.join('\n'))).length;
@@ -85,7 +85,7 @@ interface Fault {
   readonly reason: string;
 }
 
-function faultOf(issue: z.core.$ZodIssue, above: FilePath): Fault {
+function toFault(issue: z.core.$ZodIssue, above: FilePath): Fault {
   const path = [...above, ...(issue.path as (string | number)[])];
   if (issue.code === 'invalid_union') return unionFault(issue, path);
   if (issue.code === 'unrecognized_keys') {
@@ -102,7 +102,7 @@ function faultOf(issue: z.core.$ZodIssue, above: FilePath): Fault {
 function unionFault(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): Fault {
   const meant = issue.errors.filter((branch) => !branch.some(atTop));
   const branch = meant[0];
-  if (branch?.[0] !== undefined) return faultOf(branch[0], path);
+  if (branch?.[0] !== undefined) return toFault(branch[0], path);
   const expected = issue.errors.flatMap((inner) => inner.flatMap((one) => ('expected' in one ? [one.expected] : [])));
   return { path, reason: `expected ${[...new Set(expected)].join(', ')}` };
 }

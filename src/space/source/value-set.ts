@@ -17,16 +17,16 @@ export class ValueFault extends Error {
  * Returns the values of `values`, `range` or `powers`, ascending if they are computed. Throws a
  * ValueFault.
  */
-export function valuesOf(file: ValuesFile): readonly Json[] {
+export function listValues(file: ValuesFile): readonly Json[] {
   if (file.range === undefined && (file.step ?? file.points) !== undefined) {
     throw new ValueFault(file.step === undefined ? 'points' : 'step', 'it belongs to a range');
   }
-  if (file.range !== undefined) return rangeOf(file.range, file.step, file.points);
-  if (file.powers !== undefined) return powersOf(file.powers);
+  if (file.range !== undefined) return listRange(file.range, file.step, file.points);
+  if (file.powers !== undefined) return listPowers(file.powers);
   return file.values as readonly Json[];
 }
 
-function rangeOf([low, high]: [number, number], step: number | undefined, points: number | undefined): number[] {
+function listRange([low, high]: [number, number], step: number | undefined, points: number | undefined): number[] {
   if (low > high) throw new ValueFault('range', `it runs from ${low} down to ${high}: the lower end comes first`);
   if (step !== undefined && points !== undefined) throw new ValueFault('points', 'a range has either a step or points');
   if (!Number.isFinite(high - low)) throw new ValueFault('range', 'its ends are too far apart');
@@ -46,7 +46,7 @@ function spaced(low: number, width: number, count: number): number[] {
   return [...new Set(values)];
 }
 
-function powersOf([low, high]: [number, number]): number[] {
+function listPowers([low, high]: [number, number]): number[] {
   if (low > high) throw new ValueFault('powers', `it runs from ${low} down to ${high}: the lower end comes first`);
   const values: number[] = [];
   for (let power = 1; power <= high && values.length < 53; power *= 2) if (power >= low) values.push(power);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { fileLimits, piecesSync } from '../../base/read-file.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../artifact.ts';
@@ -29,7 +29,7 @@ export function withContent(variant: VariantFile, directory: string): VariantFil
   const { files, build } = variant;
   return {
     ...variant,
-    ...(files && { files: contentOf(files, directory, 'files') }),
+    ...(files && { files: readContent(files, directory, 'files') }),
     ...(build && { build: buildWithContent(build, directory) }),
   };
 }
@@ -54,13 +54,13 @@ export function artifactIn(name: string, { files, build }: VariantFile): Artifac
   const local = (files ?? {}) as Artifact['files'];
   return {
     variant: name,
-    digest: digestOf(local, build),
+    digest: computeDigest(local, build),
     files: local,
-    ...(build && { build: recipeOf(build) }),
+    ...(build && { build: toRecipe(build) }),
   };
 }
 
-function recipeOf({
+function toRecipe({
   command,
   directory = '.',
   env = {},
@@ -81,7 +81,7 @@ function recipeOf({
 }
 
 /** A digest of the contents and the names that the command uses, independent of the folder. */
-function digestOf(files: Artifact['files'], build: BuildFile | undefined): string {
+function computeDigest(files: Artifact['files'], build: BuildFile | undefined): string {
   const contents = Object.entries(files).map(([place, { sha256 }]) => [place, sha256]);
   const built = build && {
     command: build.command,
@@ -120,7 +120,7 @@ const isFile = (path: string): boolean => existsSync(path) && statSync(path).isF
 
 type Written = NonNullable<VariantFile['files']>;
 
-function contentOf(files: Written, directory: string, key: ContentFault['key']): Record<string, LocalFile> {
+function readContent(files: Written, directory: string, key: ContentFault['key']): Record<string, LocalFile> {
   const all = Object.entries(files).map(([place, file]) => readAll(place, file, directory, key));
   return Object.assign({}, ...all) as Record<string, LocalFile>;
 }
@@ -153,7 +153,7 @@ function readAll(
       }),
     );
   } catch (error) {
-    throw error instanceof ContentFault ? error : new ContentFault(key, `it cannot be read: ${messageOf(error)}`);
+    throw error instanceof ContentFault ? error : new ContentFault(key, `it cannot be read: ${formatMessage(error)}`);
   }
 }
 

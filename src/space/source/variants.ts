@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import type { Artifact } from '../artifact.ts';
-import { MARK, markOf } from '../artifact.ts';
+import { formatMark, MARK } from '../artifact.ts';
 import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
 import { always } from '../expressions/condition.ts';
 import { requirePath } from '../subject.ts';
@@ -29,18 +29,18 @@ export function variantParameter(variants: ReadonlyMap<string, Placed<VariantFil
     name: VARIANT,
     description: 'what the model is served from',
     path: null,
-    cases: [{ when: always, options: all.map(([name, variant]) => optionOf(name, variant)) }],
+    cases: [{ when: always, options: all.map(([name, variant]) => toOption(name, variant)) }],
     change: all.some(([, { value }]) => value.build) ? 'expensive' : 'reload',
     expects: new Map(expected),
   };
 }
 
-function optionOf(name: string, { value: variant, place, path }: Placed<VariantFile>): ParameterOption {
-  const config = configOf(variant);
+function toOption(name: string, { value: variant, place, path }: Placed<VariantFile>): ParameterOption {
+  const config = toConfig(variant);
   const fields = Object.keys(config);
   const writes = fields.map((field) => {
     try {
-      return writeOf(field, config[field] as Json);
+      return toWrite(field, config[field] as Json);
     } catch (error) {
       if (error instanceof FieldFault) throw spaceInvalid(place, [...path, 'config', field], error.message);
       throw error;
@@ -56,14 +56,14 @@ function optionOf(name: string, { value: variant, place, path }: Placed<VariantF
 }
 
 /** Returns its config patch, together with the fields that follow from its other keys. */
-function configOf({ config = {}, version }: VariantFile): { readonly [field: string]: Json } {
+function toConfig({ config = {}, version }: VariantFile): { readonly [field: string]: Json } {
   const isOther = 'backend' in config || 'platform' in config;
   const left = isOther ? OF_THE_BACKEND.map((field): [string, Json] => [field, null]) : [];
   const served = version === undefined ? [] : [['version_policy', { specific: { versions: [version] } }] as const];
   return { ...Object.fromEntries([...left, ...served]), ...config };
 }
 
-function writeOf(field: string, value: Json): FieldWrite {
+function toWrite(field: string, value: Json): FieldWrite {
   const path = requirePath(field);
   return value === null ? { action: 'remove', path } : fieldWrite(path, value).write;
 }
@@ -71,5 +71,5 @@ function writeOf(field: string, value: Json): FieldWrite {
 const markWrite = (artifact: Artifact): FieldWrite => ({
   action: 'set',
   path: requirePath(`parameters.${MARK}`),
-  value: markOf(artifact),
+  value: formatMark(artifact),
 });

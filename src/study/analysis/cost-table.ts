@@ -2,7 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { usableRate } from '../../stats/replicas.ts';
 import { isFeasible } from '../goal/goal.ts';
-import { metricsOf } from '../goal/metrics/registry.ts';
+import { toMetrics } from '../goal/metrics/registry.ts';
 import type { CostTerms } from '../records/schema/goal.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
@@ -32,12 +32,12 @@ export interface CostRow {
  * measurement with the highest throughput. Unmeasured ones come from the performance model, the
  * cheapest per inference. Empty without prices, and if rates are by model.
  */
-export function costRowsOf(state: StudyState): readonly CostRow[] {
+export function listCostRows(state: StudyState): readonly CostRow[] {
   const { goal, trials, finals } = state;
   const { cost } = goal;
   if (!cost || typeof cost.forRate === 'object') return [];
   const ofOne: Goal = { ...goal, cost: { ...cost, forRate: undefined } as CostTerms };
-  const metrics = metricsOf(ofOne);
+  const metrics = toMetrics(ofOne);
   const byConfig = [...Map.groupBy(trials, ({ candidate }) => candidate.fingerprint).values()];
   const measured = byConfig.flatMap((trials): CostRow[] => {
     const numbers = new Set(trials.map(({ number }) => number));
@@ -86,8 +86,8 @@ function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow
   const outlook = measured.length > 0 ? whatIf(state) : { reason: '' };
   if (!cost || 'reason' in outlook) return [];
   const device = state.trials.flatMap(({ measurements }) => measurements).find(({ device: each }) => each.gpus)?.device;
-  const { follows } = metricsOf(goal).named('cost-per-hour');
-  const gpus = metricsOf(goal).named('gpus').follows;
+  const { follows } = toMetrics(goal).named('cost-per-hour');
+  const gpus = toMetrics(goal).named('gpus').follows;
   const rows = outlook.configs.flatMap(({ trial, candidate, cells, settings }): CostRow[] => {
     if (trial !== null) return [];
     const within = cells.filter((cell) => cell !== null && (!budget || cell.latencyMs <= budget.latencyMs));

@@ -4,7 +4,7 @@ import { lookUp } from '../../base/look-up.ts';
 import { isMessage } from '../../space/edits/config-fields.ts';
 import { isJointJson, jointFromJson } from '../../space/joint/definition.ts';
 import { type JointSpace, jointName } from '../../space/joint/joint-space.ts';
-import { configOfModel, fieldOf } from '../../space/model-configs.ts';
+import { configOfModel, readField } from '../../space/model-configs.ts';
 import { spaceFromJson } from '../../space/source/load.ts';
 import type { Assignment, Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
 import type { StudyStarted } from '../records/records.ts';
@@ -24,7 +24,7 @@ export const ABSENT = 'not set';
 const AS_ORIGINAL = 'as original';
 
 /** Returns the study's space; null when the journal's version of spaces is no longer understood. */
-export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | null {
+export function findSpace({ space }: Pick<StudyStarted, 'space'>): SearchSpace | null {
   try {
     return spaceFromJson(space);
   } catch (error) {
@@ -35,9 +35,9 @@ export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | n
 
 /**
  * Returns the joint space of models that are tuned together; null for a single model, and where
- * `spaceOf` returns null.
+ * `findSpace` returns null.
  */
-export function jointSpaceOf({ space, original, model, topology }: StudyStarted): JointSpace | null {
+export function findJointSpace({ space, original, model, topology }: StudyStarted): JointSpace | null {
   if (!topology || !isJointJson(space)) return null;
   try {
     return jointFromJson(space, original, topology.fronts[0]?.model ?? model);
@@ -51,15 +51,15 @@ export function jointSpaceOf({ space, original, model, topology }: StudyStarted)
  * Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`.
  */
 export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[]): ComparedSettings {
-  const joint = jointSpaceOf(started);
-  if (!joint) return settingsOf(spaceOf(started), trials);
+  const joint = findJointSpace(started);
+  if (!joint) return toSettings(findSpace(started), trials);
   const parts = joint.members.map(({ model, space }) => {
-    const members = trials.map(({ candidate }) => ({ candidate: memberOf(candidate, model) }));
-    return { model, settings: settingsOf(space, members) };
+    const members = trials.map(({ candidate }) => ({ candidate: toMember(candidate, model) }));
+    return { model, settings: toSettings(space, members) };
   });
   return {
     names: parts.flatMap(({ model, settings }) => settings.names.map((name) => jointName(model, name))),
-    of: (candidate) => parts.flatMap(({ model, settings }) => settings.of(memberOf(candidate, model))),
+    of: (candidate) => parts.flatMap(({ model, settings }) => settings.of(toMember(candidate, model))),
   };
 }
 
@@ -82,7 +82,7 @@ export function changedSettings(
 }
 
 /** Returns the part of a joint candidate for one of its models. */
-function memberOf(candidate: Candidate, model: string): Candidate {
+function toMember(candidate: Candidate, model: string): Candidate {
   const prefix = jointName(model, '');
   const entries = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(prefix));
   return {
@@ -99,11 +99,11 @@ function memberOf(candidate: Candidate, model: string): Candidate {
  * its presence counts. A parameter of several fields, and every parameter without an understood
  * space, is read from the assignment.
  */
-export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]): ComparedSettings {
+export function toSettings(space: SearchSpace | null, trials: readonly Tried[]): ComparedSettings {
   const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));
   const assigned = trials.flatMap(({ candidate }) => Object.keys(candidate.assignment));
   const names = [...new Set([...paths.keys(), ...assigned])];
-  const defaults = defaultsOf(paths, trials);
+  const defaults = readDefaults(paths, trials);
   return {
     names,
     of: (candidate) =>
@@ -111,27 +111,27 @@ export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]):
         const { assignment } = candidate;
         const path = paths.get(name);
         const value = lookUp(assignment, name) ?? null;
-        const field = path && fieldOf(candidate, path);
+        const field = path && readField(candidate, path);
         if (path && !isMessage(path)) {
-          return field === undefined ? (defaults.get(name) ?? ABSENT) : textOf(field as Json);
+          return field === undefined ? (defaults.get(name) ?? ABSENT) : formatText(field as Json);
         }
         if (path && (value === null || typeof value === 'boolean')) return String(field !== undefined);
-        return value === null ? AS_ORIGINAL : textOf(value);
+        return value === null ? AS_ORIGINAL : formatText(value);
       }),
   };
 }
 
 /** Returns the default of each field that a trial set without effect on the config. */
-function defaultsOf(paths: ReadonlyMap<string, ConfigPath | null>, trials: readonly Tried[]): Map<string, string> {
+function readDefaults(paths: ReadonlyMap<string, ConfigPath | null>, trials: readonly Tried[]): Map<string, string> {
   const defaults = new Map<string, string>();
   for (const { candidate } of trials) {
     for (const [name, value] of Object.entries(candidate.assignment)) {
       const path = paths.get(name);
       if (!path || isMessage(path) || value === null) continue;
-      if (fieldOf(candidate, path) === undefined) defaults.set(name, textOf(value));
+      if (readField(candidate, path) === undefined) defaults.set(name, formatText(value));
     }
   }
   return defaults;
 }
 
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const formatText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -5,7 +5,7 @@ import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { SmallerBatch } from '../summary/summary-schema.ts';
 import type { Goal } from '../types.ts';
-import { studyModelOf } from './what-if/study-model.ts';
+import { createStudyModel } from './what-if/study-model.ts';
 
 /** The least ratio that is worth telling. */
 const MIN_RATIO = 1.1;
@@ -24,7 +24,7 @@ export function smallerBatch(state: StudyState): SmallerBatch | null {
   const left = (started.clients ?? []).flatMap(({ model, leftOut }) => leftOut.map((size) => ({ model, size })));
   const stands = best && representative(state, best)?.measurement;
   if (left.length === 0 || !best || !stands || !isPredictable(state)) return null;
-  const study = studyModelOf(started.topology);
+  const study = createStudyModel(started.topology);
   if (!study.models(best.candidate.shape)) return null;
   const smaller = left.map(({ model, size }) => ({ model, size, candidate: withBatch(best.candidate, model, size) }));
   const { percentile } = stands.budgetLatencyMs;

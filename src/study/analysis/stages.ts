@@ -46,8 +46,8 @@ export function stageSplits(
   const stages = stageBreakdowns(measurement, topology);
   const answered = answeredPerSecond(measurement);
   return [...stages].map(([model, server]) => {
-    const computeMs = computeOf(server);
-    const callsMs = Math.min(computeMs, callsOf(model, server, stages, topology));
+    const computeMs = sumCompute(server);
+    const callsMs = Math.min(computeMs, countCalls(model, server, stages, topology));
     const durationMs = countedMs(measurement, model);
     const instances = lookUp(members, model)?.policy.instances ?? null;
     const busyMs =
@@ -73,11 +73,11 @@ export function busiestStage(splits: readonly StageSplit[]): StageSplit | null {
   return known.reduce((most, split) => ((split.busy ?? 0) > (most.busy ?? 0) ? split : most));
 }
 
-const computeOf = ({ computeInputUs, computeInferUs, computeOutputUs }: ServerBreakdown): number =>
+const sumCompute = ({ computeInputUs, computeInferUs, computeOutputUs }: ServerBreakdown): number =>
   (computeInputUs + computeInferUs + computeOutputUs) / US_PER_MS;
 
 /** The time that the models it calls took for one of its requests, one after the other. */
-function callsOf(
+function countCalls(
   model: string,
   { successCount }: ServerBreakdown,
   stages: ReadonlyMap<string, ServerBreakdown>,

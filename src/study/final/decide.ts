@@ -3,9 +3,9 @@ import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { GainDecided } from '../records/records.ts';
 import type { Goal, Trial } from '../types.ts';
-import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
+import { computeGain, computeHalfWidth, listPairs, type Pairs } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
-import { costOf, mostlyMeets, type Side } from './sides.ts';
+import { computeCost, mostlyMeets, type Side } from './sides.ts';
 import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** A finalist, and its pairs with the original config. */
@@ -31,16 +31,16 @@ export function decide(
   leastGain: number,
   unplayed: readonly Side[] = [],
 ): Decision {
-  const met = played.flatMap((side) => finalistOf(side, baseline, goal) ?? []);
-  const winner = winnerOf(met, baseline, goal, leastGain);
+  const met = played.flatMap((side) => toFinalist(side, baseline, goal) ?? []);
+  const winner = findWinner(met, baseline, goal, leastGain);
   if (!winner) {
     const best = (played.find(({ holds }) => holds) ?? baseline).trial.number;
     return { best, gain: null, verdict: best === baseline.trial.number ? 'nothing-better' : 'unconfirmed' };
   }
-  const gain = gainOf(winner.pairs, winner.side, baseline, goal);
+  const gain = computeGain(winner.pairs, winner.side, baseline, goal);
   const [instead] = winner.holds ? [] : unplayed;
   if (instead) {
-    const rejected = rejectionOf(winner, 'it missed the goal in the final', gain);
+    const rejected = toRejection(winner, 'it missed the goal in the final', gain);
     return { best: instead.trial.number, gain: null, verdict: 'unconfirmed', rejected };
   }
   const reason = reasonForBaseline(winner, baseline, gain, goal, leastGain);
@@ -48,7 +48,7 @@ export function decide(
     const isConfirmed = gain !== null && gain.low > 0 && (gain.low > 1 || !baseline.holds);
     return { best: winner.side.trial.number, gain, verdict: isConfirmed ? 'better' : 'unconfirmed' };
   }
-  return keepBaseline(baseline.trial, rejectionOf(winner, reason, gain));
+  return keepBaseline(baseline.trial, toRejection(winner, reason, gain));
 }
 
 /**
@@ -66,9 +66,9 @@ function reasonForBaseline(
   if (!holds) return baseline.holds || gain === null || gain.high < 1 ? missed : null;
   if (!baseline.holds) return null;
   if (gain === null) return 'its gain over the original config could not be measured';
-  const halfWidth = halfWidthOf(pairs, side, baseline, goal);
+  const halfWidth = computeHalfWidth(pairs, side, baseline, goal);
   const reason = whyNoGain(gain, leastGain, halfWidth);
-  const [low, high] = boundsOf(gain, halfWidth);
+  const [low, high] = computeBounds(gain, halfWidth);
   return reason !== null && low <= 1 && high >= LARGE_GAIN ? `${reason}; a longer final could tell` : reason;
 }
 
@@ -79,16 +79,16 @@ const LARGE_GAIN = 1.25;
  * A single comparison has no interval: `halfWidth`, as a logarithm, is that of its two
  * measurements.
  */
-const boundsOf = ({ value, low, high }: Interval, halfWidth: number): readonly [low: number, high: number] =>
+const computeBounds = ({ value, low, high }: Interval, halfWidth: number): readonly [low: number, high: number] =>
   low > 0 ? [low, high] : [value * Math.exp(-halfWidth), value * Math.exp(halfWidth)];
 
 /**
  * Returns why a measured gain over the original config is none; null for a gain. `halfWidth`: as
- * `boundsOf` takes it.
+ * `computeBounds` takes it.
  */
 export function whyNoGain(gain: Interval, leastGain: number, halfWidth: number): string | null {
   const { value } = gain;
-  const [low, high] = boundsOf(gain, halfWidth);
+  const [low, high] = computeBounds(gain, halfWidth);
   if (high < 1) return 'it was not better than the original config';
   if (low <= 1)
     return `its gain, ${formatRatio(value)} (95 % interval ${formatRatio(low)} to ${formatRatio(high)}), may be none`;
@@ -111,21 +111,21 @@ export const decideForBaseline = (
   reason = 'it promised too little over the original config',
 ): Decision => keepBaseline(baseline, { trial: contender.number, gain: null, reason });
 
-const rejectionOf = (
+const toRejection = (
   { side }: Finalist,
   reason: string,
   gain: Interval | null,
 ): NonNullable<GainDecided['rejected']> => ({ trial: side.trial.number, gain, reason });
 
-function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
-  const pairs = pairsOf(side, baseline);
+function toFinalist(side: Side, baseline: Side, goal: Goal): Finalist | null {
+  const pairs = listPairs(side, baseline);
   if (pairs.length === 0) return null;
   const kept = mostlyMeets(
     pairs.map(([first]) => first),
     side.trial,
     goal,
   );
-  return { side, pairs, holds: side.holds && (side.curve ? wasSeenToHold(side) : kept), cost: costOf(side, goal) };
+  return { side, pairs, holds: side.holds && (side.curve ? wasSeenToHold(side) : kept), cost: computeCost(side, goal) };
 }
 
 /** True if the final measured the side at a level where it is likely to keep the budget. */
@@ -136,7 +136,7 @@ const wasSeenToHold = ({ readings, curve }: Side): boolean =>
  * Returns the best finalist that holds, preferring those with two pairs or more, and of these those
  * with a gain; of equally good ones the simplest. undefined without finalists.
  */
-function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGain: number): Finalist | undefined {
+function findWinner(met: readonly Finalist[], baseline: Side, goal: Goal, leastGain: number): Finalist | undefined {
   const holding = met.filter(({ holds }) => holds);
   // One round does not show its error.
   const known = holding.filter(({ pairs }) => pairs.length > 1);
@@ -144,7 +144,7 @@ function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGai
     (a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number,
   );
   const gaining = ranked.filter((finalist) => {
-    const gain = gainOf(finalist.pairs, finalist.side, baseline, goal);
+    const gain = computeGain(finalist.pairs, finalist.side, baseline, goal);
     return reasonForBaseline(finalist, baseline, gain, goal, leastGain) === null;
   });
   const [best] = gaining;
@@ -158,6 +158,6 @@ function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGai
  * True if the rounds do not show that the first side is better, and it is so by little if at all.
  */
 function isTie(first: Side, second: Side, goal: Goal): boolean {
-  const lead = gainOf(pairsOf(first, second), first, second, goal);
+  const lead = computeGain(listPairs(first, second), first, second, goal);
   return lead !== null && lead.low <= 1 && Math.log(lead.value) <= MAX_TIE;
 }

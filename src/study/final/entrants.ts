@@ -1,10 +1,10 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth } from '../goal/goal.ts';
-import { chosenOf } from '../goal/ranking.ts';
+import { findChosen } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { Goal } from '../types.ts';
-import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
+import { computeCost, costServing, type FinalState, listMeasurements, type Side, toSide } from './sides.ts';
 import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** Finalists, at most, the original config not counted, … */
@@ -32,11 +32,11 @@ const MIN_HALF_WIDTH = 0.01;
  * in it already. `close` of them, from the first, are so near or so uncertain that measuring them
  * again promises an improvement.
  */
-export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
+export function chooseEntrants(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
   const { trials, finals } = state;
   const all = trials
-    .filter((trial) => trial !== baseline.trial && chosenOf(trial) !== undefined)
-    .flatMap((trial) => sideOf(trial, state) ?? []);
+    .filter((trial) => trial !== baseline.trial && findChosen(trial) !== undefined)
+    .flatMap((trial) => toSide(trial, state) ?? []);
   const isPlayed = ({ trial }: Side): boolean => finals.some((final) => final.trial === trial.number);
   // A side keeps its turn in a round whatever the readings of others in it.
   const isCalled = ({ trial }: Side): boolean => finals.some(({ rest }) => rest?.includes(trial.number));
@@ -58,7 +58,9 @@ function simplestFirst(sides: readonly Side[], best: Side, baseline: Side, state
   const { candidate } = baseline.trial;
   const [simplest] = sides
     .filter((side) => compareSimplicity(side.trial, best.trial, candidate) < 0)
-    .filter((side) => isClose(side, best, state) && costOf(side, state.goal) - costOf(best, state.goal) <= MAX_TIE)
+    .filter(
+      (side) => isClose(side, best, state) && computeCost(side, state.goal) - computeCost(best, state.goal) <= MAX_TIE,
+    )
     .sort((a, b) => compareSimplicity(a.trial, b.trial, candidate));
   return simplest ? [simplest, ...sides.filter((side) => side !== simplest)] : sides;
 }
@@ -67,43 +69,46 @@ function simplestFirst(sides: readonly Side[], best: Side, baseline: Side, state
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
   const isContender = side.trial.number === state.contender?.number;
   if (!side.holds || !baseline.holds) return isContender || side.holds;
-  const behind = (isContender ? costOf(side, state.goal) : seenCostOf(side, state.goal)) - costOf(baseline, state.goal);
-  return (isContender || behind < 0) && promiseOf(behind, jointHalfWidth(side, baseline, state)) >= WORTH_A_FINAL;
+  const behind =
+    (isContender ? computeCost(side, state.goal) : findSeenCost(side, state.goal)) - computeCost(baseline, state.goal);
+  return (isContender || behind < 0) && computePromise(behind, jointHalfWidth(side, baseline, state)) >= WORTH_A_FINAL;
 }
 
 /**
  * Returns the cost without what the side promises above its highest measured level: there its curve
  * is a guess.
  */
-function seenCostOf(side: Side, goal: Goal): number {
+function findSeenCost(side: Side, goal: Goal): number {
   const { curve, level } = side;
-  const seen = Math.max(...measurementsOf(side).flatMap((each) => (each.level.value <= level ? each.level.value : [])));
-  const cost = costOf(side, goal);
+  const seen = Math.max(
+    ...listMeasurements(side).flatMap((each) => (each.level.value <= level ? each.level.value : [])),
+  );
+  const cost = computeCost(side, goal);
   return curve && Number.isFinite(seen) ? Math.max(cost, costServing(side, curve.throughput(seen).mean, goal)) : cost;
 }
 
 function compareSides(a: Side, b: Side, state: FinalState): number {
-  const [one, other] = [costOf(a, state.goal), costOf(b, state.goal)];
+  const [one, other] = [computeCost(a, state.goal), computeCost(b, state.goal)];
   if (one !== other) return one < other ? -1 : 1;
-  const assessed = ({ trial }: Side) => assess(chosenOf(trial) as Measurement, trial.candidate, state.goal);
+  const assessed = ({ trial }: Side) => assess(findChosen(trial) as Measurement, trial.candidate, state.goal);
   return compareAssessments(assessed(a), assessed(b));
 }
 
 /** True if measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
-  const behind = costOf(side, state.goal) - costOf(best, state.goal);
-  return Number.isFinite(behind) && promiseOf(behind, jointHalfWidth(side, best, state)) >= WORTH_A_LOOK;
+  const behind = computeCost(side, state.goal) - computeCost(best, state.goal);
+  return Number.isFinite(behind) && computePromise(behind, jointHalfWidth(side, best, state)) >= WORTH_A_LOOK;
 }
 
 const jointHalfWidth = (one: Side, other: Side, state: FinalState): number =>
-  Math.hypot(halfWidthOf(one, state), halfWidthOf(other, state));
+  Math.hypot(computeHalfWidth(one, state), computeHalfWidth(other, state));
 
 /**
  * Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the
  * level, and of the level.
  */
-function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
-  if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, trial.candidate, goal);
+function computeHalfWidth({ trial, curve, level }: Side, { goal }: FinalState): number {
+  if (!curve) return costHalfWidth(findChosen(trial) as Measurement, trial.candidate, goal);
   const likely = curve.highest(LIKELY) ?? level;
   const normal = curve.throughput(level);
   return Math.hypot(DEVIATIONS_AT_95_PERCENT * normal.sd, curve.throughput(likely).mean - normal.mean);
@@ -113,7 +118,7 @@ function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): numbe
  * Returns the expected improvement of a side that is behind by `behind`, both as logarithms.
  * `halfWidth`: half the 95 % interval of `behind`.
  */
-export function promiseOf(behind: number, halfWidth: number): number {
+export function computePromise(behind: number, halfWidth: number): number {
   const sd = Math.hypot(MIN_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
   return expectedImprovement({ mean: behind, sd }, 0);
 }

@@ -2,16 +2,16 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
 import { isFeasible } from '../goal/goal.ts';
-import { chosenOf, isDoubted } from '../goal/ranking.ts';
+import { findChosen, isDoubted } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
-import { alongLine, type LevelLine, lineOf, lineThrough, trialAlong } from '../level/line.ts';
+import { alongLine, fitLine, type LevelLine, lineThrough, trialAlong } from '../level/line.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, LevelPoint, Trial } from '../types.ts';
 import { type Decision, decide, decideForBaseline, whyNoGain } from './decide.ts';
 import { disturbedRound } from './disturbance.ts';
-import { ratioOf } from './pairs.ts';
-import { levelOfVisit, type Rounds, roundsOf } from './rounds.ts';
-import { type FinalState, keptClearly, type Side, sideOf } from './sides.ts';
+import { computeRatio } from './pairs.ts';
+import { levelOfVisit, planRounds, type Rounds } from './rounds.ts';
+import { type FinalState, keptClearly, type Side, toSide } from './sides.ts';
 
 /** The next step of the final. */
 export type FinalStep =
@@ -52,14 +52,14 @@ export const FINAL_ROUNDS = 2;
  */
 export function nextFinal(state: StudyState, rounds: number, isHurried = false): FinalStep | null {
   if (rounds === 0) return null;
-  const final = finalStateOf(state);
-  const standing = roundsOf(final, rounds, isHurried);
+  const final = toFinalState(state);
+  const standing = planRounds(final, rounds, isHurried);
   if (!standing) return withoutFinal(final);
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
   if (disturbed) return { kind: 'void', ...disturbed };
   if (standing.isOver)
-    return { kind: 'decide', decision: orBySearch(decide(standing, state.goal, leastGainOf(state)), state) };
-  return visitOf(standing, state);
+    return { kind: 'decide', decision: orBySearch(decide(standing, state.goal, computeMinGain(state)), state) };
+  return findVisit(standing, state);
 }
 
 /**
@@ -67,12 +67,12 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
  * that is the original config itself.
  */
 function withoutFinal(state: FinalState): FinalStep | null {
-  const [baseline, contender] = [sideOf(state.baseline, state), sideOf(state.contender, state)];
+  const [baseline, contender] = [toSide(state.baseline, state), toSide(state.contender, state)];
   if (!baseline || !contender || contender.trial.number === baseline.trial.number) return null;
   return { kind: 'decide', decision: decideForBaseline(baseline.trial, contender.trial) };
 }
 
-function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyState): FinalStep | null {
+function findVisit({ turns, isVisiting, isFresh, round }: Rounds, state: StudyState): FinalStep | null {
   const [side, ...others] = turns;
   if (!side) return null;
   const level = levelOfVisit(side, isVisiting);
@@ -93,7 +93,7 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyStat
  * Returns the state that the final depends on, at the study's usual speed. Where client batches
  * vary, each trial has those of its measurements that are on the line it stands on.
  */
-export function finalStateOf(state: StudyState): FinalState {
+export function toFinalState(state: StudyState): FinalState {
   const { compared, goal, started, voidRounds } = state;
   if (!started.levels.batch) return { ...compared, goal, started, voidRounds };
   const lines = new Map(compared.trials.map(({ number }) => [number, lineIn(state, number)]));
@@ -129,7 +129,7 @@ export function lineIn({ compared, started }: StudyState, number: number): Level
   const first = compared.finals.find(({ trial }) => trial === number);
   if (first) return lineThrough(first.measurement.level, started.levels);
   const trial = compared.trials.find((each) => each.number === number);
-  return trial ? lineOf(trial, started.levels) : null;
+  return trial ? fitLine(trial, started.levels) : null;
 }
 
 /**
@@ -148,15 +148,15 @@ export function isFinalOver(state: StudyState, rounds: number): boolean {
  * config.
  */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
-  const final = finalStateOf(state);
-  const standing = roundsOf(final, rounds);
+  const final = toFinalState(state);
+  const standing = planRounds(final, rounds);
   const { baseline, played = [], finalists = [], waiting = [] } = standing ?? {};
   if (!baseline || !played.some((side) => side.readings.some(({ round }) => hasRound(baseline.readings, round))))
     return decideBySearch(state);
   // The side that was about to enter is the best of those that did not.
   const unplayed = [...finalists.filter((side) => !played.includes(side)), ...waiting];
   const sure = unplayed.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
-  return orBySearch(decide({ baseline, played }, state.goal, leastGainOf(state), sure), state);
+  return orBySearch(decide({ baseline, played }, state.goal, computeMinGain(state), sure), state);
 }
 
 /**
@@ -177,7 +177,7 @@ function keptBySearch(state: StudyState, best: Trial): Decision | null {
   const { baseline, goal } = state;
   if (!baseline?.feasible || baseline.number === best.number) return null;
   const gain = gainBySearch(best, baseline, goal);
-  const reason = gain && whyNoGain(gain, leastGainOf(state), 0);
+  const reason = gain && whyNoGain(gain, computeMinGain(state), 0);
   return reason ? decideForBaseline(baseline, best, `${reason}, by the search alone`) : null;
 }
 
@@ -186,12 +186,12 @@ function keptBySearch(state: StudyState, best: Trial): Decision | null {
  * null if there is none.
  */
 function gainBySearch(trial: Trial, over: Trial, goal: Goal): Interval | null {
-  const [chosen, other] = [chosenOf(trial), chosenOf(over)];
-  return chosen && other ? ratioOf(chosen, trial.candidate, other, over.candidate, goal) : null;
+  const [chosen, other] = [findChosen(trial), findChosen(over)];
+  return chosen && other ? computeRatio(chosen, trial.candidate, other, over.candidate, goal) : null;
 }
 
 /** Returns the smallest gain that the user wants, as a share; 0 for any. */
-const leastGainOf = ({ started }: Pick<StudyState, 'started'>): number =>
+const computeMinGain = ({ started }: Pick<StudyState, 'started'>): number =>
   (started.spec.sampler.leastGainPercent ?? 0) / 100;
 
 const hasRound = (readings: readonly { readonly round: number }[], round: number): boolean =>
@@ -220,37 +220,37 @@ export interface Stand {
  * is the one that the search chose.
  */
 export function representative(state: StudyState, trial: Trial): Stand | null {
-  const standOf = (measurement: Measurement, feasible: boolean, chance: number | null): Stand => ({
+  const toStand = (measurement: Measurement, feasible: boolean, chance: number | null): Stand => ({
     measurement,
     feasible,
     chance,
     compared: state.speeds.comparable(measurement),
   });
-  const final = state.gain ? finalStateOf(state) : null;
-  const side = final && sideOf(trialIn(final.trials, trial), final);
+  const final = state.gain ? toFinalState(state) : null;
+  const side = final && toSide(trialIn(final.trials, trial), final);
   const line = lineIn(state, trial.number);
   if (!side || side.readings.length === 0) {
     const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
-    return chosen ? standOf(chosen, trial.feasible, null) : null;
+    return chosen ? toStand(chosen, trial.feasible, null) : null;
   }
   const finals = state.finals.filter((final) => final.trial === trial.number && !final.measurement.client.bound);
   const all = [...finals.map(({ measurement }) => measurement), ...trial.measurements];
-  const positionOf = ({ level: at }: Measurement): number | null => (line ? line.positionOf(at) : at.value);
+  const toPosition = ({ level: at }: Measurement): number | null => (line ? line.toPosition(at) : at.value);
   const level = nearestBelow(
     side,
-    all.flatMap((measurement) => positionOf(measurement) ?? []),
+    all.flatMap((measurement) => toPosition(measurement) ?? []),
   );
   const measurements = finals
     .map(({ measurement }) => measurement)
-    .filter((measurement) => positionOf(measurement) === level);
+    .filter((measurement) => toPosition(measurement) === level);
   const readings =
-    measurements.length > 0 ? measurements : all.filter((measurement) => positionOf(measurement) === level);
+    measurements.length > 0 ? measurements : all.filter((measurement) => toPosition(measurement) === level);
   const meets = (each: Measurement): boolean => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal);
   const chance = side.curve?.chance(level) ?? null;
   const feasible =
     chance === null ? readings.filter(meets).length * 2 > readings.length : side.holds && chance >= LIKELY;
   const agreeing = readings.filter((each) => meets(each) === feasible);
-  return standOf(medianByPrecision(agreeing.length > 0 ? agreeing : readings), feasible, chance);
+  return toStand(medianByPrecision(agreeing.length > 0 ? agreeing : readings), feasible, chance);
 }
 
 /** Half-widths of throughput below this count as equally precise. */

@@ -1,7 +1,7 @@
 import type { Interval } from '../../stats/interval.ts';
 import type { StudyState } from '../records/state.ts';
 import { representative } from './final.ts';
-import { ratioOf } from './pairs.ts';
+import { computeRatio } from './pairs.ts';
 
 export interface Gain extends Interval {
   /**
@@ -22,6 +22,6 @@ export function gainSoFar(study: StudyState): Gain | null {
   if (!best || !baseline || best === baseline || !best.feasible) return null;
   const [compared, original] = [representative(study, best)?.compared, representative(study, baseline)?.compared];
   if (!compared || !original) return null;
-  const gain = ratioOf(compared, best.candidate, original, baseline.candidate, goal);
+  const gain = computeRatio(compared, best.candidate, original, baseline.candidate, goal);
   return gain && { ...gain, isFinal: false };
 }

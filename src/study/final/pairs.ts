@@ -11,7 +11,7 @@ import { costServing, type Side } from './sides.ts';
 export type Pairs = readonly (readonly [Measurement, Measurement])[];
 
 /** Returns the pairs of the rounds in which both sides were measured. */
-export function pairsOf(a: Side, b: Side): Pairs {
+export function listPairs(a: Side, b: Side): Pairs {
   return a.readings.flatMap(({ round, measurement }) => {
     const other = b.readings.findLast((reading) => reading.round === round);
     return other ? [[measurement, other.measurement] as const] : [];
@@ -22,7 +22,7 @@ export function pairsOf(a: Side, b: Side): Pairs {
  * Returns half the 95 % interval of one pair's ratio by the measurements' own intervals; the mean
  * over the pairs.
  */
-export const halfWidthOf = (pairs: Pairs, a: Side, b: Side, goal: Goal): number =>
+export const computeHalfWidth = (pairs: Pairs, a: Side, b: Side, goal: Goal): number =>
   mean(pairs.map((pair) => halfWidthOfPair(pair, a, b, goalOfPairs(goal))));
 
 const halfWidthOfPair = ([of, to]: Pairs[number], a: Side, b: Side, goal: Goal): number =>
@@ -39,7 +39,7 @@ const goalOfPairs = (goal: Goal): Goal => (followsFromThroughput(goal) ? goalOfL
  * throughput where that is the objective. A measurement at another level is scaled by its curve.
  * null when a side served nothing.
  */
-export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | null {
+export function computeGain(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | null {
   const by = goalOfPairs(goal);
   const usable = pairs
     .filter(
@@ -94,7 +94,7 @@ function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, 
  * Returns how many times better one measurement is than another of a different time, with the
  * interval that their two intervals give; null where one has no cost.
  */
-export function ratioOf(
+export function computeRatio(
   measurement: Measurement,
   candidate: Candidate,
   other: Measurement,

@@ -2,9 +2,9 @@ import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
-import { entrantsOf, isClose, MAX_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
-import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
-import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
+import { chooseEntrants, computePromise, isClose, MAX_AT_ONCE, WORTH_A_LOOK } from './entrants.ts';
+import { computeGain, computeHalfWidth, listPairs, type Pairs } from './pairs.ts';
+import { computeCost, costServing, type FinalState, listMeasurements, type Side, toSide } from './sides.ts';
 
 /**
  * Half-widths of the gain's 95 % interval, as logarithms, that end the final: up to the first
@@ -53,10 +53,10 @@ export interface Rounds {
 /**
  * Returns the state of the final; null without two sides. `isHurried`: a visit is one measurement.
  */
-export function roundsOf(state: FinalState, planned: number, isHurried = false): Rounds | null {
-  const baseline = sideOf(state.baseline, state);
+export function planRounds(state: FinalState, planned: number, isHurried = false): Rounds | null {
+  const baseline = toSide(state.baseline, state);
   if (!baseline) return null;
-  const { sides, close } = entrantsOf(state, baseline);
+  const { sides, close } = chooseEntrants(state, baseline);
   if (sides.length === 0) return null;
   const last = state.finals.at(-1);
   const played = sides.filter(({ trial }) => state.finals.some((final) => final.trial === trial.number));
@@ -144,7 +144,7 @@ const servesAlike = (curve: LevelCurve, one: number, other: number): boolean =>
 function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   if (!side.holds) return true;
   return played.some((other) => {
-    const pairs = pairsOf(other, side);
+    const pairs = listPairs(other, side);
     return other !== side && other.holds && pairs.length >= ROUNDS_TO_TELL && leaves(pairs, other, side, goal);
   });
 }
@@ -154,11 +154,11 @@ function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
  * little.
  */
 function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
-  const lead = gainOf(pairs, first, second, goal);
+  const lead = computeGain(pairs, first, second, goal);
   if (lead === null) return false;
   if (lead.low > 1) return true;
-  const halfWidth = halfWidthOf(pairs, first, second, goal) / Math.sqrt(pairs.length);
-  return lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
+  const halfWidth = computeHalfWidth(pairs, first, second, goal) / Math.sqrt(pairs.length);
+  return lead.value > 1 && computePromise(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
 /**
@@ -176,9 +176,9 @@ function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
  * curve is a guess.
  */
 function mayBeat(side: Side, other: Side, goal: Goal): boolean {
-  if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
+  if (computeCost(side, goal) >= computeCost(other, goal) - WORTH_A_LOOK) return false;
   if (!side.curve || !other.curve) return true;
-  const measured = measurementsOf(side).map((each) => each.level.value);
+  const measured = listMeasurements(side).map((each) => each.level.value);
   const level = Math.max(...measured.filter((each) => each <= side.level));
   if (!Number.isFinite(level)) return true;
   const [mine, others] = [
@@ -208,14 +208,14 @@ function isLevelKnown({ curve, level, readings }: Side): boolean {
 
 function patienceFor(holding: readonly Side[], baseline: Side, goal: Goal): number {
   if (!holding.some(isLevelKnown)) return PATIENCE.unknown;
-  const gains = holding.map((side) => gainOf(pairsOf(side, baseline), side, baseline, goal));
+  const gains = holding.map((side) => computeGain(listPairs(side, baseline), side, baseline, goal));
   return gains.some((gain) => gain === null || gain.low > 1) ? PATIENCE.gained : PATIENCE.inDoubt;
 }
 
 function isGainKnown(side: Side, baseline: Side, goal: Goal): boolean {
-  const pairs = pairsOf(side, baseline);
-  const gain = gainOf(pairs, side, baseline, goal);
-  return gain === null || isNarrow(gain, halfWidthOf(pairs, side, baseline, goal));
+  const pairs = listPairs(side, baseline);
+  const gain = computeGain(pairs, side, baseline, goal);
+  return gain === null || isNarrow(gain, computeHalfWidth(pairs, side, baseline, goal));
 }
 
 function isNarrow({ value, low, high }: Interval, ofOnePair: number): boolean {

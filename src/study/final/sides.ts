@@ -1,9 +1,9 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { assess, costOfServed, isFeasible } from '../goal/goal.ts';
-import { chosenOf } from '../goal/ranking.ts';
+import { findChosen } from '../goal/ranking.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { LevelLine } from '../level/line.ts';
-import { levelsOf } from '../level/recommended.ts';
+import { chooseLevels } from '../level/recommended.ts';
 import type { FinalMeasured } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
@@ -42,7 +42,7 @@ export interface Side {
  * Returns the side of a trial by all its readings in search and final; null for a trial without a
  * level.
  */
-export function sideOf(trial: Trial | null, { goal, started, finals, varies }: FinalState): Side | null {
+export function toSide(trial: Trial | null, { goal, started, finals, varies }: FinalState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
   const keptFinals = finals.filter((final) => final.trial === trial.number);
@@ -50,7 +50,7 @@ export function sideOf(trial: Trial | null, { goal, started, finals, varies }: F
   const levels: GivenLevels = [goal, started.levels, varies];
   if (known?.levels.every((each, at) => each === levels[at])) return known.side;
   const all = [...trial.measurements, ...keptFinals.map(({ measurement }) => measurement)];
-  const { curve, recommended } = levelsOf(all, trial.candidate, ...levels);
+  const { curve, recommended } = chooseLevels(all, trial.candidate, ...levels);
   const side = {
     trial,
     curve,
@@ -80,7 +80,7 @@ function lastOfVisits(measureds: readonly FinalMeasured[]): readonly Reading[] {
 }
 
 /** Returns the search's measurements and the deciding ones of the final. */
-export const measurementsOf = ({ trial, readings }: Side): readonly Measurement[] => [
+export const listMeasurements = ({ trial, readings }: Side): readonly Measurement[] => [
   ...trial.measurements,
   ...readings.map(({ measurement }) => measurement),
 ];
@@ -93,11 +93,11 @@ export const mostlyMeets = (measurements: readonly Measurement[], { candidate }:
  * Returns the expected cost at the side's level by its curve, with the penalty for its probability;
  * without a curve the lowest cost that met the goal. Infinity if the side does not hold.
  */
-export function costOf(side: Side, goal: Goal): number {
+export function computeCost(side: Side, goal: Goal): number {
   const { trial, curve, level, holds } = side;
   if (!holds) return Number.POSITIVE_INFINITY;
   if (curve?.recommended) return costServing(side, curve.recommended.worth, goal);
-  const met = measurementsOf(side).filter(
+  const met = listMeasurements(side).filter(
     (each) => each.level.value === level && isFeasible(each, trial.candidate, goal),
   );
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
@@ -108,7 +108,7 @@ export function costOf(side: Side, goal: Goal): number {
  * Only for goals by throughput alone, as those with curves are.
  */
 export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal: Goal): number {
-  const chosen = chosenOf(trial);
+  const chosen = findChosen(trial);
   return chosen ? costOfServed(served, chosen, trial.candidate, goal) : Number.POSITIVE_INFINITY;
 }
 
@@ -117,7 +117,7 @@ export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal
  * budget.
  */
 export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
-  const chosen = chosenOf(trial);
+  const chosen = findChosen(trial);
   if (!trial.feasible || !chosen) return false;
   const { percentile, high } = chosen.budgetLatencyMs;
   return budget === null || (percentile === budget.percentile && high <= budget.latencyMs);

@@ -1,6 +1,6 @@
-import { differencesOf } from '../../space/differences.ts';
+import { listDifferences } from '../../space/differences.ts';
 import type { Candidate } from '../../space/types.ts';
-import { chosenOf } from '../goal/ranking.ts';
+import { findChosen } from '../goal/ranking.ts';
 import type { Trial } from '../types.ts';
 
 /**
@@ -14,7 +14,7 @@ export const MAX_TIE = 0.03;
  * comes first, then the one that takes less: instances, batches, GPU memory.
  */
 export function compareSimplicity(a: Trial, b: Trial, original: Candidate): number {
-  const [one, other] = [costsOf(a, original), costsOf(b, original)];
+  const [one, other] = [listCosts(a, original), listCosts(b, original)];
   const at = one.findIndex((cost, index) => cost !== other[index]);
   return at < 0 ? 0 : (one[at] as number) - (other[at] as number);
 }
@@ -22,16 +22,16 @@ export function compareSimplicity(a: Trial, b: Trial, original: Candidate): numb
 /** Candidates never change, and a final asks for the same ones after each measurement. */
 const changes = new WeakMap<Candidate, WeakMap<Candidate, number>>();
 
-function costsOf(trial: Trial, original: Candidate): readonly number[] {
+function listCosts(trial: Trial, original: Candidate): readonly number[] {
   const { policy } = trial.candidate.shape;
-  const memory = chosenOf(trial)?.device.gpuMemoryMiB ?? 0;
-  return [changesOf(trial.candidate, original), policy.instances, policy.maxBatchSize, memory];
+  const memory = findChosen(trial)?.device.gpuMemoryMiB ?? 0;
+  return [countChanges(trial.candidate, original), policy.instances, policy.maxBatchSize, memory];
 }
 
-function changesOf(candidate: Candidate, original: Candidate): number {
+function countChanges(candidate: Candidate, original: Candidate): number {
   const known = changes.get(original) ?? new WeakMap<Candidate, number>();
   changes.set(original, known);
-  const count = known.get(candidate) ?? differencesOf(original, candidate).length;
+  const count = known.get(candidate) ?? listDifferences(original, candidate).length;
   known.set(candidate, count);
   return count;
 }

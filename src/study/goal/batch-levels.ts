@@ -33,9 +33,9 @@ export function nextLoad(outcomes: readonly LoadOutcome[], { range, largestReque
   const start = { value: hint?.value ?? range.low, ...(batches && { batch: hint?.batch ?? batches.low }) };
   if (!batches || variesBatchAlone(range)) {
     const line = lineThrough(variesBatchAlone(range) ? { ...start, value: range.low } : start, range);
-    const next = nextLevel(positions(outcomes, line.positionOf), {
+    const next = nextLevel(positions(outcomes, line.toPosition), {
       range: batches ?? range,
-      ...(hint && { hint: line.positionOf({ ...start, ...(batches && { value: range.low }) }) ?? range.low }),
+      ...(hint && { hint: line.toPosition({ ...start, ...(batches && { value: range.low }) }) ?? range.low }),
     });
     return next.kind === 'done' ? next : { kind: 'measure', level: line.levelAt(next.level) };
   }
@@ -50,7 +50,7 @@ function nextPair(
 ): NextLoad {
   const byBatch = Map.groupBy(outcomes, ({ level }) => level.batch ?? batches.low);
   const latest = outcomes.at(-1)?.level.batch;
-  const best = [...byBatch].map(([batch, outcomes]) => ({ batch, outcome: bestOf(outcomes) }));
+  const best = [...byBatch].map(([batch, outcomes]) => ({ batch, outcome: findBest(outcomes) }));
   const samples = best.find(({ batch }) => batch === latest)?.outcome;
   const searchAt = (batch: number): NextLoad => {
     const before = samples ? (samples.level.value * (samples.level.batch ?? 1)) / batch : start.value;
@@ -70,16 +70,16 @@ function nextPair(
 /**
  * Returns the outcome that represents a batch: the one that its concurrency search would choose.
  */
-function bestOf(outcomes: readonly LoadOutcome[]): LoadOutcome {
+function findBest(outcomes: readonly LoadOutcome[]): LoadOutcome {
   const index = chooseLevel(positions(outcomes, ({ value }) => value)) ?? 0;
   return outcomes[index] as LoadOutcome;
 }
 
 const positions = (
   outcomes: readonly LoadOutcome[],
-  positionOf: (level: LevelPoint) => number | null,
+  toPosition: (level: LevelPoint) => number | null,
 ): LevelOutcome[] =>
   outcomes.flatMap((each) => {
-    const level = positionOf(each.level);
+    const level = toPosition(each.level);
     return level === null ? [] : [{ ...each, level }];
   });

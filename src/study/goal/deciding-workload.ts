@@ -1,9 +1,9 @@
 import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { decidingIndex, robustRuleOf } from '../../workload/robust-rule.ts';
+import { decidingIndex, parseRobustRule } from '../../workload/robust-rule.ts';
 import type { StartedWorkloads } from '../records/records.ts';
 import type { Goal } from '../types.ts';
-import { metricsOf } from './metrics/registry.ts';
+import { toMetrics } from './metrics/registry.ts';
 
 /**
  * Returns the workload that decides a measurement: the one whose budgeted percentile the rule
@@ -18,12 +18,12 @@ export function decidingWorkload(
   studied: Pick<StartedWorkloads, 'rule'> | undefined,
 ): WorkloadMeasurement | null {
   if (!workloads || !studied) return null;
-  const rule = robustRuleOf(studied.rule);
+  const rule = parseRobustRule(studied.rule);
   if (rule.kind === 'mean') return null;
   const read = goal.budget
     ? ({ budgetLatencyMs }: WorkloadMeasurement) => budgetLatencyMs.value
-    : objectiveOf(candidate, goal, level.value);
-  const better = goal.budget ? 'lower' : metricsOf(goal).named(firstObjective(goal)).better;
+    : createObjective(candidate, goal, level.value);
+  const better = goal.budget ? 'lower' : toMetrics(goal).named(firstObjective(goal)).better;
   const figures = workloads.map((each) => ({ weight: each.weight, value: read(each) ?? Number.NaN }));
   if (figures.some(({ value }) => Number.isNaN(value))) return null;
   return workloads[decidingIndex(rule, better, figures)] ?? null;
@@ -34,8 +34,8 @@ const firstObjective = ({ objectives }: Goal): string => objectives[0]?.metric ?
 /**
  * A rate counts relative to the rate that its workload requests; any other figure counts as it is.
  */
-function objectiveOf(candidate: Candidate, goal: Goal, level: number) {
-  const metric = metricsOf(goal).named(firstObjective(goal));
+function createObjective(candidate: Candidate, goal: Goal, level: number) {
+  const metric = toMetrics(goal).named(firstObjective(goal));
   const isRate = metric.unit.endsWith('/s');
   return (each: WorkloadMeasurement): number | undefined => {
     const value = metric.read(each, candidate);

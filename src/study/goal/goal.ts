@@ -6,7 +6,7 @@ import type { Constraint, Goal, LatencyBudget } from '../types.ts';
 import type { Derivation } from './metrics/metric.ts';
 import { describeMissing, remedyFor } from './metrics/needs.ts';
 import { partsOfName } from './metrics/of-model.ts';
-import { metricsOf } from './metrics/registry.ts';
+import { toMetrics } from './metrics/registry.ts';
 
 /**
  * More failed requests than this make a measurement infeasible, unless the goal has a constraint on
@@ -35,11 +35,11 @@ export function assess(measurement: Measurement, candidate: Candidate, goal: Goa
   if (!served(measurement) || measurement.client.bound || measurement.tooManyErrors)
     return { feasible: false, cost: Number.POSITIVE_INFINITY, violation: Number.POSITIVE_INFINITY };
   requireMetrics(measurement, candidate, goal);
-  const violation = constraintsOf(goal).reduce(
+  const violation = listConstraints(goal).reduce(
     (sum, constraint) => sum + missedBy(constraint, requiredValue(constraint.metric, measurement, candidate, goal)),
     0,
   );
-  return { feasible: violation === 0, cost: costOf(measurement, candidate, goal), violation };
+  return { feasible: violation === 0, cost: computeCost(measurement, candidate, goal), violation };
 }
 
 /** True when the measurement has every metric that the goal needs and meets every constraint. */
@@ -52,7 +52,7 @@ export function isFeasible(measurement: Measurement, candidate: Candidate, goal:
  * where the metric was measured.
  */
 export function missedConstraints(measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] {
-  return constraintsOf(goal).filter((constraint) => {
+  return listConstraints(goal).filter((constraint) => {
     const value = lookUp(constraint.metric, measurement, candidate, goal);
     return value !== undefined && missedBy(constraint, value) > 0;
   });
@@ -64,7 +64,7 @@ export function missedConstraints(measurement: Measurement, candidate: Candidate
  */
 export const missedTimes = (measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] =>
   missedConstraints(measurement, candidate, goal).filter(
-    ({ metric, relation }) => relation === '<=' && metricsOf(goal).named(metric).unit === 'ms',
+    ({ metric, relation }) => relation === '<=' && toMetrics(goal).named(metric).unit === 'ms',
   );
 
 const byLevel = new WeakMap<Goal, Goal>();
@@ -79,7 +79,7 @@ export function goalOfLevels(goal: Goal): Goal {
   const known = byLevel.get(goal);
   if (known) return known;
   const objectives = goal.objectives.flatMap((objective) => {
-    const { from = [] } = metricsOf(goal).named(objective.metric).follows ?? {};
+    const { from = [] } = toMetrics(goal).named(objective.metric).follows ?? {};
     return from.length === 0 ? [objective] : from.map((metric) => ({ metric, weight: objective.weight / from.length }));
   });
   const isSame = objectives.every(({ metric }, index) => metric === goal.objectives[index]?.metric);
@@ -112,9 +112,9 @@ export function costOfServed(served: number, measurement: Measurement, candidate
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   const factor = Math.exp(served + assess(measurement, candidate, goalOfLevels(goal)).cost);
   return goal.objectives.reduce((sum, { metric, weight }) => {
-    const { follows, better } = metricsOf(goal).named(metric);
+    const { follows, better } = toMetrics(goal).named(metric);
     const counted = follows?.counted(measurement)?.map((each) => each * factor);
-    const size = follows && counted ? sizeOf(follows, counted, candidate, measurement) : served;
+    const size = follows && counted ? computeSize(follows, counted, candidate, measurement) : served;
     return sum + (weight / total) * (better === 'higher' ? -size : size);
   }, 0);
 }
@@ -145,7 +145,7 @@ const namesIn = (terms: readonly { readonly metric: string }[]): readonly string
 ];
 
 function neededBy(goal: Goal): readonly string[] {
-  const names = needed.get(goal) ?? namesIn([...goal.objectives, ...constraintsOf(goal)]);
+  const names = needed.get(goal) ?? namesIn([...goal.objectives, ...listConstraints(goal)]);
   needed.set(goal, names);
   return names;
 }
@@ -155,7 +155,7 @@ function neededBy(goal: Goal): readonly string[] {
  * and what it needs from the server.
  */
 export function requireMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): void {
-  const missing = missingMetrics(measurement, candidate, goal).map((name) => metricsOf(goal).named(name));
+  const missing = missingMetrics(measurement, candidate, goal).map((name) => toMetrics(goal).named(name));
   if (missing.length === 0) return;
   throw new TrituneError(
     'UNSUPPORTED',
@@ -168,7 +168,7 @@ export function requireMetrics(measurement: Measurement, candidate: Candidate, g
  * Returns the goal's constraints as one list: the budget, the constraints that were asked for, and
  * the limit on failed requests.
  */
-export function constraintsOf(goal: Goal): readonly Constraint[] {
+export function listConstraints(goal: Goal): readonly Constraint[] {
   const budget: Constraint[] = goal.budget ? [{ metric: 'latency', relation: '<=', value: goal.budget.latencyMs }] : [];
   const limited = goal.constraints.some((constraint) => constraint.metric === 'error-rate');
   const errors: Constraint[] = limited ? [] : [{ metric: 'error-rate', relation: '<=', value: MAX_ERROR_RATE }];
@@ -183,20 +183,20 @@ export function allowedErrorRate(constraints: readonly Constraint[]): number {
   return limits.length > 0 ? Math.min(...limits.map(({ value }) => value)) : MAX_ERROR_RATE;
 }
 
-function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): number {
+function computeCost(measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return goal.objectives.reduce((sum, { metric, weight }) => {
-    const { follows } = metricsOf(goal).named(metric);
+    const { follows } = toMetrics(goal).named(metric);
     const counted = follows?.smooth && follows.counted(measurement);
     const size =
       follows && counted
-        ? sizeOf(follows, counted, candidate, measurement)
-        : logOf(requiredValue(metric, measurement, candidate, goal));
-    return sum + (weight / total) * (metricsOf(goal).named(metric).better === 'higher' ? -size : size);
+        ? computeSize(follows, counted, candidate, measurement)
+        : toLog(requiredValue(metric, measurement, candidate, goal));
+    return sum + (weight / total) * (toMetrics(goal).named(metric).better === 'higher' ? -size : size);
   }, 0);
 }
 
-const logOf = (value: number | undefined): number => Math.log(Math.max(value ?? Number.NaN, Number.MIN_VALUE));
+const toLog = (value: number | undefined): number => Math.log(Math.max(value ?? Number.NaN, Number.MIN_VALUE));
 
 /**
  * The weight of the stepless value in the cost of a value with steps. A thousandth: costs that
@@ -206,14 +206,14 @@ const logOf = (value: number | undefined): number => Math.log(Math.max(value ?? 
 const TIE = 1e-3;
 
 /** Returns the logarithm of a derived metric, plus a share that distinguishes equal values. */
-export function sizeOf(
+export function computeSize(
   follows: Derivation,
   counted: readonly number[],
   candidate: Candidate,
   { device }: Pick<Measurement, 'device'>,
 ): number {
-  const value = logOf(follows.of(counted, candidate, device));
-  return follows.smooth ? (1 - TIE) * value + TIE * logOf(follows.smooth(counted, candidate, device)) : value;
+  const value = toLog(follows.of(counted, candidate, device));
+  return follows.smooth ? (1 - TIE) * value + TIE * toLog(follows.smooth(counted, candidate, device)) : value;
 }
 
 /**
@@ -224,7 +224,7 @@ export function costHalfWidth(measurement: Measurement, candidate: Candidate, go
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return Math.hypot(
     ...goal.objectives.map(({ metric, weight }) => {
-      const interval = metricsOf(goal).named(metric).interval?.of(measurement, candidate);
+      const interval = toMetrics(goal).named(metric).interval?.of(measurement, candidate);
       return interval && interval.value > 0 ? (weight / total) * relativeHalfWidth(interval) : 0;
     }),
   );
@@ -242,7 +242,7 @@ function requiredValue(name: string, measurement: Measurement, candidate: Candid
 
 function lookUp(name: string, measurement: Measurement, candidate: Candidate, goal: Goal): number | undefined {
   if (name === 'latency' && goal.budget) return budgetedLatencyMs(measurement, candidate, goal, goal.budget);
-  return metricsOf(goal).read(name, measurement, candidate);
+  return toMetrics(goal).read(name, measurement, candidate);
 }
 
 /**
@@ -257,7 +257,7 @@ function budgetedLatencyMs(
 ): number | undefined {
   const isMeasured = measurement.budgetLatencyMs.percentile === percentile;
   const name = isMeasured ? 'latency' : `latency-p${percentile}`;
-  return metricsOf(goal).has(name) ? metricsOf(goal).read(name, measurement, candidate) : undefined;
+  return toMetrics(goal).has(name) ? toMetrics(goal).read(name, measurement, candidate) : undefined;
 }
 
 const served = (measurement: Measurement): boolean => measurement.throughput.value > 0;

@@ -38,6 +38,6 @@ export function instanceTypeCosts(
       },
     ];
   });
-  const costOf = ({ forRate, perMillion }: InstanceTypeCost): number => forRate?.perHour ?? perMillion.value;
-  return costs.toSorted((a, b) => costOf(a) - costOf(b) || a.perMillion.value - b.perMillion.value);
+  const computeCost = ({ forRate, perMillion }: InstanceTypeCost): number => forRate?.perHour ?? perMillion.value;
+  return costs.toSorted((a, b) => computeCost(a) - computeCost(b) || a.perMillion.value - b.perMillion.value);
 }

@@ -2,20 +2,20 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { ConstrainedPoint } from '../../stats/crowded-sort.ts';
 import { type Costs, lowerIsBetter, paretoFront } from '../../stats/front.ts';
-import { inFlightOf } from '../level/line.ts';
+import { findInFlight } from '../level/line.ts';
 import type { Doubted, Goal, Trial } from '../types.ts';
 import {
   type Assessment,
   assess,
   compareAssessments,
-  constraintsOf,
   costHalfWidth,
   goalOfLevels,
   isFeasible,
+  listConstraints,
   missingMetrics,
 } from './goal.ts';
 import { chooseLevel } from './levels.ts';
-import { metricsOf } from './metrics/registry.ts';
+import { toMetrics } from './metrics/registry.ts';
 
 /** A trial at one of its levels. */
 export interface TrialPoint {
@@ -35,12 +35,16 @@ export interface Standing {
  * Measurements that lack one of the goal's metrics do not count, nor do those that the load
  * generator limited.
  */
-export function standingOf(measurements: readonly Measurement[], candidate: Candidate, requestedGoal: Goal): Standing {
+export function computeStanding(
+  measurements: readonly Measurement[],
+  candidate: Candidate,
+  requestedGoal: Goal,
+): Standing {
   const goal = goalOfLevels(requestedGoal);
   const usable = measurements.filter(
     (each) => !each.client.bound && missingMetrics(each, candidate, requestedGoal).length === 0,
   );
-  const outcomes = usable.map((each) => ({ level: inFlightOf(each.level), ...assess(each, candidate, goal) }));
+  const outcomes = usable.map((each) => ({ level: findInFlight(each.level), ...assess(each, candidate, goal) }));
   const index = chooseLevel(outcomes);
   if (index === null) return { chosen: null, feasible: false };
   return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };
@@ -59,7 +63,7 @@ export function steadyStanding(
   candidate: Candidate,
   goal: Goal,
 ): Standing {
-  const standing = standingOf(measurements, candidate, goal);
+  const standing = computeStanding(measurements, candidate, goal);
   const [earlier, other] = [before, standing.chosen].map((index) => (index === null ? undefined : measurements[index]));
   if (!earlier || !other || earlier === other || !standing.feasible || earlier.client.bound) return standing;
   const by = goalOfLevels(goal);
@@ -89,7 +93,7 @@ export function bestTrial(trials: readonly Trial[], goal: Goal, doubted: readonl
   }
   let best: { trial: Trial; assessment: Assessment } | null = null;
   for (const trial of trials) {
-    const measurement = chosenOf(trial);
+    const measurement = findChosen(trial);
     if (!measurement) continue;
     const assessment = assess(measurement, trial.candidate, goal);
     if (best === null || compareAssessments(assessment, best.assessment) < 0) best = { trial, assessment };
@@ -106,7 +110,7 @@ function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): 
   const { measurements, candidate, number } = trial;
   const indices = doubted.filter((each) => each.trial === number).map(({ reading }) => reading);
   const others = measurements.filter((_, index) => !indices.includes(index));
-  const { chosen, feasible } = standingOf(others, candidate, goal);
+  const { chosen, feasible } = computeStanding(others, candidate, goal);
   return { ...trial, feasible, chosen: chosen === null ? null : measurements.indexOf(others[chosen] as Measurement) };
 }
 
@@ -115,14 +119,14 @@ function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): 
  * objective at once, by rising throughput. The constraints count, but not the latency budget:
  * people choose a budget from the front.
  */
-export function frontOf(trials: readonly Trial[], goal: Goal): readonly TrialPoint[] {
+export function computeFront(trials: readonly Trial[], goal: Goal): readonly TrialPoint[] {
   const axes = frontAxes(goal);
   const unbudgeted: Goal = { ...goal, budget: null };
   const points = trials
     .filter((trial) => trial.failure === null)
     .flatMap((trial) => trial.measurements.map((measurement) => ({ trial, measurement })))
     .filter(({ trial, measurement }) => meets(measurement, trial.candidate, unbudgeted));
-  const costs = points.map(({ trial, measurement }) => costsOf(measurement, trial.candidate, goal, axes));
+  const costs = points.map(({ trial, measurement }) => computeCosts(measurement, trial.candidate, goal, axes));
   return paretoFront(costs)
     .map((index) => points[index] as Omit<TrialPoint, 'feasible'>)
     .map((point) => ({ ...point, feasible: isFeasible(point.measurement, point.trial.candidate, goal) }))
@@ -138,23 +142,23 @@ export function frontAxes(goal: Goal): readonly string[] {
  * Returns the costs of the level that the trial stands for, and its violation of the goal; both are
  * infinite for a trial without a level.
  */
-export function pointOf(trial: Trial, goal: Goal, axes: readonly string[]): ConstrainedPoint {
-  const measurement = chosenOf(trial);
+export function toPoint(trial: Trial, goal: Goal, axes: readonly string[]): ConstrainedPoint {
+  const measurement = findChosen(trial);
   if (!measurement) return { costs: axes.map(() => Number.POSITIVE_INFINITY), violation: Number.POSITIVE_INFINITY };
   const { violation } = assess(measurement, trial.candidate, goal);
-  return { costs: costsOf(measurement, trial.candidate, goal, axes), violation };
+  return { costs: computeCosts(measurement, trial.candidate, goal, axes), violation };
 }
 
 /**
  * Returns the measurement that the trial stands for; undefined for a trial that failed or was not
  * measured.
  */
-export function chosenOf(trial: Trial): Measurement | undefined {
+export function findChosen(trial: Trial): Measurement | undefined {
   return trial.failure === null && trial.chosen !== null ? trial.measurements[trial.chosen] : undefined;
 }
 
-function costsOf(measurement: Measurement, candidate: Candidate, goal: Goal, axes: readonly string[]): Costs {
-  const metrics = metricsOf(goal);
+function computeCosts(measurement: Measurement, candidate: Candidate, goal: Goal, axes: readonly string[]): Costs {
+  const metrics = toMetrics(goal);
   return lowerIsBetter(
     axes.map((axis) => metrics.read(axis, measurement, candidate) ?? Number.NaN),
     axes.map((axis) => metrics.named(axis).better),
@@ -163,6 +167,6 @@ function costsOf(measurement: Measurement, candidate: Candidate, goal: Goal, axe
 
 /** Constraints on a latency percentile are budgets too. */
 function meets(measurement: Measurement, candidate: Candidate, goal: Goal): boolean {
-  const kept = { ...goal, constraints: constraintsOf(goal).filter(({ metric }) => !metric.startsWith('latency')) };
+  const kept = { ...goal, constraints: listConstraints(goal).filter(({ metric }) => !metric.startsWith('latency')) };
   return isFeasible(measurement, candidate, kept);
 }

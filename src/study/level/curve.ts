@@ -2,11 +2,11 @@ import { mean } from 'simple-statistics';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import {
+  computePosterior,
   type Hypothesis,
   matern52,
   type NoisyReading,
   type Normal,
-  posteriorOf,
 } from '../../stats/gaussian-process.ts';
 import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
@@ -138,12 +138,12 @@ export function levelCurve(
   const shape = SHAPES[mode];
   const unit = mode === 'concurrency' ? Math.max(1, wholeBatch) : 0;
   const latency = lineThrough(
-    near.map((each) => pointOf(each, each.budgetLatencyMs)),
+    near.map((each) => toPoint(each, each.budgetLatencyMs)),
     shape.latency,
     unit,
   );
   const served = lineThrough(
-    near.map((each) => pointOf(each, each.throughput)),
+    near.map((each) => toPoint(each, each.throughput)),
     shape.throughput,
     unit,
   );
@@ -172,11 +172,11 @@ export function levelCurve(
       level,
       worth: throughput(level).mean + CHANCE_WORTH * Math.min(0, Math.log(kept / RECOMMENDED_CHANCE)),
     }));
-  return { chance, latency, throughput, highest, recommended: bestOf(valued, measured) };
+  return { chance, latency, throughput, highest, recommended: findBest(valued, measured) };
 }
 
 /** Returns the level of the highest worth, or the lowest measured one with about the same. */
-function bestOf(valued: readonly RecommendedLevel[], measured: readonly number[]): RecommendedLevel | null {
+function findBest(valued: readonly RecommendedLevel[], measured: readonly number[]): RecommendedLevel | null {
   const most = Math.max(...valued.map((each) => each.worth));
   const best = valued.findLast((each) => each.worth === most);
   const alike = valued.find((each) => measured.includes(each.level) && each.worth >= most - AS_MUCH);
@@ -241,7 +241,7 @@ interface Point {
 /** The least standard deviation of a reading: no two are alike. */
 const MIN_SD = 0.01;
 
-function pointOf({ level }: Measurement, figure: { value: number; low: number; high: number }): Point {
+function toPoint({ level }: Measurement, figure: { value: number; low: number; high: number }): Point {
   const width = relativeHalfWidth(figure) / DEVIATIONS_AT_95_PERCENT;
   const sd = Number.isFinite(width) ? Math.min(0.5, width) : 0.5;
   return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: MIN_SD ** 2 + sd ** 2 };
@@ -283,7 +283,7 @@ function lineThrough(points: readonly Point[], shape: Shape, unit: number): (lev
       logPrior: -SCATTER_PRIOR * Math.abs(index - USUAL_SCATTER),
     }),
   );
-  const posterior = posteriorOf(readings, hypotheses as [Hypothesis<Place>, ...Hypothesis<Place>[]]);
+  const posterior = computePosterior(readings, hypotheses as [Hypothesis<Place>, ...Hypothesis<Place>[]]);
   return (level) => {
     const x = Math.log(level);
     const { mean: middle, sd } = posterior({ x, reading: null, isUnfilled: isUnfilled(level, unit) });

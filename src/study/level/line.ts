@@ -6,7 +6,7 @@ import type { LevelPoint, LevelRange, Trial } from '../types.ts';
  * Returns the order of a study's levels: samples in flight where client batches vary, else the
  * level itself.
  */
-export const inFlightOf = ({ value, batch = 1 }: LevelPoint): number => value * batch;
+export const findInFlight = ({ value, batch = 1 }: LevelPoint): number => value * batch;
 
 /** True if two levels are the same load. */
 export const isSameLevel = (a: LevelPoint, b: LevelPoint): boolean => a.value === b.value && a.batch === b.batch;
@@ -30,7 +30,7 @@ export interface LevelLine {
   /** The positions that the study considers. */
   readonly range: LevelRange;
   /** Returns the position of a level; null for one that is not on the line. */
-  positionOf(level: LevelPoint): number | null;
+  toPosition(level: LevelPoint): number | null;
   levelAt(position: number): LevelPoint;
 }
 
@@ -38,18 +38,18 @@ export interface LevelLine {
 export function lineThrough({ value, batch }: LevelPoint, range: LevelRange): LevelLine {
   const { mode, low, high } = range;
   if (!range.batch)
-    return { varies: 'level', range, positionOf: (level) => level.value, levelAt: (position) => ({ value: position }) };
+    return { varies: 'level', range, toPosition: (level) => level.value, levelAt: (position) => ({ value: position }) };
   if (variesBatchAlone(range))
     return {
       varies: 'batch',
       range: { mode, ...range.batch },
-      positionOf: (level) => (level.value === value ? (level.batch ?? null) : null),
+      toPosition: (level) => (level.value === value ? (level.batch ?? null) : null),
       levelAt: (position) => ({ value, batch: position }),
     };
   return {
     varies: 'level',
     range: { mode, low, high },
-    positionOf: (level) => (level.batch === batch ? level.value : null),
+    toPosition: (level) => (level.batch === batch ? level.value : null),
     levelAt: (position) => ({ value: position, ...(batch !== undefined && { batch }) }),
   };
 }
@@ -59,7 +59,7 @@ export function lineThrough({ value, batch }: LevelPoint, range: LevelRange): Le
  * not on it.
  */
 export function alongLine<M extends Pick<Measurement, 'level'>>(measurement: M, line: LevelLine): M | null {
-  const value = line.positionOf(measurement.level);
+  const value = line.toPosition(measurement.level);
   const level: LoadLevel = { mode: measurement.level.mode, value: value ?? 0 };
   return value === null ? null : { ...measurement, level };
 }
@@ -67,7 +67,7 @@ export function alongLine<M extends Pick<Measurement, 'level'>>(measurement: M, 
 /**
  * Returns the line that a trial stands on: through the level that it stands for; null without one.
  */
-export function lineOf(
+export function fitLine(
   { measurements, chosen }: Pick<Trial, 'measurements' | 'chosen'>,
   range: LevelRange,
 ): LevelLine | null {

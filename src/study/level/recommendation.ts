@@ -1,5 +1,5 @@
-import { finalStateOf, lineIn, representative } from '../final/final.ts';
-import { sideOf } from '../final/sides.ts';
+import { lineIn, representative, toFinalState } from '../final/final.ts';
+import { toSide } from '../final/sides.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Recommendation } from '../summary/schema/point.ts';
 import type { Trial } from '../types.ts';
@@ -28,14 +28,14 @@ export function recommendationAt(
  * the goal has no curve (no latency budget, or another objective than throughput), and without
  * readings.
  */
-export function recommendationOf(state: StudyState, trial: Trial): Recommendation | null {
+export function recommend(state: StudyState, trial: Trial): Recommendation | null {
   const { budget } = state.goal;
-  const final = finalStateOf(state);
+  const final = toFinalState(state);
   const compared = final.trials.find(({ number }) => number === trial.number) ?? null;
-  const curve = sideOf(compared, final)?.curve;
+  const curve = toSide(compared, final)?.curve;
   const stands = representative(state, trial)?.measurement;
   if (!budget || !curve || !stands) return null;
-  const level = lineIn(state, trial.number)?.positionOf(stands.level) ?? stands.level.value;
+  const level = lineIn(state, trial.number)?.toPosition(stands.level) ?? stands.level.value;
   const { value: latencyMs } = state.speeds.comparable(stands).budgetLatencyMs;
   const recommendation = recommendationAt({ level, latencyMs }, curve, budget.latencyMs);
   return final.varies === 'batch' ? { ...recommendation, of: 'batch' } : recommendation;

@@ -1,14 +1,14 @@
-import { clientBatchOf } from '../../perfmodel/client-batch.ts';
+import { findClientBatch } from '../../perfmodel/client-batch.ts';
 import { largestRequest } from '../../perfmodel/modelled-config.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import {
   assess,
-  constraintsOf,
   followsFromThroughput,
   goalOfLevels,
   isByThroughput,
   isFeasible,
+  listConstraints,
 } from '../goal/goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
@@ -32,7 +32,7 @@ export interface Levels {
  * Finds the level to recommend for one config. `readings`: all of it, at the study's usual speed,
  * each at its position on the line.
  */
-export function levelsOf(
+export function chooseLevels(
   readings: readonly Measurement[],
   candidate: Candidate,
   requestedGoal: Goal,
@@ -42,7 +42,7 @@ export function levelsOf(
   const goal = goalOfLevels(requestedGoal);
   const isBatch = varies === 'batch';
   const within = isBatch ? { ...range, high: Math.min(range.high, largestRequest(candidate.shape)) } : range;
-  const wholeBatch = isBatch ? 1 : wholeBatchOf(readings, candidate);
+  const wholeBatch = isBatch ? 1 : findWholeBatch(readings, candidate);
   const curve =
     hasCurve(goal, requestedGoal, range) && goal.budget
       ? levelCurve(inOrder(readings, candidate, goal), goal.budget, within, wholeBatch)
@@ -58,9 +58,9 @@ const hasCurve = (goal: Goal, requestedGoal: Goal, { mode }: LevelRange): boolea
   goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(requestedGoal));
 
 /** Returns the requests that fill one batch; 1 without dynamic batching. */
-function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: Candidate): number {
+function findWholeBatch(readings: readonly Measurement[], { shape: { policy } }: Candidate): number {
   const [first] = readings;
-  const samples = first ? clientBatchOf(first) : 1;
+  const samples = first ? findClientBatch(first) : 1;
   return policy.dynamicBatching ? Math.max(1, Math.floor(policy.maxBatchSize / samples)) : 1;
 }
 
@@ -70,7 +70,7 @@ function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: C
  */
 function inOrder(readings: readonly Measurement[], candidate: Candidate, goal: Goal): readonly Measurement[] {
   const others: Goal = { ...goal, budget: null };
-  if (constraintsOf(others).length === 0) return readings;
+  if (listConstraints(others).length === 0) return readings;
   return readings.filter((reading) => isFeasible(reading, candidate, others));
 }
 

@@ -1,8 +1,8 @@
 import { isTrituneError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { withoutServerDefaults } from '../../space/edits/server-defaults.ts';
-import { originalOf, TRITON } from '../../space/model-configs.ts';
-import { plainShape, shapeOf } from '../../space/shape.ts';
+import { TRITON, toOriginal } from '../../space/model-configs.ts';
+import { plainShape, readShape } from '../../space/shape.ts';
 
 /**
  * Returns a line of a journal with its candidates' settings as a value. Version 1 (tritune 0.1.0)
@@ -24,14 +24,14 @@ export function withCandidateValues(record: JsonObject): JsonObject {
 /** Keeps an invalid config, so that the check of the record can report it. */
 const originalFrom = (config: Json | undefined): Json =>
   whereSound<Json>(
-    () => originalOf(config as JsonObject) as unknown as Json,
+    () => toOriginal(config as JsonObject) as unknown as Json,
     () => ({ fingerprint: '', assignment: {}, value: valueFrom(config), shape: asJson(plainShape({})) }),
   );
 
 const shapeFrom = (config: Json): Json =>
   asJson(
     whereSound(
-      () => (isEmpty(config) ? plainShape({}) : shapeOf(withoutServerDefaults(config as JsonObject))),
+      () => (isEmpty(config) ? plainShape({}) : readShape(withoutServerDefaults(config as JsonObject))),
       () => plainShape({}),
     ),
   );

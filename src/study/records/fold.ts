@@ -4,9 +4,9 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
-import { frontOf } from '../goal/ranking.ts';
+import { computeFront } from '../goal/ranking.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
-import { type EstimateSpeeds, speedsOf } from '../speed/speeds.ts';
+import { type EstimateSpeeds, fitSpeeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
 import { withVerdict } from './earlier-decision.ts';
 import type {
@@ -73,7 +73,7 @@ export class StudyFold {
   readonly #time = new RunningTime();
   #loadMs = 0;
 
-  constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
+  constructor(estimateSpeeds: EstimateSpeeds = fitSpeeds) {
     this.#standings = new StandingsFold(estimateSpeeds);
   }
 
@@ -103,7 +103,7 @@ export class StudyFold {
     const doubted = otherGoal ? [] : this.#doubted;
     const standings = otherGoal ? this.#standingsUnder(otherGoal) : this.#standingsNow();
     const gain = otherGoal ? null : this.#gain;
-    const open = [...this.#open.values()].map(unfinishedOf);
+    const open = [...this.#open.values()].map(toUnfinished);
     const finals = [...this.#finals];
     const counted = { measurements: this.#measurements, reloads: this.#reloads };
     const contenderIn = (trials: readonly Trial[]): Trial | null =>
@@ -150,7 +150,7 @@ export class StudyFold {
       voidRounds: this.#voidRounds,
       gain,
       get front() {
-        front ??= frontOf(standings.trials, goal);
+        front ??= computeFront(standings.trials, goal);
         return front;
       },
       tracing: this.#tracing,
@@ -385,7 +385,7 @@ const changesNoStanding: ReadonlySet<StudyRecord['type']> = new Set([
 
 const baselineIn = (trials: readonly Trial[]): Trial | null => trials.find(({ role }) => role === 'baseline') ?? null;
 
-function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
+function toUnfinished({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' }, server, attempt } = start;
   const where = { ...(server !== undefined && { server }), ...(attempt !== undefined && { attempt }) };
   return { number, role, candidate, levels, measurements: [...measurements], ...where };

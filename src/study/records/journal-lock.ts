@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
@@ -41,13 +41,13 @@ export type LockRefusal = (path: string, holder: string) => TrituneError;
 /**
  * Takes the lock file for this process and returns the function that releases it. The lock of a
  * process that no longer runs on this machine is taken over. `directory`: that of the run, for
- * `holderOf`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
+ * `readHolder`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
 export function takeLock(path: string, refusal: LockRefusal = outputLocked, directory?: string): Unlock {
   const boot = bootId();
   const holder: Holder = {
     pid: process.pid,
-    startTicks: startTicksOf(process.pid),
+    startTicks: readStartTicks(process.pid),
     host: hostname(),
     token: randomUUID(),
     ...(boot !== null && { boot }),
@@ -65,7 +65,7 @@ export function takeLock(path: string, refusal: LockRefusal = outputLocked, dire
  * Returns who holds the lock file: `process` for a running process, this one included; the
  * directory of a run that ended without releasing it; null for nobody.
  */
-export function holderOf(path: string): 'process' | { readonly directory: string } | null {
+export function findHolder(path: string): 'process' | { readonly directory: string } | null {
   const holder = readHolder(path);
   if (holder === null) return null;
   if (isAlive(holder)) return 'process';
@@ -107,7 +107,7 @@ function replace(path: string, holder: Holder): boolean {
     return true;
   } catch (error) {
     removeIfThere(lockPath);
-    if (codeOf(error) === 'EPERM' || codeOf(error) === 'EACCES') return false;
+    if (readCode(error) === 'EPERM' || readCode(error) === 'EACCES') return false;
     throw error;
   }
 }
@@ -117,10 +117,10 @@ function createExclusively(path: string, holder: Holder): boolean {
     writeFileSync(path, JSON.stringify(holder), { flag: 'wx' });
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (readCode(error) === 'EEXIST') return false;
     throw new TrituneError(
       'OUTPUT_UNWRITABLE',
-      `cannot write ${path}: ${messageOf(error)}`,
+      `cannot write ${path}: ${formatMessage(error)}`,
       'choose another directory with --output',
       {
         cause: error,
@@ -147,9 +147,9 @@ function isAlive(holder: Holder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
+    if (readCode(error) === 'ESRCH') return false;
   }
-  const stat = statOf(holder.pid);
+  const stat = readStat(holder.pid);
   if (stat === null) return true;
   // It was killed, and its parent has not collected its exit status yet: in a container perhaps it
   // never does.
@@ -166,13 +166,13 @@ function bootId(): string | null {
   }
 }
 
-const startTicksOf = (pid: number): string | null => statOf(pid)?.startTicks ?? null;
+const readStartTicks = (pid: number): string | null => readStat(pid)?.startTicks ?? null;
 
 /**
  * Fields 3 and 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before them may hold
  * spaces and brackets.
  */
-function statOf(pid: number): { readonly state: string; readonly startTicks: string } | null {
+function readStat(pid: number): { readonly state: string; readonly startTicks: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -205,8 +205,8 @@ function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (readCode(error) !== 'ENOENT') throw error;
   }
 }
 
-const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
+const readCode = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;

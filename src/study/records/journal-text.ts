@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, nestsDeeperThan } from '../../base/json.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
-import { checkOf, checkStart, holdsWholeLine, markOf, type Seal, sealOf } from './line-seal.ts';
+import { checkStart, computeCheck, formatMark, holdsWholeLine, parseSeal, type Seal } from './line-seal.ts';
 import { withoutPrototypeKeys } from './prototype-keys.ts';
 import { checkRecord } from './record-schema.ts';
 import type { StudyRecord } from './records.ts';
@@ -38,9 +38,9 @@ const DIGEST_DIGITS = 32;
 const BEGINNING = '{"at":"';
 
 /** Returns the JSON of a record as a journal has it, before its seal. */
-export function jsonOf(record: StudyRecord): string {
+export function formatJson(record: StudyRecord): string {
   if (record.type !== 'study-started') return JSON.stringify(record);
-  const originalDigest = digestOf(JSON.parse(JSON.stringify(record.original.value)));
+  const originalDigest = computeDigest(JSON.parse(JSON.stringify(record.original.value)));
   return JSON.stringify({ ...record, originalDigest });
 }
 
@@ -72,7 +72,7 @@ export function parseJournal(
   }
   if (records.length === 0) throw journalInvalid(path, 'it contains no study');
   const [first = null] = seals;
-  return { records, ...at, origin: originOf([first, seals.at(-1) ?? null], key) };
+  return { records, ...at, origin: findOrigin([first, seals.at(-1) ?? null], key) };
 }
 
 /**
@@ -86,11 +86,11 @@ export function parseForRestoring(bytes: Uint8Array, path: string, key: Buffer |
   for (const line of linesIn(bytes, builtInMetrics)) {
     if (origin === null) {
       if ('fault' in line) throw withoutOriginal(path, line.fault);
-      origin = originOf([line.seal], key);
+      origin = findOrigin([line.seal], key);
     }
     if (line.seal) at.lastCheck = line.checkAt;
     // What somebody else added to one's own journal counts for nothing.
-    const counts = origin !== 'own' || originOf([line.seal], key) === 'own';
+    const counts = origin !== 'own' || findOrigin([line.seal], key) === 'own';
     if ('record' in line && counts) records.push(line.record);
   }
   if (origin === null) throw withoutOriginal(path, ' is missing');
@@ -127,7 +127,7 @@ function* linesIn(bytes: Uint8Array, metrics: Metrics): Generator<Line> {
     const feed = buffer.indexOf(NEWLINE, start);
     const end = feed < 0 ? buffer.length : feed + 1;
     const line = buffer.subarray(start, feed < 0 ? end : feed);
-    const seal = feed < 0 ? null : sealOf(line);
+    const seal = feed < 0 ? null : parseSeal(line);
     const checkAt = seal ? start + checkStart(seal) : 0;
     const place = { number, end, seal, checkAt };
     if (feed < 0 || (end === buffer.length && isTorn(line, seal))) {
@@ -135,8 +135,8 @@ function* linesIn(bytes: Uint8Array, metrics: Metrics): Generator<Line> {
       return;
     }
     const since = buffer.subarray(lastCheck ?? 0, checkAt);
-    const isWhole = seal ? checkOf(since) === seal.check : lastCheck === null && !hadSeal(line);
-    const read = isWhole ? recordIn(textOf(line, seal), metrics) : { fault: CHANGED };
+    const isWhole = seal ? computeCheck(since) === seal.check : lastCheck === null && !hadSeal(line);
+    const read = isWhole ? recordIn(formatText(line, seal), metrics) : { fault: CHANGED };
     const isBeginning = number > 1 || 'fault' in read || read.record.type === 'study-started';
     yield { ...place, ...(isBeginning ? read : { fault: ' does not start a study' }) };
     if (seal) lastCheck = checkAt;
@@ -154,10 +154,10 @@ const hadSeal = (line: Buffer): boolean => line.includes('"originalDigest":');
  * was not written.
  */
 const isTorn = (line: Buffer, seal: Seal | null): boolean =>
-  line.length <= MAX_LINE_BYTES && (!seal || line.includes(0)) && parsed(textOf(line, seal)) === undefined;
+  line.length <= MAX_LINE_BYTES && (!seal || line.includes(0)) && parsed(formatText(line, seal)) === undefined;
 
 /** Returns the JSON of the record in a line. */
-const textOf = (line: Buffer, seal: Seal | null): string =>
+const formatText = (line: Buffer, seal: Seal | null): string =>
   seal ? `${line.toString('utf8', 0, seal.start)}}` : line.toString('utf8');
 
 function recordIn(json: string, metrics: Metrics): Read {
@@ -195,16 +195,16 @@ function withoutDigest(line: unknown): unknown {
   if (!isJsonObject(line) || line.type !== 'study-started' || line.originalDigest === undefined) return line;
   const { originalDigest, ...record } = line;
   const value = isJsonObject(record.original) ? record.original.value : undefined;
-  return value !== undefined && originalDigest === digestOf(value) ? record : null;
+  return value !== undefined && originalDigest === computeDigest(value) ? record : null;
 }
 
-const digestOf = (value: Json): string =>
+const computeDigest = (value: Json): string =>
   createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, DIGEST_DIGITS);
 
 /** The first line and the last authenticate all between them. */
-function originOf(seals: readonly (Seal | null)[], key: Buffer | null): Origin {
+function findOrigin(seals: readonly (Seal | null)[], key: Buffer | null): Origin {
   if (!seals[0]?.mark) return 'unmarked';
-  return key !== null && seals.every((each) => each !== null && each.mark === markOf(each.check, key))
+  return key !== null && seals.every((each) => each !== null && each.mark === formatMark(each.check, key))
     ? 'own'
     : 'foreign';
 }

@@ -1,11 +1,18 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
 import { flushFolders } from '../../base/flush-folders.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { unwritable } from '../../base/run-files.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
-import { faultOfJson, isUnbegun, type JournalText, jsonOf, parseForRestoring, parseJournal } from './journal-text.ts';
+import {
+  faultOfJson,
+  formatJson,
+  isUnbegun,
+  type JournalText,
+  parseForRestoring,
+  parseJournal,
+} from './journal-text.ts';
 import { LineSealer } from './line-seal.ts';
 import type { StudyRecord } from './records.ts';
 import { runKey } from './run-key.ts';
@@ -150,8 +157,8 @@ function openedJournal(file: FileHandle, path: string, place: Place, unlock: () 
   let broken: TrituneError | undefined;
   const write = async (record: StudyRecord): Promise<void> => {
     if (broken) throw broken;
-    const json = jsonOf(record);
-    const fault = faultOfJson(json, metricsOf(record));
+    const json = formatJson(record);
+    const fault = faultOfJson(json, toMetrics(record));
     if (fault !== null) throw unreadable(record, fault);
     const line = Buffer.from(`${before}${sealer.seal(json)}`);
     try {
@@ -182,7 +189,7 @@ function openedJournal(file: FileHandle, path: string, place: Place, unlock: () 
 }
 
 /** Those that a goal names have been looked up when it was made. */
-const metricsOf = (record: StudyRecord): Metrics =>
+const toMetrics = (record: StudyRecord): Metrics =>
   (record.type === 'study-started' || record.type === 'goal-changed' ? record.goal.metrics : undefined) ??
   builtInMetrics;
 
@@ -217,7 +224,7 @@ async function read(path: string): Promise<Buffer> {
 const notReadable = (path: string, error: unknown): TrituneError =>
   new TrituneError(
     'JOURNAL_INVALID',
-    `cannot read ${path}: ${messageOf(error)}`,
+    `cannot read ${path}: ${formatMessage(error)}`,
     'give the output directory of an earlier run',
     { cause: error },
   );

@@ -25,7 +25,7 @@ const seal = /,"check":"([0-9a-f]{32})(?:","mark":"([0-9a-f]{32}))?"\}$/;
 const seals = new RegExp(seal.source.slice(0, -1), 'g');
 
 /** Returns the seal of a line; null for one of tritune 0.2.0 or before, which has none. */
-export function sealOf(line: Buffer): Seal | null {
+export function parseSeal(line: Buffer): Seal | null {
   const end = line.toString('latin1', Math.max(0, line.length - LONGEST));
   const match = seal.exec(end);
   if (!match) return null;
@@ -40,10 +40,10 @@ export const checkStart = ({ start }: Seal): number => start + BEFORE_CHECK.leng
  * Returns the check value of a line. `bytes`: from the check value of the line before to that of
  * this one.
  */
-export const checkOf = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex').slice(0, DIGITS);
+export const computeCheck = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex').slice(0, DIGITS);
 
 /** Returns the mark of the user with this key. */
-export const markOf = (check: string, key: Buffer): string =>
+export const formatMark = (check: string, key: Buffer): string =>
   createHmac('sha256', key).update(`tritune journal ${check}`).digest('hex').slice(0, DIGITS);
 
 /**
@@ -55,7 +55,7 @@ export function holdsWholeLine(bytes: Buffer): boolean {
   for (const match of text.matchAll(seals)) {
     const end = match.index + match[0].length;
     const isCut = /^\0*$/.test(text.slice(end));
-    if (!isCut && checkOf(bytes.subarray(0, match.index + BEFORE_CHECK.length)) === match[1]) return true;
+    if (!isCut && computeCheck(bytes.subarray(0, match.index + BEFORE_CHECK.length)) === match[1]) return true;
   }
   return false;
 }
@@ -75,7 +75,7 @@ export class LineSealer {
   seal(json: string): string {
     const before = `${json.slice(0, -1)}${BEFORE_CHECK}`;
     const check = this.#sinceCheck.update(before).digest('hex').slice(0, DIGITS);
-    const after = `${check}${this.#key ? `${BEFORE_MARK}${markOf(check, this.#key)}` : ''}${END}\n`;
+    const after = `${check}${this.#key ? `${BEFORE_MARK}${formatMark(check, this.#key)}` : ''}${END}\n`;
     this.#sinceCheck = createHash('sha256').update(after);
     return before + after;
   }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { specOf } from '../../spec/spec-of-options.ts';
+import { toSpec } from '../../spec/spec-of-options.ts';
 import { specToJson } from '../../spec/study-spec.ts';
 import { withCandidateValues } from './candidate-values.ts';
 
@@ -26,6 +26,6 @@ function withSpec(record: JsonObject): JsonObject {
   if (record.type !== 'study-started' || record.schemaVersion !== 1) return record;
   const { options, ...rest } = record;
   if (!isJsonObject(options)) return record;
-  const spec = specOf({ ...options, model: String(record.model) });
+  const spec = toSpec({ ...options, model: String(record.model) });
   return { ...rest, schemaVersion: 2, spec: specToJson(spec) };
 }

@@ -1,6 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { requireMetrics } from '../goal/goal.ts';
-import { standingOf, steadyStanding } from '../goal/ranking.ts';
+import { computeStanding, steadyStanding } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Goal, Trial } from '../types.ts';
 
@@ -35,7 +35,7 @@ export class RankedTrials {
     if (known?.goal === goal && known.ranked.measurements.every((each, index) => each === scaled[index]))
       return known.ranked;
     const measurements = isScaled ? scaled : trial.measurements;
-    const before = isOtherGoal ? standingOf(trial.measurements, trial.candidate, goal).chosen : trial.chosen;
+    const before = isOtherGoal ? computeStanding(trial.measurements, trial.candidate, goal).chosen : trial.chosen;
     const { chosen, feasible } = steadyStanding(before, measurements, trial.candidate, goal);
     const ranked = { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
     this.#known.set(trial, { goal, ranked });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { flushFolders } from '../../base/flush-folders.ts';
 import { readBytesSync } from '../../base/read-file.ts';
 import { userFolder } from '../../base/user-folder.ts';
@@ -25,7 +25,7 @@ export function runKey(): RunKey {
     makeKey(path);
     return readKey(path) ?? { key: null, reason: `${path} disappeared` };
   } catch (error) {
-    return { key: null, reason: messageOf(error) };
+    return { key: null, reason: formatMessage(error) };
   }
 }
 

@@ -44,10 +44,10 @@ export function jointLoadChance(members: Members, trials: readonly Trial[]): num
 }
 
 const limitsIn = perHistory((trials): readonly Limit[] => {
-  const membersOf = (some: readonly Trial[]): Members[] =>
+  const listMembers = (some: readonly Trial[]): Members[] =>
     some.flatMap(({ candidate: { shape } }) => (shape.members ? [shape.members] : []));
-  const refused = membersOf(trials.filter(({ failure }) => failure?.kind === 'out-of-memory'));
-  const loaded = membersOf(trials.filter(({ measurements }) => measurements.length > 0));
+  const refused = listMembers(trials.filter(({ failure }) => failure?.kind === 'out-of-memory'));
+  const loaded = listMembers(trials.filter(({ measurements }) => measurements.length > 0));
   const [first] = refused;
   if (!first) return [];
   const models = Object.keys(first);

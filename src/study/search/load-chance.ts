@@ -1,5 +1,5 @@
 import { lookUp } from '../../base/look-up.ts';
-import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../perfmodel/settings-key.ts';
 import { type BatcherPolicy, instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -29,8 +29,8 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
   if (shape.members) return jointLoadChance(shape.members, trials) ?? jointChance(shape, failed);
   if (shape.continuous) return engineChance(shape.continuous, failed, trials);
   const { policy } = shape;
-  const key = settingsKeyOf(shape);
-  const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
+  const key = toSettingsKey(shape);
+  const isOwn = ({ candidate }: Trial): boolean => toSettingsKey(candidate.shape) === key;
   const policies = failed.filter(isOwn).map(policyIn);
   const others = failed.filter((trial) => !isOwn(trial)).map(policyIn);
   const fromAfar = others.filter((each) => hasAtLeast(policy, each)).length;
@@ -64,11 +64,11 @@ function jointChance({ members = {} }: Candidate['shape'], failed: readonly Tria
  * engine with no more of any lowers the chance as much as two of another kind.
  */
 function engineChance(policy: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
-  const policiesOf = (among: readonly Trial[]): ContinuousPolicy[] =>
+  const listPolicies = (among: readonly Trial[]): ContinuousPolicy[] =>
     among.flatMap(({ candidate }) => candidate.shape.continuous ?? []);
-  const started = policiesOf(trials.filter(({ measurements }) => measurements.length > 0));
+  const started = listPolicies(trials.filter(({ measurements }) => measurements.length > 0));
   if (started.some((each) => asksForAsMuch(each, policy))) return 1;
-  const below = policiesOf(failed).filter((each) => asksForAsMuch(policy, each));
+  const below = listPolicies(failed).filter((each) => asksForAsMuch(policy, each));
   return AFTER_A_REFUSAL ** (2 * below.length);
 }
 

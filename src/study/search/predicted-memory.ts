@@ -1,5 +1,5 @@
-import { gpuMemoryOf } from '../../perfmodel/memory/gpu-memory.ts';
-import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import { findGpuMemory } from '../../perfmodel/memory/gpu-memory.ts';
+import { toSettingsKey } from '../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Trial } from '../types.ts';
 
@@ -24,8 +24,8 @@ export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): st
   // which is never certain.
   if (shape.members) return null;
   const { instances: instanceCount, maxBatchSize } = shape.policy;
-  const key = settingsKeyOf(shape);
-  const smaller = footingsOf(trials).filter(
+  const key = toSettingsKey(shape);
+  const smaller = listFootings(trials).filter(
     (each) => each.instances < instanceCount && each.maxBatchSize <= maxBatchSize && each.settingsKey === key,
   );
   for (const footings of Map.groupBy(smaller, (each) => each.maxBatchSize).values()) {
@@ -49,17 +49,17 @@ const withMore = (a: Footing, b: Footing): Footing => (b.instances > a.instances
  */
 const known = new WeakMap<readonly Trial[], readonly Footing[]>();
 
-function footingsOf(trials: readonly Trial[]): readonly Footing[] {
-  const footings = known.get(trials) ?? trials.flatMap(footingOf);
+function listFootings(trials: readonly Trial[]): readonly Footing[] {
+  const footings = known.get(trials) ?? trials.flatMap(listTrialFootings);
   known.set(trials, footings);
   return footings;
 }
 
 /** Returns nothing if the server does not report its GPUs. */
-function footingOf({ number: trial, candidate: { shape }, measurements }: Trial): Footing[] {
-  const memory = gpuMemoryOf(measurements);
+function listTrialFootings({ number: trial, candidate: { shape }, measurements }: Trial): Footing[] {
+  const memory = findGpuMemory(measurements);
   if (memory === null || memory.totalMib === null) return [];
   const { instances, maxBatchSize } = shape.policy;
   const { usedMib, totalMib } = memory;
-  return [{ trial, settingsKey: settingsKeyOf(shape), instances, maxBatchSize, usedMib, totalMib }];
+  return [{ trial, settingsKey: toSettingsKey(shape), instances, maxBatchSize, usedMib, totalMib }];
 }

@@ -1,5 +1,5 @@
 import { lookUp } from '../../base/look-up.ts';
-import { placesOf, settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import { listPlaces, toSettingsKey } from '../../perfmodel/settings-key.ts';
 import { instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
@@ -18,7 +18,7 @@ export function pruneReason(candidate: Candidate, trials: readonly Trial[]): str
   for (const trial of failedIn(trials)) {
     const kind = trial.failure?.kind;
     if (kind && mustFailLike(candidate, trial, kind, trials))
-      return `${wordsOf[kind] ?? kind} as in trial ${trial.number}`;
+      return `${KIND_WORDS[kind] ?? kind} as in trial ${trial.number}`;
   }
   const alike = refusedLike(candidate.shape, trials);
   return alike === null
@@ -28,7 +28,7 @@ export function pruneReason(candidate: Candidate, trials: readonly Trial[]): str
 
 const failedIn = perHistory((trials) => trials.filter(({ failure }) => failure !== null));
 
-const wordsOf: { readonly [kind in FailureKind]?: string } = {
+const KIND_WORDS: { readonly [kind in FailureKind]?: string } = {
   'invalid-config': 'the server rejects this config',
   'out-of-memory': 'needs at least the memory that ran out',
   'init-failed': 'needs at least the instances that did not start',
@@ -67,7 +67,7 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
         )
       );
     case 'no-gpu':
-      return placesOf(shape.groups) === placesOf(refused.groups) || namesAllOf(shape, refused);
+      return listPlaces(shape.groups) === listPlaces(refused.groups) || namesAll(shape, refused);
     case 'build-failed':
     case 'upload-refused':
       return samePreparation(shape, refused) ?? candidate.fingerprint === failed.candidate.fingerprint;
@@ -79,7 +79,7 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
 }
 
 /** True if the candidate names every GPU of the refused one, one of which is missing. */
-function namesAllOf(shape: CandidateShape, refused: CandidateShape): boolean {
+function namesAll(shape: CandidateShape, refused: CandidateShape): boolean {
   const gpusIn = ({ groups }: CandidateShape): readonly number[] => groups.flatMap(({ gpus }) => gpus ?? []);
   const [ownGpus, missing] = [new Set(gpusIn(shape)), gpusIn(refused)];
   return missing.length > 0 && missing.every((gpu) => ownGpus.has(gpu));
@@ -95,9 +95,9 @@ function blamesInstances(shape: CandidateShape, refused: CandidateShape, trials:
     .filter((trial) => trial.measurements.length > 0 && !everyPart(trial.candidate.shape, refused, atLeast))
     .map((trial) => trial.candidate.shape)
     .filter((loaded) => sameSettings(loaded, refused));
-  const sameBatch: IsLike = (a, b) => batchOf(a) === batchOf(b);
+  const sameBatch: IsLike = (a, b) => readBatch(a) === readBatch(b);
   if (lighter.some((loaded) => everyPart(loaded, refused, sameBatch))) return true;
-  return lighter.length > 0 && everyPart(shape, refused, (a, b) => batchOf(a) >= batchOf(b));
+  return lighter.length > 0 && everyPart(shape, refused, (a, b) => readBatch(a) >= readBatch(b));
 }
 
 type IsLike = (shape: CandidateShape, refused: CandidateShape) => boolean;
@@ -134,12 +134,12 @@ function hasSuspect(shape: CandidateShape, refused: CandidateShape, trials: read
   return ownShape !== undefined && isLike(ownShape, part);
 }
 
-const needsAsMuch: IsLike = (shape, refused) => atLeast(shape, refused) && batchOf(shape) >= batchOf(refused);
+const needsAsMuch: IsLike = (shape, refused) => atLeast(shape, refused) && readBatch(shape) >= readBatch(refused);
 
 const atLeast = (shape: CandidateShape, refused: CandidateShape): boolean =>
   instancesPerDevice(shape.policy) >= instancesPerDevice(refused.policy);
 
-const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
+const readBatch = ({ policy }: CandidateShape): number => policy.maxBatchSize;
 
 /** True if both are built from the same files; null if the refused one needed no build. */
 function samePreparation(a: CandidateShape, refused: CandidateShape): boolean | null {
@@ -147,4 +147,4 @@ function samePreparation(a: CandidateShape, refused: CandidateShape): boolean | 
 }
 
 const sameSettings = (a: CandidateShape, b: CandidateShape): boolean =>
-  a.members && b.members ? everyPart(a, b, sameSettings) : settingsKeyOf(a) === settingsKeyOf(b);
+  a.members && b.members ? everyPart(a, b, sameSettings) : toSettingsKey(a) === toSettingsKey(b);

@@ -62,7 +62,7 @@ const ownSpeeds = (server: string, timed: readonly TimedMeasurement[], speeds: S
   server,
   timed,
   speeds,
-  readings: timed.flatMap((each) => readingOf(each, server, speeds)),
+  readings: timed.flatMap((each) => toReading(each, server, speeds)),
 });
 
 /** Measurements are only added. */
@@ -122,7 +122,7 @@ const SAME = 1e-9;
  * Returns the logarithm of the throughput at a place, at that server's usual speed; none in an open
  * loop, where the rate is given.
  */
-function readingOf({ candidate, measurement }: TimedMeasurement, server: string, speeds: Speeds): ServerReading[] {
+function toReading({ candidate, measurement }: TimedMeasurement, server: string, speeds: Speeds): ServerReading[] {
   const { level, client } = measurement;
   const rate = speeds.comparable(measurement).throughput.value;
   if (level.mode !== 'concurrency' || client.bound || !(rate > 0)) return [];

@@ -50,7 +50,7 @@ export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
  * Returns all changes of a study in order of time, by the current estimate of its speeds. A
  * reported speed becomes the reference, so that a speed near the threshold is reported once.
  */
-export function changesOf({ course }: Course): readonly SpeedChange[] {
+export function listChanges({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
   let before = course[0]?.speed.value ?? 1;
   for (const index of course.keys()) {
@@ -66,7 +66,7 @@ export function changesOf({ course }: Course): readonly SpeedChange[] {
  * Returns the range of a study's speeds, and whether they held within 5 %. null without
  * measurements.
  */
-export function rangeOf({
+export function findRange({
   course,
 }: Course): { readonly lowest: number; readonly highest: number; readonly hasHeld: boolean } | null {
   if (course.length === 0) return null;
@@ -79,9 +79,9 @@ export function rangeOf({
  * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over
  * its own. null if it is compared as measured.
  */
-export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>
+export const findCorrection = (speeds: Speeds, measurement: Measurement): number | null =>
   speeds.comparable(measurement) === measurement ? null : speeds.usual / speeds.of(measurement).value;
 
 /** Returns the measurement as it is compared; null if it is compared as measured. */
-export const comparedOf = (speeds: Speeds, measurement: Measurement): Measurement | null =>
-  correctionOf(speeds, measurement) === null ? null : speeds.comparable(measurement);
+export const correctMeasurement = (speeds: Speeds, measurement: Measurement): Measurement | null =>
+  findCorrection(speeds, measurement) === null ? null : speeds.comparable(measurement);

@@ -1,5 +1,5 @@
 import { mean } from 'simple-statistics';
-import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../perfmodel/settings-key.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { NoisyReading } from '../../stats/gaussian-process.ts';
@@ -73,28 +73,28 @@ const CLOCK_SD = 0.05;
  * Returns the readings that depend on the speed: execution times, throughput of repeated
  * measurements at one level, the host's own work and the GPU clock; all as logarithms.
  */
-export function evidenceOf(all: readonly TimedMeasurement[]): NoisyReading<SpeedPlace>[] {
+export function listEvidence(all: readonly TimedMeasurement[]): NoisyReading<SpeedPlace>[] {
   const usable = all.filter(({ measurement }) => !measurement.client.bound);
-  const repeats = Map.groupBy(usable, placeOf);
+  const repeats = Map.groupBy(usable, formatPlace);
   return usable.flatMap((each) => [
-    ...executionsOf(each),
-    ...((repeats.get(placeOf(each))?.length ?? 0) > 1 ? rateOf(each) : []),
-    ...hostOf(each),
-    ...clockOf(each),
+    ...listExecutionEvidence(each),
+    ...((repeats.get(formatPlace(each))?.length ?? 0) > 1 ? listRateEvidence(each) : []),
+    ...listHostEvidence(each),
+    ...listClockEvidence(each),
   ]);
 }
 
-const placeOf = ({ candidate, measurement }: TimedMeasurement): string =>
+const formatPlace = ({ candidate, measurement }: TimedMeasurement): string =>
   `${candidate.fingerprint} ${measurement.level.value} ${measurement.level.batch ?? ''}`;
 
-function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
+function listExecutionEvidence({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const batches = (measurement.server?.batches ?? []).filter(
     ({ executions, meanExecutionUs }) => executions >= MIN_EXECUTIONS && meanExecutionUs > 0,
   );
   const byTime = [...batches].sort(
     (a, b) => b.executions * b.meanExecutionUs - a.executions * a.meanExecutionUs || a.size - b.size,
   );
-  const settingsKey = settingsKeyOf(candidate.shape);
+  const settingsKey = toSettingsKey(candidate.shape);
   const instances = Math.log2(candidate.shape.policy.instances);
   return byTime.slice(0, MAX_SIZES).map(({ size, executions, meanExecutionUs }) => ({
     place: {
@@ -104,7 +104,7 @@ function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): 
         settingsKey,
         batch: Math.log2(Math.max(1, size)),
         instances,
-        inFlight: Math.log2(Math.max(1, inFlightOf(measurement))),
+        inFlight: Math.log2(Math.max(1, findInFlight(measurement))),
       },
       terms: [{ atSeconds, times: -1 }],
     },
@@ -114,18 +114,18 @@ function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): 
 }
 
 /** Returns the requests in flight; in an open loop by Little's law. */
-const inFlightOf = ({ level, throughput, latencyMs }: Measurement): number =>
+const findInFlight = ({ level, throughput, latencyMs }: Measurement): number =>
   level.mode === 'concurrency' ? level.value : (throughput.value * latencyMs.avg) / 1e3;
 
 /** Returns the reading of throughput; none in an open loop, where the rate is given. */
-function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
+function listRateEvidence({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const { level, throughput } = measurement;
   if (level.mode !== 'concurrency' || throughput.value <= 0) return [];
   const deviation = Math.min(0.5, relativeHalfWidth(throughput) / DEVIATIONS_AT_95_PERCENT);
   return [
     {
       place: {
-        source: { kind: 'rate', key: placeOf({ candidate, measurement, atSeconds }) },
+        source: { kind: 'rate', key: formatPlace({ candidate, measurement, atSeconds }) },
         terms: [{ atSeconds, times: 1 }],
       },
       value: Math.log(throughput.value),
@@ -134,17 +134,17 @@ function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): NoisyR
   ];
 }
 
-function hostOf({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
-  return hostWorkUs === undefined ? [] : readingOf('host', 1 / hostWorkUs, HOST_SD, atSeconds);
+function listHostEvidence({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
+  return hostWorkUs === undefined ? [] : toReading('host', 1 / hostWorkUs, HOST_SD, atSeconds);
 }
 
 /** Returns the reading of the GPU clock, the mean over the GPUs. */
-function clockOf({ measurement: { device }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
+function listClockEvidence({ measurement: { device }, atSeconds }: TimedMeasurement): NoisyReading<SpeedPlace>[] {
   const clocks = (device.gpus ?? []).flatMap(({ clockMhz }) => clockMhz ?? []);
-  return clocks.length === 0 ? [] : readingOf('clock', mean(clocks), CLOCK_SD, atSeconds);
+  return clocks.length === 0 ? [] : toReading('clock', mean(clocks), CLOCK_SD, atSeconds);
 }
 
-function readingOf(kind: 'host' | 'clock', speed: number, sd: number, atSeconds: number): NoisyReading<SpeedPlace>[] {
+function toReading(kind: 'host' | 'clock', speed: number, sd: number, atSeconds: number): NoisyReading<SpeedPlace>[] {
   if (!(speed > 0 && Number.isFinite(speed))) return [];
   const place: SpeedPlace = { source: { kind }, terms: [{ atSeconds, times: 1 }] };
   return [{ place, value: Math.log(speed), noiseVariance: sd ** 2 }];

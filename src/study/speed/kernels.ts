@@ -129,7 +129,7 @@ export function speedHypotheses(
   like?: SpeedHypothesis,
 ): [SpeedHypothesis, ...SpeedHypothesis[]] {
   const roughnesses = like ? [like.roughness] : ROUGHNESSES;
-  const choices = like ? [like.hearing] : hearingsOf(odds);
+  const choices = like ? [like.hearing] : listHearings(odds);
   const all = roughnesses.flatMap((roughness) =>
     WANDERS.flatMap((wander) =>
       choices.map((hearing): SpeedHypothesis => {
@@ -150,7 +150,7 @@ export function speedHypotheses(
  * Returns every combination of witnesses that share the speed or do not, and of the host's scatter
  * where it is one of them.
  */
-function hearingsOf(odds: WitnessOdds): Hearing[] {
+function listHearings(odds: WitnessOdds): Hearing[] {
   const scatters = odds.has('host') ? HOST_SCATTERS : HOST_SCATTERS.slice(0, 1);
   return [...odds].reduce<Hearing[]>(
     (choices, [witness, log]) =>

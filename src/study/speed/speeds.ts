@@ -1,11 +1,11 @@
 import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { explanationOf, type NoisyReading, type Posterior } from '../../stats/gaussian-process.ts';
+import { findExplanation, type NoisyReading, type Posterior } from '../../stats/gaussian-process.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
-import { evidenceOf, type SpeedPlace, type SpeedTerm, type TimedMeasurement } from './evidence.ts';
+import { listEvidence, type SpeedPlace, type SpeedTerm, type TimedMeasurement } from './evidence.ts';
 import { speedHypotheses, type WitnessOdds, witnessOdds } from './kernels.ts';
 
 /** The speed of machine and server over a study, relative to its first minute. */
@@ -57,13 +57,13 @@ const STEADY: Interval = { value: 1, low: 1, high: 1 };
  * at its moment, an Ornstein-Uhlenbeck process with steps. The process and the steps are those that
  * explain the readings best, with a prior on a steady speed.
  */
-export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
+export function fitSpeeds(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
   if (!first || all.length === 1) return steadySpeeds(all);
   const kept = thinned(all);
-  const evidence = evidenceOf(kept);
+  const evidence = listEvidence(kept);
   if (evidence.length === 0) return steadySpeeds(all);
-  const offsets = centresOf(evidence.map(({ place, value }) => ({ kind: place.source.kind, value })));
+  const offsets = computeCentres(evidence.map(({ place, value }) => ({ kind: place.source.kind, value })));
   const readings = evidence.map((reading) => ({
     ...reading,
     value: reading.value - (offsets.get(reading.place.source.kind) ?? 0),
@@ -83,7 +83,7 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
     const speed = { value: Math.exp(log.mean), low: Math.exp(log.mean - half), high: Math.exp(log.mean + half) };
     return { atSeconds, speed, ...(isFinal && { isFinal }) };
   });
-  const usual = usualOf(course.filter((_, index) => !all[index]?.isFinal));
+  const usual = findUsual(course.filter((_, index) => !all[index]?.isFinal));
   const bySpeed = new Map(all.map(({ measurement }, index) => [measurement, course[index]?.speed ?? STEADY]));
   const scaled = new Map<Measurement, Measurement>();
   const of = (measurement: Measurement): Interval => bySpeed.get(measurement) ?? STEADY;
@@ -108,7 +108,7 @@ function thinned(all: readonly TimedMeasurement[]): readonly TimedMeasurement[] 
 }
 
 /** Returns the median speed, weighted by the time since the measurement before. */
-function usualOf(course: Speeds['course']): number {
+function findUsual(course: Speeds['course']): number {
   const spans = course.map(({ atSeconds, speed }, index) => ({
     speed: speed.value,
     seconds: Math.max(0, atSeconds - (course[index - 1]?.atSeconds ?? atSeconds)),
@@ -136,11 +136,11 @@ function withSteps(
   moments: readonly number[],
 ): Posterior<SpeedPlace> {
   let stepsSeconds: readonly number[] = [];
-  let best = explanationOf(readings, speedHypotheses(odds, stepsSeconds));
+  let best = findExplanation(readings, speedHypotheses(odds, stepsSeconds));
   while (stepsSeconds.length < MAX_STEPS) {
     const tried = likelySteps(best.posterior, moments, stepsSeconds).map((step) => {
       const steps = [...stepsSeconds, step];
-      return { steps, explanation: explanationOf(readings, speedHypotheses(odds, steps, best.hypothesis)) };
+      return { steps, explanation: findExplanation(readings, speedHypotheses(odds, steps, best.hypothesis)) };
     });
     const better = tried.sort((a, b) => b.explanation.evidence - a.explanation.evidence)[0];
     if (!better || better.explanation.evidence <= best.evidence) break;
@@ -170,7 +170,7 @@ function likelySteps(posterior: Posterior<SpeedPlace>, moments: readonly number[
 const isOnCpu = ({ shape }: Candidate): boolean =>
   shape.groups.some(({ device }) => device === 'cpu' || device === 'model');
 
-/** Estimates the speeds of a study: `speedsOf`, or `steadySpeeds`. */
+/** Estimates the speeds of a study: `fitSpeeds`, or `steadySpeeds`. */
 export type EstimateSpeeds = (all: readonly TimedMeasurement[]) => Speeds;
 
 /** Takes the speed to be constantly 1, so that nothing is corrected. */
@@ -182,7 +182,7 @@ export const steadySpeeds: EstimateSpeeds = (all) => ({
 });
 
 /** Returns the mean of each kind of readings; the kernels describe deviations from it. */
-function centresOf(values: readonly { readonly kind: string; readonly value: number }[]): Map<string, number> {
+function computeCentres(values: readonly { readonly kind: string; readonly value: number }[]): Map<string, number> {
   const kinds = Map.groupBy(values, ({ kind }) => kind);
   return new Map([...kinds].map(([kind, values]) => [kind, mean(values.map(({ value }) => value))]));
 }

@@ -27,13 +27,13 @@ export interface AgentOverview {
  * empty if no agent sent.
  */
 export const agentsOver = (measurements: readonly Measurement[]): readonly AgentOverview[] =>
-  overviewsOf(measurements.flatMap(({ client }) => client.agents ?? []));
+  listOverviews(measurements.flatMap(({ client }) => client.agents ?? []));
 
 /** The same from the figures of agents, each once per measurement. */
-export const overviewsOf = (figures: readonly AgentFigures[]): readonly AgentOverview[] =>
-  [...Map.groupBy(figures, ({ address }) => address)].map(([address, ofAgent]) => overviewOf(address, ofAgent));
+export const listOverviews = (figures: readonly AgentFigures[]): readonly AgentOverview[] =>
+  [...Map.groupBy(figures, ({ address }) => address)].map(([address, ofAgent]) => toOverview(address, ofAgent));
 
-function overviewOf(address: string, allFigures: readonly AgentFigures[]): AgentOverview {
+function toOverview(address: string, allFigures: readonly AgentFigures[]): AgentOverview {
   const last = allFigures.at(-1) as AgentFigures;
   const limits = allFigures.filter(({ bound }) => bound);
   const sends = allFigures.reduce((sum, each) => sum + (each.sends ?? 0), 0);

@@ -4,7 +4,7 @@ import type { Candidate } from '../../space/types.ts';
 import { timesInterval } from '../../stats/interval.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
 import { instanceTypeCosts } from '../goal/instance-types.ts';
-import { metricsOf } from '../goal/metrics/registry.ts';
+import { toMetrics } from '../goal/metrics/registry.ts';
 import type { CostTerms } from '../records/schema/goal.ts';
 import type { Goal, Objective } from '../types.ts';
 import type { CostPoint, InstanceTypeCost } from './schema/point.ts';
@@ -16,10 +16,10 @@ type Figures = CostPoint['perHour'];
  * Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by
  * them.
  */
-export function costPointOf(goal: Goal, measurement: Measurement, candidate: Candidate): CostPoint | undefined {
+export function toCostPoint(goal: Goal, measurement: Measurement, candidate: Candidate): CostPoint | undefined {
   const { cost } = goal;
   if (!cost) return undefined;
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const read = (name: string): Figure => metrics.read(name, measurement, candidate) ?? null;
   const figures = (name: string): Figures => {
     const value = read(name);
@@ -36,7 +36,7 @@ export function costPointOf(goal: Goal, measurement: Measurement, candidate: Can
     per: cost.per,
     gpus,
     perHour,
-    ...(gpus !== null && gpus > 0 && perGpuOf(measurement, gpus)),
+    ...(gpus !== null && gpus > 0 && computePerGpu(measurement, gpus)),
     perMillion: figures('cost-per-million'),
     ...(measurement.tokens && { perMillionTokens: figures('cost-per-million-tokens') }),
     ...(replicas && servedFor(goal, cost, measurement, candidate, replicas)),
@@ -44,7 +44,7 @@ export function costPointOf(goal: Goal, measurement: Measurement, candidate: Can
   };
 }
 
-const perGpuOf = (
+const computePerGpu = (
   { throughput, tokens }: Measurement,
   gpus: number,
 ): Pick<CostPoint, 'throughputPerGpu' | 'tokensPerGpu'> => ({
@@ -70,7 +70,7 @@ function servedFor(
   candidate: Candidate,
   replicas: Figures,
 ): Pick<CostPoint, 'forRate' | 'replicas' | 'load' | 'chance'> {
-  const { follows } = metricsOf(goal).named('replicas');
+  const { follows } = toMetrics(goal).named('replicas');
   const counted = follows?.counted(measurement);
   const smooth = counted && follows?.smooth?.(counted, candidate, measurement.device);
   const many = replicas.value;

@@ -2,7 +2,7 @@ import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/fo
 import { LIKELY } from '../level/chances.ts';
 import type { LatencyBudget } from '../types.ts';
 import { describeChance } from './describe.ts';
-import { rateUnitOf } from './rate-unit.ts';
+import { chooseRateUnit } from './rate-unit.ts';
 
 /** Figures of a measurement, or of a point of the summary. */
 interface Figures {
@@ -83,7 +83,7 @@ function describeShort(figures: Figures): string {
   } = figures;
   const ms = (of: Value): string => formatMs(of.value ?? Number.NaN);
   if (!tokens)
-    return `${formatRate(throughput.value ?? Number.NaN, rateUnitOf(figures))}, p${percentile} ${ms({ value })}`;
+    return `${formatRate(throughput.value ?? Number.NaN, chooseRateUnit(figures))}, p${percentile} ${ms({ value })}`;
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
   return `${rate}, p${percentile} TTFT ${ms(tokens.budget.ttftMs)}, ITL ${ms(tokens.budget.itlMs)}`;
 }

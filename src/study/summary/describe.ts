@@ -116,7 +116,7 @@ export function describeRecommendation(
 }
 
 const likelyHere = ({ chance, margin }: Recommendation): string => {
-  const room = percentOf(Math.abs(margin));
+  const room = toPercent(Math.abs(margin));
   return `${describeChance(chance)} likely, ${margin >= 0 ? `${room} headroom` : `${room} over the budget`}`;
 };
 
@@ -140,11 +140,11 @@ export function describeRecommendationShort(recommendation: Recommendation): str
 /** Never a certainty: it comes from a curve. */
 export function describeChance(chance: number): string {
   if (chance > MAX_CERTAIN) return 'over 99 %';
-  return chance < 1 - MAX_CERTAIN ? 'under 1 %' : percentOf(chance);
+  return chance < 1 - MAX_CERTAIN ? 'under 1 %' : toPercent(chance);
 }
 
 const MAX_CERTAIN = 0.99;
-const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
+const toPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Describes a change of the machine's speed, which is relative to that in the first minute. */
 export function describeSpeedChange(speed: number): string {

@@ -1,7 +1,7 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { isFeasible } from '../goal/goal.ts';
 import type { StudyState } from '../records/state.ts';
-import { comparedOf } from '../speed/changes.ts';
+import { correctMeasurement } from '../speed/changes.ts';
 import type { Trial } from '../types.ts';
 
 /**
@@ -23,7 +23,7 @@ export function goalText(
   { measurement, feasible }: Stand,
 ): string {
   const verdict = feasible ? 'meets the goal' : 'misses the goal';
-  const isCompared = measurement && comparedOf(speeds, measurement) !== null;
+  const isCompared = measurement && correctMeasurement(speeds, measurement) !== null;
   if (!isCompared || isFeasible(measurement, candidate, goal) === feasible) return verdict;
   return `${verdict} at ${speeds.servers ? "the first server's" : 'the usual'} speed`;
 }

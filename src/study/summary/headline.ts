@@ -9,7 +9,7 @@ import { isInCost } from './cost-point.ts';
 import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.ts';
 import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
-import { rateUnitOf } from './rate-unit.ts';
+import { chooseRateUnit } from './rate-unit.ts';
 import type { StandingPoint } from './schema/point.ts';
 import type { Summary } from './summary-schema.ts';
 import { isOriginal } from './verdict.ts';
@@ -25,7 +25,7 @@ export interface Headline {
 }
 
 /** Returns the verdict on a study, finished or not. `metrics`: the meaning of the goal's names. */
-export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics): Headline {
+export function createHeadline(summary: Summary, metrics: Metrics = builtInMetrics): Headline {
   const { best, baseline, feasible } = summary;
   const limits = describeLimits(summary, metrics);
   const within = `${limits === '' ? '' : ` within ${limits}`}${describeStudied(summary)}`;
@@ -40,12 +40,12 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
     if (failed)
       return {
         tone: 'bad',
-        text: `No config that was tried meets the goal. The nearest, ${nameOf(summary)}, misses it because ${failed}.`,
+        text: `No config that was tried meets the goal. The nearest, ${formatName(summary)}, misses it because ${failed}.`,
       };
     const kept = limits === '' ? 'serves without too many failed requests' : `meets ${limits}`;
     return {
       tone: 'bad',
-      text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best, summary.budget)}.`,
+      text: `No config that was tried ${kept}. The nearest, ${formatName(summary)}, gives ${figures(best, summary.budget)}.`,
     };
   }
   if (summary.verdict === 'nothing-better') {
@@ -76,7 +76,7 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   if (!gain)
     return {
       tone: 'unsure',
-      text: `About ${what}, by the search alone${levelsOf(summary)}: no final has confirmed it yet.${over}`,
+      text: `About ${what}, by the search alone${formatLevels(summary)}: no final has confirmed it yet.${over}`,
     };
   if (low === null || high === null || !(low > 0))
     return { tone: 'unsure', text: `About ${what}, by a single comparison, so without an interval.${over}` };
@@ -89,12 +89,12 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
  * Names the levels of both where the search measured them at different ones; '' where they are the
  * same.
  */
-function levelsOf({ best, baseline }: Summary): string {
+function formatLevels({ best, baseline }: Summary): string {
   if (!best || !baseline || isSameLevel(best.load, baseline.load)) return '';
   return ` (the best at ${describeLevel(best.load)}, your config at ${describeLevel(baseline.load)})`;
 }
 
-const nameOf = ({ best, baseline }: Summary): string =>
+const formatName = ({ best, baseline }: Summary): string =>
   isOriginal(best, baseline) ? 'your own config' : `trial ${best?.trial}`;
 
 /** Names of rates that read better in a sentence than their labels. */
@@ -134,7 +134,7 @@ function plainFigures(point: StandingPoint): string {
   const { throughput, budgetLatencyMs, tokens } = point;
   const { percentile, value } = budgetLatencyMs;
   if (!tokens) {
-    const rate = formatRate(throughput.value ?? Number.NaN, rateUnitOf(point));
+    const rate = formatRate(throughput.value ?? Number.NaN, chooseRateUnit(point));
     return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
   }
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;

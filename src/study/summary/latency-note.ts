@@ -63,7 +63,7 @@ export function latencyNote(
   if (models.length === 0 || !best || !baseline || best.trial === baseline.trial) return null;
   const { percentile } = best.budgetLatencyMs;
   const went = models.flatMap((model) => {
-    const [before, after] = [latencyOf(baseline, model), latencyOf(best, model)];
+    const [before, after] = [findLatency(baseline, model), findLatency(best, model)];
     if (before === null || after === null) return [];
     const of = best.fronts ? ` of ${model}` : '';
     return [`p${percentile}${of} ${wentText(before, after)}`];
@@ -79,5 +79,5 @@ const wentText = (before: number, after: number): string =>
     ? `stayed at ${formatMs(after)}`
     : `went from ${formatMs(before)} to ${formatMs(after)}`;
 
-const latencyOf = ({ fronts, budgetLatencyMs }: LatencyPoint, model: string): number | null =>
+const findLatency = ({ fronts, budgetLatencyMs }: LatencyPoint, model: string): number | null =>
   fronts ? (lookUp(fronts, model)?.budgetLatencyMs ?? null) : budgetLatencyMs.value;

@@ -1,5 +1,5 @@
 import { formatMs } from '../../base/format.ts';
-import { robustRuleOf } from '../../workload/robust-rule.ts';
+import { parseRobustRule } from '../../workload/robust-rule.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import type { Metric } from '../goal/metrics/metric.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
@@ -54,7 +54,7 @@ export function describeStudied({ workloads }: Summary): string {
   if (!workloads) return '';
   const [first, ...others] = workloads.of;
   if (others.length === 0) return ` under the workload ${first?.name ?? ''}`;
-  const rule = robustRuleOf(workloads.rule);
+  const rule = parseRobustRule(workloads.rule);
   const share = rule.kind === 'quantile' ? `${Math.round(100 * rule.share)} %` : `the ${rule.kind}`;
   return ` in ${share} of ${workloads.of.length} workloads`;
 }

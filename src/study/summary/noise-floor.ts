@@ -36,7 +36,7 @@ export function restLevel({ mode, low, batch }: LevelRange): LevelPoint | null {
  * Returns the noise floor at the start of the study; null if it began with another load, or the
  * floor is unknown.
  */
-export function noiseFloorOf({
+export function findNoiseFloor({
   baseline,
   unfinished,
   goal,
@@ -57,11 +57,11 @@ export function noiseFloorIn(measurement: Measurement, budget: Goal['budget']): 
   const { low, high } = windowPercentilesMs;
   const medianMs = (openLoop?.scheduledLatencyMs ?? latencyMs).p50;
   const isAbout = budget !== null && budget.percentile === percentile;
-  const share = isAbout ? shareOf(high, medianMs, budget.latencyMs) : null;
+  const share = isAbout ? computeShare(high, medianMs, budget.latencyMs) : null;
   return { level, percentile, valueMs, lowMs: low, highMs: high, medianMs, windows, share };
 }
 
-function shareOf(highMs: number, medianMs: number, budgetMs: number): number {
+function computeShare(highMs: number, medianMs: number, budgetMs: number): number {
   const room = budgetMs - medianMs;
   return room <= 0 ? 1 : Math.min(1, Math.max(0, highMs - medianMs) / room);
 }

@@ -1,10 +1,10 @@
 import type { ClassFigures, Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
-import { goodputOf } from '../../profiler/windows/class-figures.ts';
+import { findGoodput } from '../../profiler/windows/class-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import { stageSplits } from '../analysis/stages.ts';
-import { partOf } from '../goal/metrics/of-model.ts';
-import { rateUnitOf } from './rate-unit.ts';
+import { findPart } from '../goal/metrics/of-model.ts';
+import { chooseRateUnit } from './rate-unit.ts';
 import type { ClassPoint, FrontPoint, StagePoint, WorkloadPoint } from './schema/parts.ts';
 import type { PointParts, SummaryPoint } from './schema/point.ts';
 
@@ -26,11 +26,11 @@ export function partsOfPoint(
   shape: Pick<CandidateShape, 'members'>,
 ): PointParts {
   const { tokens, classes } = measurement;
-  const goodput = goodputOf(measurement);
+  const goodput = findGoodput(measurement);
   return {
     ...(goodput && { goodput: withNulls(goodput) }),
     ...(classes && { classes: classes.map(classPoint) }),
-    ...(!tokens && rateUnitOf(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
+    ...(!tokens && chooseRateUnit(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
     ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: withNulls(tokens) }),
   };
 }
@@ -41,7 +41,7 @@ function partsByModel(
   shape: Pick<CandidateShape, 'members'>,
 ): Pick<PointParts, 'fronts' | 'stages'> {
   const fronts = (measurement.fronts ?? []).flatMap(({ model }) => {
-    const part = partOf(measurement, model);
+    const part = findPart(measurement, model);
     return part ? [[model, frontPoint(part)] as const] : [];
   });
   const stages = stageSplits(measurement, topology, shape).map(({ model, batchSize, ...split }) => {

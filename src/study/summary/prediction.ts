@@ -1,6 +1,6 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import { enginePredictorOf } from '../../perfmodel/continuous/engine-predictor.ts';
-import { predictorOf } from '../../perfmodel/predictor.ts';
+import { createEnginePredictor } from '../../perfmodel/continuous/engine-predictor.ts';
+import { createPredictor } from '../../perfmodel/predictor.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
@@ -55,8 +55,8 @@ export function predictTrial(
   const others = trials.filter((trial) => trial.number !== target.number);
   const draw = { seed, percentile, requests: SIMULATED_REQUESTS };
   const predictor = target.candidate.shape.continuous
-    ? enginePredictorOf(others, { ...draw, requests: ENGINE_REQUESTS }, [target.candidate])
-    : predictorOf(others, draw, [target.candidate]);
+    ? createEnginePredictor(others, { ...draw, requests: ENGINE_REQUESTS }, [target.candidate])
+    : createPredictor(others, draw, [target.candidate]);
   const predicted = predictor?.predict(target.candidate, level);
   if (!predictor || !predicted) return null;
   const { throughput, budgetLatency, latencyMs, extrapolates } = predicted;

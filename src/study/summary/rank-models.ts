@@ -1,4 +1,4 @@
-import { type ChangeFactor, changesOf } from '../../stats/change.ts';
+import { type ChangeFactor, toChanges } from '../../stats/change.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { SummaryPoint } from './schema/point.ts';
 import type { RankedModel, SeriesEntry } from './summary-schema.ts';
@@ -11,7 +11,7 @@ const FALSE_ORDER = 0.05;
 
 /**
  * Returns the models that met their limits, those that serve most first. Two differ by the interval
- * of the ratio of their throughputs (`changesOf`), all pairs of a series together with 95 %
+ * of the ratio of their throughputs (`toChanges`), all pairs of a series together with 95 %
  * confidence (Bonferroni). Models measured one after another also differ by slow minutes of the
  * machine, which their intervals do not include.
  */
@@ -26,21 +26,21 @@ export function rankModels(entries: readonly SeriesEntry[]): readonly RankedMode
   const tail = FALSE_ORDER / 2 / Math.max(1, pairs);
   const [first] = served;
   return served.map(({ model, throughput }) => {
-    const isSurelyMore = (other: Interval): boolean => ratioOf(throughput, other, tail).low > 1;
+    const isSurelyMore = (other: Interval): boolean => toRatio(throughput, other, tail).low > 1;
     const rank = 1 + served.filter((other) => other.model !== model && isSurelyMore(other.throughput)).length;
     const isFirst = first?.model === model;
     return {
       model,
       rank,
       throughput,
-      ofFirst: first && !isFirst ? ratioOf(first.throughput, throughput, 0.025) : null,
+      ofFirst: first && !isFirst ? toRatio(first.throughput, throughput, 0.025) : null,
     };
   });
 }
 
 /** `after` as a multiple of `before`; each bound is exceeded with the probability `tail`. */
-function ratioOf(before: Interval, after: Interval, tail: number): Pick<ChangeFactor, 'ratio' | 'low' | 'high'> {
-  const { each } = changesOf([{ before: [before], after: [after] }], { each: tail, together: tail });
+function toRatio(before: Interval, after: Interval, tail: number): Pick<ChangeFactor, 'ratio' | 'low' | 'high'> {
+  const { each } = toChanges([{ before: [before], after: [after] }], { each: tail, together: tail });
   const [{ ratio, low, high }] = each as [ChangeFactor];
   return { ratio, low, high };
 }

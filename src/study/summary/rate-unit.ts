@@ -17,17 +17,17 @@ interface Counted {
  * Returns the unit of a throughput: that of a language model and of plain HTTP counts requests,
  * unless each has several inferences.
  */
-export function rateUnitOf({ tokens, replies, rateUnit, workloads }: Counted): RateUnit {
+export function chooseRateUnit({ tokens, replies, rateUnit, workloads }: Counted): RateUnit {
   if (rateUnit !== undefined) return rateUnit;
   const first: Counted | undefined = Array.isArray(workloads) ? workloads[0] : undefined;
-  if (first) return rateUnitOf(first);
+  if (first) return chooseRateUnit(first);
   return tokens || (replies && !replies.batch) ? 'requests/s' : 'infer/s';
 }
 
 /** The same for tables and axes of a whole study. */
 export const rateUnitOfStudy = ({ trials }: { readonly trials: readonly Pick<Trial, 'measurements'>[] }): RateUnit =>
-  rateUnitOf(trials.find(({ measurements }) => measurements.length > 0)?.measurements[0] ?? {});
+  chooseRateUnit(trials.find(({ measurements }) => measurements.length > 0)?.measurements[0] ?? {});
 
 /** The head of a column of served rates beside one of the rates that were sent. */
 export const servedRateHead = (measurement: Counted): string =>
-  rateUnitOf(measurement) === 'requests/s' ? 'served/s' : 'infer/s';
+  chooseRateUnit(measurement) === 'requests/s' ? 'served/s' : 'infer/s';

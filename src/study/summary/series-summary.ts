@@ -29,7 +29,7 @@ export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
  * Returns the outcome of a model: the short form of its own summary, which is null if the study has
  * not begun, and how its turn ended.
  */
-export function entryOf(
+export function toEntry(
   { model, directory, config }: SeriesPlace,
   summary: Summary | null,
   ending: Pick<SeriesEntry, 'exitCode' | 'error'>,

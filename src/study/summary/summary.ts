@@ -1,6 +1,6 @@
 import type { Measurement, OpenLoopFigures } from '../../profiler/measurement.ts';
 import { clientChanges } from '../../space/clients/changes.ts';
-import { documentOf, modelConfigsOf } from '../../space/model-configs.ts';
+import { toDocument, toModelConfigs } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { explainBest } from '../analysis/explain/explain.ts';
@@ -8,19 +8,19 @@ import { smallerBatch } from '../analysis/smaller-batch.ts';
 import { representative } from '../final/final.ts';
 import { gainSoFar } from '../final/gain-so-far.ts';
 import { decidingWorkload } from '../goal/deciding-workload.ts';
-import { recommendationOf } from '../level/recommendation.ts';
+import { recommend } from '../level/recommendation.ts';
 import type { StudyState } from '../records/state.ts';
 import { summarizeSpeed } from '../speed/summary.ts';
 import type { Trial } from '../types.ts';
-import { costPointOf } from './cost-point.ts';
+import { toCostPoint } from './cost-point.ts';
 import { decidingFigures } from './deciding-figures.ts';
 import { latencyNote } from './latency-note.ts';
-import { noiseFloorOf } from './noise-floor.ts';
+import { findNoiseFloor } from './noise-floor.ts';
 import { partsOfPoint, percentileFigures, withNulls, workloadPoints } from './point-parts.ts';
 import { predictBest } from './prediction.ts';
 import type { PointFigures, PointParts, StandingPoint, SummaryPoint } from './schema/point.ts';
 import type { Summary } from './summary-schema.ts';
-import { isOriginal, verdictOf } from './verdict.ts';
+import { isOriginal, toVerdict } from './verdict.ts';
 
 /** A figure of the summary; null instead of a value that is not finite, never a zero. */
 type Figure = number | null;
@@ -48,17 +48,17 @@ export function summarize(state: StudyState, journal: string): Summary {
     latencyNote: latencyNote(started, goal, best && decidingFigures(best), baseline && decidingFigures(baseline)),
     ...(goal.goodput && { goodput: goal.goodput }),
     feasible: best?.feasible ?? false,
-    verdict: verdictOf(state),
+    verdict: toVerdict(state),
     best: best && { ...best, predicted: predictBest(state) },
     baseline,
-    gain: gainOf(state),
-    searchGain: searchGainOf(state),
+    gain: computeGain(state),
+    searchGain: computeSearchGain(state),
     rejected: rejectedIn(state),
-    noiseFloor: noiseFloorOf(state),
-    clientBound: clientBoundOf(state),
+    noiseFloor: findNoiseFloor(state),
+    clientBound: summarizeClientBound(state),
     explanation: explainBest(state),
-    speed: summarizeSpeed(state.speeds, countedOf(state)),
-    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(state, trial, measurement, feasible)),
+    speed: summarizeSpeed(state.speeds, toCounted(state)),
+    pareto: state.front.map(({ trial, measurement, feasible }) => toPoint(state, trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
@@ -77,31 +77,31 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const stands = representative(state, trial);
   if (!stands) return null;
   const { measurement, compared, feasible } = stands;
-  const cost = costPointOf(state.goal, compared, trial.candidate);
+  const cost = toCostPoint(state.goal, compared, trial.candidate);
   return {
-    ...pointOf(state, trial, measurement, feasible),
-    recommended: recommendationOf(state, trial),
-    compared: compared === measurement ? null : { ...figuresOf(compared), ...partsOf(state, trial, compared) },
+    ...toPoint(state, trial, measurement, feasible),
+    recommended: recommend(state, trial),
+    compared: compared === measurement ? null : { ...summarizeFigures(compared), ...toParts(state, trial, compared) },
     ...(cost && { cost }),
   };
 }
 
-function pointOf(state: StudyState, trial: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
+function toPoint(state: StudyState, trial: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
   const { number, candidate } = trial;
   return {
     trial: number,
     fingerprint: candidate.fingerprint,
     assignment: candidate.assignment,
-    config: documentOf(candidate),
-    ...modelsOf(candidate),
+    config: toDocument(candidate),
+    ...listModels(candidate),
     load: measurement.level,
     feasible,
-    ...figuresOf(measurement),
+    ...summarizeFigures(measurement),
     errorRate: figure(measurement.errorRate),
     ...(measurement.failures[0] && { failure: measurement.failures[0].firstMessage }),
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: openLoopPoint(measurement.openLoop) }),
-    ...partsOf(state, trial, measurement),
+    ...toParts(state, trial, measurement),
   };
 }
 
@@ -109,7 +109,11 @@ function openLoopPoint({ countedMs, ...figures }: OpenLoopFigures): SummaryPoint
   return withNulls(figures);
 }
 
-function figuresOf({ throughput, latencyMs, budgetLatencyMs }: Measurement): Omit<PointFigures, keyof PointParts> {
+function summarizeFigures({
+  throughput,
+  latencyMs,
+  budgetLatencyMs,
+}: Measurement): Omit<PointFigures, keyof PointParts> {
   const { avg, p50, p90, p95, p99 } = latencyMs;
   return {
     throughput: withNulls(throughput),
@@ -118,7 +122,7 @@ function figuresOf({ throughput, latencyMs, budgetLatencyMs }: Measurement): Omi
   };
 }
 
-const partsOf = (
+const toParts = (
   { started: { topology, workloads }, goal }: StudyState,
   { candidate }: Trial,
   measurement: Measurement,
@@ -127,9 +131,9 @@ const partsOf = (
   ...workloadPoints(measurement, decidingWorkload(measurement, candidate, goal, workloads)),
 });
 
-function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
+function listModels(candidate: Candidate): Pick<SummaryPoint, 'models'> {
   if (!candidate.shape.members) return {};
-  const parts = Object.entries(modelConfigsOf(candidate)).map(([model, config]) => {
+  const parts = Object.entries(toModelConfigs(candidate)).map(([model, config]) => {
     const entries = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(`${model}/`));
     const assignment = Object.fromEntries(entries.map(([name, value]) => [name.slice(model.length + 1), value]));
     return [model, { assignment, config }] as const;
@@ -138,27 +142,27 @@ function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
 }
 
 /** All measurements that count, of the search and the final. */
-const countedOf = ({ trials, finals }: StudyState): readonly Measurement[] => [
+const toCounted = ({ trials, finals }: StudyState): readonly Measurement[] => [
   ...trials.flatMap((trial) => trial.measurements),
   ...finals.map((final) => final.measurement),
 ];
 
-function clientBoundOf(state: StudyState): Summary['clientBound'] {
-  const all = countedOf(state);
+function summarizeClientBound(state: StudyState): Summary['clientBound'] {
+  const all = toCounted(state);
   const bound = all.filter((measurement) => measurement.client.bound);
   const [first] = bound;
   return first ? { measurements: bound.length, reason: first.client.reason ?? '' } : null;
 }
 
 /** The baseline is once itself, measured or not. */
-function gainOf(state: StudyState): Summary['gain'] {
+function computeGain(state: StudyState): Summary['gain'] {
   if (state.best && isOriginal(state.best.candidate, state.baseline?.candidate)) return { ratio: 1, low: 1, high: 1 };
   const gain = state.gain?.gain;
   return gain ? { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) } : null;
 }
 
-function searchGainOf(state: StudyState): GainFigures | null {
-  const gain = gainOf(state) ? null : gainSoFar(state);
+function computeSearchGain(state: StudyState): GainFigures | null {
+  const gain = computeGain(state) ? null : gainSoFar(state);
   return gain && gainFigures(gain);
 }
 

@@ -13,7 +13,7 @@ export const verdicts = ['better', 'nothing-better', 'unconfirmed', 'infeasible'
 export type Verdict = (typeof verdicts)[number];
 
 /** Returns the verdict on a study, finished or not. */
-export function verdictOf(state: StudyState): Verdict {
+export function toVerdict(state: StudyState): Verdict {
   const { best, baseline, gain } = state;
   const stands = best && representative(state, best);
   if (!stands) return 'not-measured';

@@ -41,7 +41,9 @@ export function besideInstances({ instance_group: _, ...rest }: ModelConfig): st
 function differences(path: string, before: Json | undefined, after: Json | undefined): ConfigDifference[] {
   if (isJsonObject(before) && isJsonObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-    return names.flatMap((name) => differences(memberPath(path, name), fieldOf(before, name), fieldOf(after, name)));
+    return names.flatMap((name) =>
+      differences(memberPath(path, name), readField(before, name), readField(after, name)),
+    );
   }
   if (isListOfObjects(before) && isListOfObjects(after)) {
     const length = Math.max(before.length, after.length);
@@ -58,7 +60,7 @@ function memberPath(path: string, name: string): string {
   return path ? `${path}.${name}` : name;
 }
 
-const fieldOf = (object: JsonObject, name: string): Json | undefined => lookUp(object, name);
+const readField = (object: JsonObject, name: string): Json | undefined => lookUp(object, name);
 
 const isListOfObjects = (value: Json | undefined): value is readonly JsonObject[] =>
   Array.isArray(value) && value.every((item) => isJsonObject(item as Json));

@@ -17,14 +17,14 @@ interface Said {
  */
 export function ensembleMisfit(
   ensemble: ModelConfig,
-  configOf: (model: string) => ModelConfig | undefined,
+  findConfig: (model: string) => ModelConfig | undefined,
 ): string | null {
   const tensors = new Map<string, Said>();
   for (const tensor of [...(ensemble.input ?? []), ...(ensemble.output ?? [])])
     tensors.set(tensor.name, said(ensemble.name ?? '', ensemble, tensor));
   for (const step of ensembleSteps(ensemble)) {
     const model = step.model_name ?? '';
-    const config = configOf(model);
+    const config = findConfig(model);
     if (!config) continue;
     const misfit = batchMisfit(ensemble, model, config) ?? tensorMisfit(ensemble, step, config, tensors);
     if (misfit !== null) return misfit;

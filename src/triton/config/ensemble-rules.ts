@@ -11,11 +11,13 @@ export type EnsembleStep = {
 
 const ensemble = 'ensemble';
 
-const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: readonly EnsembleStep[] } | undefined =>
+const readScheduling = ({
+  ensemble_scheduling,
+}: ModelConfig): { readonly step?: readonly EnsembleStep[] } | undefined =>
   ensemble_scheduling as { readonly step?: readonly EnsembleStep[] } | undefined;
 
 /** Empty for other models. */
-export const ensembleSteps = (config: ModelConfig): readonly EnsembleStep[] => schedulingOf(config)?.step ?? [];
+export const ensembleSteps = (config: ModelConfig): readonly EnsembleStep[] => readScheduling(config)?.step ?? [];
 
 /** Returns the models of an ensemble, each once; empty for other models. */
 export function composingModels(config: ModelConfig): readonly string[] {
@@ -27,7 +29,7 @@ export function composingModels(config: ModelConfig): readonly string[] {
  * available here.
  */
 export function ensembleFaults(config: ModelConfig): readonly ConfigFault[] {
-  const scheduling = schedulingOf(config);
+  const scheduling = readScheduling(config);
   const isEnsemble = config.platform === ensemble;
   if (!scheduling) return faultIf(isEnsemble, 'ensemble_scheduling', `must be given with platform '${ensemble}'`);
   const steps = scheduling.step ?? [];

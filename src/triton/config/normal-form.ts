@@ -105,7 +105,7 @@ function normalMap(field: FieldSchema, json: unknown, path: string): JsonObject 
 }
 
 function normalList(field: FieldSchema, json: unknown, path: string): Json[] | undefined {
-  if (!Array.isArray(json)) throw new ConfigValueError(path, `expected a list, found ${kindOf(json)}`);
+  if (!Array.isArray(json)) throw new ConfigValueError(path, `expected a list, found ${toKind(json)}`);
   return json.length > 0 ? json.map((item, i) => normalValue(field.value, item, `${path}[${i}]`)) : undefined;
 }
 
@@ -117,7 +117,7 @@ function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
     const number = normalScalar('int32', json, refuseAt(path)) as number;
     return schema.names.get(number) ?? number;
   }
-  if (typeof json !== 'string') throw new ConfigValueError(path, `expected an enum name, found ${kindOf(json)}`);
+  if (typeof json !== 'string') throw new ConfigValueError(path, `expected an enum name, found ${toKind(json)}`);
   // An unknown name may come from a newer server; validateConfig reports it.
   return schema.numbers.has(json.toUpperCase()) ? json.toUpperCase() : json;
 }
@@ -125,23 +125,23 @@ function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
 function normalScalar(kind: ScalarKind, json: unknown, refuse: Refuse): Json {
   switch (kind) {
     case 'string':
-      if (typeof json !== 'string') return refuse(`expected text, found ${kindOf(json)}`);
+      if (typeof json !== 'string') return refuse(`expected text, found ${toKind(json)}`);
       return json.isWellFormed() ? json : refuse('the text holds half a character');
     case 'bool':
       if (json === true || json === 'true') return true;
-      return json === false || json === 'false' ? false : refuse(`expected true or false, found ${kindOf(json)}`);
+      return json === false || json === 'false' ? false : refuse(`expected true or false, found ${toKind(json)}`);
     case 'float':
     case 'double':
       if (json === 'NaN' || json === 'Infinity' || json === '-Infinity') return json;
       if (typeof json === 'number') return floatValue(kind, json, refuse);
       if (typeof json === 'string' && /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(json))
         return floatValue(kind, Number(json), refuse);
-      return refuse(`expected a number, found ${kindOf(json)}`);
+      return refuse(`expected a number, found ${toKind(json)}`);
     default:
       if (typeof json === 'bigint') return integerValue(kind, json, refuse);
       if (typeof json === 'number' && Number.isInteger(json)) return integerValue(kind, BigInt(json), refuse);
       if (typeof json === 'string' && /^-?\d{1,20}$/.test(json)) return integerValue(kind, BigInt(json), refuse);
-      return refuse(`expected a whole number, found ${kindOf(json)}`);
+      return refuse(`expected a whole number, found ${toKind(json)}`);
   }
 }
 
@@ -155,11 +155,11 @@ const refuseAt =
 
 function objectAt(json: unknown, path: string): object {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw new ConfigValueError(path, `expected an object, found ${kindOf(json)}`);
+    throw new ConfigValueError(path, `expected an object, found ${toKind(json)}`);
   return json;
 }
 
-function kindOf(json: unknown): string {
+function toKind(json: unknown): string {
   if (json === null) return 'null';
   if (Array.isArray(json)) return 'a list';
   if (typeof json === 'object') return 'an object';

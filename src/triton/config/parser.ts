@@ -114,7 +114,7 @@ class MessageReader {
     }
     const schema = field.shape === 'map' ? mapEntrySchema(field) : (field.value as { message: MessageSchema }).message;
     const { json, unknownFields } = this.#readNested(schema, field.name);
-    const place = placeOf(field, values.length, json);
+    const place = formatPlace(field, values.length, json);
     values.push(json);
     for (const unknown of unknownFields) {
       // In JSON, unknown parts of a map's value are at the key, not at an entry's `value`.
@@ -130,8 +130,8 @@ class MessageReader {
   }
 }
 
-function placeOf(field: FieldSchema, index: number, json: JsonObject): string {
-  if (field.shape === 'map') return `${field.name}[${JSON.stringify(keyOf(field, json))}]`;
+function formatPlace(field: FieldSchema, index: number, json: JsonObject): string {
+  if (field.shape === 'map') return `${field.name}[${JSON.stringify(toKey(field, json))}]`;
   return field.shape === 'repeated' ? `${field.name}[${index}]` : field.name;
 }
 
@@ -144,11 +144,11 @@ function combined(field: FieldSchema, values: readonly Json[]): Json {
   if (field.shape === 'repeated') return values;
   const value = mapEntrySchema(field).field('value') as FieldSchema;
   const entries = (values as readonly JsonObject[]).map((json): [string, Json] => [
-    keyOf(field, json),
+    toKey(field, json),
     json.value ?? defaultValue(value),
   ]);
   return Object.fromEntries(entries);
 }
 
-const keyOf = (field: FieldSchema, json: JsonObject): string =>
+const toKey = (field: FieldSchema, json: JsonObject): string =>
   String(json.key ?? defaultValue(mapEntrySchema(field).field('key') as FieldSchema));

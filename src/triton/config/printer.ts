@@ -52,7 +52,7 @@ function fieldLines(field: FieldSchema, value: Json, path: string, unknown: Prin
     const items = (value as readonly JsonObject[]).map((item, i) =>
       block('', messageLines({ schema, unknown }, item, `${path}[${i}]`)),
     );
-    return listOf(field.name, items);
+    return formatList(field.name, items);
   }
   if (field.shape === 'repeated') {
     const items = (value as readonly Json[]).map((item) => scalarText(field, item, path));
@@ -120,7 +120,7 @@ const block = (name: string, inner: readonly string[]): string[] => {
   return inner.length > 0 ? [open, ...inner.map((line) => `  ${line}`), '}'] : [`${open} }`];
 };
 
-function listOf(name: string, items: readonly (readonly string[])[]): string[] {
+function formatList(name: string, items: readonly (readonly string[])[]): string[] {
   const lines = items.flatMap((item, i) => {
     const comma = i < items.length - 1 ? ',' : '';
     return item.map((line, at) => (at === item.length - 1 ? `  ${line}${comma}` : `  ${line}`));

@@ -55,10 +55,10 @@ const schemas = new Map<protobuf.Type, MessageSchema>();
 
 /** Returns the schema of ModelConfig, as `proto/model_config.proto` describes it. */
 export function modelConfigSchema(): MessageSchema {
-  return schemaOf(messageType('ModelConfig'));
+  return findSchema(messageType('ModelConfig'));
 }
 
-function schemaOf(type: protobuf.Type): MessageSchema {
+function findSchema(type: protobuf.Type): MessageSchema {
   const known = schemas.get(type);
   if (known) return known;
   const fields = type.fieldsArray.map(fieldSchema).sort((a, b) => a.number - b.number);
@@ -115,7 +115,7 @@ function fieldSchema(field: protobuf.Field): FieldSchema {
 
 function valueSchema(field: protobuf.Field): ValueSchema {
   const type = field.resolvedType;
-  if (type instanceof protobuf.Type) return { type: 'message', message: schemaOf(type) };
+  if (type instanceof protobuf.Type) return { type: 'message', message: findSchema(type) };
   if (type instanceof protobuf.Enum) {
     const pairs = Object.entries(type.values);
     return { type: 'enum', numbers: new Map(pairs), names: new Map(pairs.map(([name, number]) => [number, name])) };

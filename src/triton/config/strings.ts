@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
  * that explains what is wrong with the escape or the bytes.
  */
 export function unquote(literals: readonly string[]): string {
-  const chunks = literals.map((literal) => bytesOf(literal.slice(1, -1)));
+  const chunks = literals.map((literal) => toBytes(literal.slice(1, -1)));
   try {
     return utf8.decode(Buffer.concat(chunks));
   } catch {
@@ -20,7 +20,7 @@ export function unquote(literals: readonly string[]): string {
   }
 }
 
-function bytesOf(body: string): Uint8Array {
+function toBytes(body: string): Uint8Array {
   const chunks: Uint8Array[] = [];
   let from = 0;
   for (let slash = body.indexOf('\\'); slash >= 0; slash = body.indexOf('\\', from)) {

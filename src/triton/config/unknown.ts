@@ -75,7 +75,7 @@ function readValue(lexer: ConfigLexer, depth: number): UnknownValue {
   const { kind, text } = lexer.next;
   if (kind !== 'number' && kind !== 'name') return lexer.failExpecting('a value');
   lexer.take();
-  return { text: sign + text, json: kind === 'number' ? numberOf(sign, text) : nameOf(sign, text) };
+  return { text: sign + text, json: kind === 'number' ? toNumber(sign, text) : toName(sign, text) };
 }
 
 function readList(lexer: ConfigLexer, depth: number): UnknownValue {
@@ -103,13 +103,13 @@ function readFields(lexer: ConfigLexer, close: string, depth: number): UnknownVa
   };
 }
 
-function numberOf(sign: string, text: string): Json {
+function toNumber(sign: string, text: string): Json {
   const value = Number(/^0[0-7]+$/.test(text) ? `0o${text.slice(1)}` : text.replace(/^(?!0x)(.*)f$/i, '$1'));
   const signed = sign ? -value : value;
   const lossy = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
   return lossy ? sign + text : signed + 0;
 }
 
-function nameOf(sign: string, text: string): Json {
+function toName(sign: string, text: string): Json {
   return sign === '' && (text === 'true' || text === 'false') ? text === 'true' : sign + text;
 }

@@ -65,7 +65,7 @@ const isSound = (value: Json): boolean => typeof value === 'object' && value !==
 
 function valueFaults(field: FieldSchema, value: Json, place: string): readonly ConfigFault[] {
   if (isSound(value)) return [];
-  const faults = itemsOf(field, value, place).flatMap(([at, item]) => {
+  const faults = listItems(field, value, place).flatMap(([at, item]) => {
     const faults = itemFaults(field, item, at);
     if (faults.length === 0 && typeof item === 'object' && item !== null) sound.add(item);
     return faults;
@@ -80,7 +80,7 @@ function itemFaults({ value: schema }: FieldSchema, item: Json, path: string): r
   return [{ path, reason: `'${item}' is none of ${[...schema.numbers.keys()].join(', ')}` }];
 }
 
-function itemsOf(field: FieldSchema, value: Json, path: string): readonly (readonly [string, Json])[] {
+function listItems(field: FieldSchema, value: Json, path: string): readonly (readonly [string, Json])[] {
   if (field.shape === 'single') return [[path, value]];
   if (field.shape === 'repeated') return (value as readonly Json[]).map((item, i) => [`${path}[${i}]`, item] as const);
   return Object.entries(value as JsonObject)

@@ -47,7 +47,7 @@ const readFloat: ScalarReader = (lexer, kind, field) => {
   const place = lexer.next;
   const negative = lexer.accept('-');
   const { text } = lexer.next;
-  const value = floatOf(lexer.next.kind, text);
+  const value = parseFloatValue(lexer.next.kind, text);
   if (value === undefined) return lexer.failExpecting(`a number for '${field}'`);
   lexer.take();
   return floatValue(kind as FloatKind, negative ? -value : value, (reason) =>
@@ -59,7 +59,7 @@ const readers: Readonly<Record<ScalarKind, ScalarReader>> = {
   string: (lexer, _kind, field) => readString(lexer, `a quoted string for '${field}'`),
   bool: (lexer, _kind, field) => {
     const { kind, text } = lexer.next;
-    const number = kind === 'number' ? integerOf(text) : undefined;
+    const number = kind === 'number' ? parseInteger(text) : undefined;
     const value = kind === 'name' ? truths.get(text) : number === 0n || number === 1n ? number === 1n : undefined;
     if (value === undefined) return lexer.failExpecting(`true or false for '${field}'`);
     lexer.take();
@@ -84,7 +84,7 @@ function readEnum(lexer: ConfigLexer, schema: Extract<ValueSchema, { type: 'enum
 
 function takeInteger(lexer: ConfigLexer, expected: string): bigint {
   const negative = lexer.accept('-');
-  const value = lexer.next.kind === 'number' ? integerOf(lexer.next.text) : undefined;
+  const value = lexer.next.kind === 'number' ? parseInteger(lexer.next.text) : undefined;
   if (value === undefined) return lexer.failExpecting(expected);
   lexer.take();
   return negative ? -value : value;
@@ -94,13 +94,13 @@ function takeInteger(lexer: ConfigLexer, expected: string): bigint {
  * Reads a decimal, hexadecimal (0x…) or octal (0…) integer. The length is capped: no integer type
  * has more digits.
  */
-function integerOf(text: string): bigint | undefined {
+function parseInteger(text: string): bigint | undefined {
   if (text.length > 30) return undefined;
   if (/^0[0-7]+$/.test(text)) return BigInt(`0o${text.slice(1)}`);
   return /^(0|[1-9]\d*|0[xX][0-9a-fA-F]+)$/.test(text) ? BigInt(text) : undefined;
 }
 
-function floatOf(kind: string, text: string): number | undefined {
+function parseFloatValue(kind: string, text: string): number | undefined {
   if (kind === 'name') {
     if (/^inf(inity)?f?$/i.test(text)) return Number.POSITIVE_INFINITY;
     return /^nanf?$/i.test(text) ? Number.NaN : undefined;

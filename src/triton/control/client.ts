@@ -16,19 +16,19 @@ import {
   modelUnready,
 } from '../wire/call-errors.ts';
 import {
-  cudaRegionsOf,
-  indexOf,
   MAX_MESSAGE,
   messageIn,
-  modelMetadataOf,
-  regionsOf,
-  serverMetadataOf,
-  traceSettingsOf,
+  readCudaRegions,
+  readIndex,
+  readModelMetadata,
+  readRegions,
+  readServerMetadata,
+  readTraceSettings,
 } from '../wire/replies.ts';
 import { type Operation, type Wire, WireFault } from '../wire/wire.ts';
 import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
-import { statisticsOf } from './statistics.ts';
+import { readStatistics } from './statistics.ts';
 
 /**
  * Default deadlines of calls, in milliseconds. Loads and unloads wait for each other inside the
@@ -61,9 +61,9 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
   };
 
   const index = async (call?: CallOptions): Promise<readonly ModelIndexEntry[]> =>
-    indexOf(await ask({ kind: 'index' }, call));
+    readIndex(await ask({ kind: 'index' }, call));
 
-  const configOf = async (model: string, call?: CallOptions): Promise<ModelConfig> =>
+  const askConfig = async (model: string, call?: CallOptions): Promise<ModelConfig> =>
     readConfig(model, messageIn(await ask({ kind: 'model-config', model }, call), 'config'));
 
   /** A fault of a call about one model may require a look at the index. */
@@ -85,7 +85,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
   /** Returns undefined if the server does not report it. */
   const knownModels = async (signal: AbortSignal | undefined): Promise<readonly ModelIndexEntry[] | undefined> => {
     try {
-      return indexOf(await wire.call({ kind: 'index' }, { timeoutMs: deadlines.defaultTimeoutMs, signal }));
+      return readIndex(await wire.call({ kind: 'index' }, { timeoutMs: deadlines.defaultTimeoutMs, signal }));
     } catch (error) {
       if (error instanceof WireFault) return undefined;
       throw error;
@@ -121,11 +121,11 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
         throw error;
       }
     },
-    serverMetadata: async (call) => serverMetadataOf(await ask({ kind: 'server-metadata' }, call)),
-    modelMetadata: async (model, call) => modelMetadataOf(await ask({ kind: 'model-metadata', model }, call)),
+    serverMetadata: async (call) => readServerMetadata(await ask({ kind: 'server-metadata' }, call)),
+    modelMetadata: async (model, call) => readModelMetadata(await ask({ kind: 'model-metadata', model }, call)),
     index,
-    modelConfig: async (model, call) => withoutRunMark(await configOf(model, call)),
-    runMark: async (model, call) => runMarkIn(await configOf(model, call)),
+    modelConfig: async (model, call) => withoutRunMark(await askConfig(model, call)),
+    runMark: async (model, call) => runMarkIn(await askConfig(model, call)),
     load: async (model, config, call) => {
       const { files } = call ?? {};
       const configJson = config && JSON.stringify(config);
@@ -137,19 +137,19 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     unload: async (model, call) => {
       await ask({ kind: 'unload', model }, call);
     },
-    statistics: async (model, call) => statisticsOf(await ask({ kind: 'statistics', model }, call)),
-    sharedMemoryRegions: async (call) => regionsOf(await ask({ kind: 'shared-memory-status' }, call)),
+    statistics: async (model, call) => readStatistics(await ask({ kind: 'statistics', model }, call)),
+    sharedMemoryRegions: async (call) => readRegions(await ask({ kind: 'shared-memory-status' }, call)),
     registerSharedMemory: async (region, call) => {
       await ask({ kind: 'shared-memory-register', region }, call);
     },
     unregisterSharedMemory: (name, call) => letGo({ kind: 'shared-memory-unregister', name }, call),
-    cudaMemoryRegions: async (call) => cudaRegionsOf(await ask({ kind: 'cuda-memory-status' }, call)),
+    cudaMemoryRegions: async (call) => readCudaRegions(await ask({ kind: 'cuda-memory-status' }, call)),
     registerCudaMemory: async (region, handle, call) => {
       await ask({ kind: 'cuda-memory-register', region, handle }, call);
     },
     unregisterCudaMemory: (name, call) => letGo({ kind: 'cuda-memory-unregister', name }, call),
-    traceSettings: async (call) => traceSettingsOf(await ask({ kind: 'trace-settings', change: {} }, call)),
-    changeTraceSettings: async (change, call) => traceSettingsOf(await ask({ kind: 'trace-settings', change }, call)),
+    traceSettings: async (call) => readTraceSettings(await ask({ kind: 'trace-settings', change: {} }, call)),
+    changeTraceSettings: async (change, call) => readTraceSettings(await ask({ kind: 'trace-settings', change }, call)),
     close: () => wire.close(),
   };
 }

@@ -3,13 +3,13 @@ import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../typ
 import { countIn, messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
 
 /** Returns one entry per version of the model, in ascending order of version. */
-export function statisticsOf(reply: JsonObject): readonly ModelStatistics[] {
+export function readStatistics(reply: JsonObject): readonly ModelStatistics[] {
   return messagesIn(reply, 'model_stats')
-    .map(modelStatisticsOf)
+    .map(readModelStatistics)
     .sort((a, b) => Number(a.version) - Number(b.version));
 }
 
-function modelStatisticsOf(entry: JsonObject): ModelStatistics {
+function readModelStatistics(entry: JsonObject): ModelStatistics {
   const times = messageIn(entry, 'inference_stats');
   return {
     name: textIn(entry, 'name'),
@@ -25,7 +25,7 @@ function modelStatisticsOf(entry: JsonObject): ModelStatistics {
     computeOutput: durationIn(times, 'compute_output'),
     cacheHit: durationIn(times, 'cache_hit'),
     cacheMiss: durationIn(times, 'cache_miss'),
-    batchStats: messagesIn(entry, 'batch_stats').map(batchStatisticsOf),
+    batchStats: messagesIn(entry, 'batch_stats').map(readBatchStatistics),
     memoryUsage: messagesIn(entry, 'memory_usage').map((use) => ({
       type: textIn(use, 'type'),
       id: numberIn(use, 'id'),
@@ -34,7 +34,7 @@ function modelStatisticsOf(entry: JsonObject): ModelStatistics {
   };
 }
 
-function batchStatisticsOf(entry: JsonObject): BatchStatistics {
+function readBatchStatistics(entry: JsonObject): BatchStatistics {
   return {
     batchSize: countIn(entry, 'batch_size'),
     computeInput: durationIn(entry, 'compute_input'),

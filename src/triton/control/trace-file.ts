@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { ArrayFault, JsonArrayItems } from '../wire/json-array-items.ts';
-import { momentOf } from './trace-moments.ts';
+import { parseMoment } from './trace-moments.ts';
 
 /** The maximum number of unknown names to report. */
 const MAX_UNKNOWN = 10;
@@ -118,7 +118,7 @@ async function readInto(reading: Reading, { name, chunks }: TraceSource): Promis
     }
   } catch (error) {
     if (error instanceof TrituneError) throw error;
-    throw invalid(name, count === 0 ? messageOf(error) : `at fragment ${count}: ${messageOf(error)}`);
+    throw invalid(name, count === 0 ? formatMessage(error) : `at fragment ${count}: ${formatMessage(error)}`);
   }
   if (items.isUnbegun) throw invalid(name, 'it is empty');
   return items.isWhole;
@@ -165,7 +165,7 @@ function addMoments(
   unknown: Set<string>,
 ): void {
   for (const { name: written, ns } of stamps) {
-    const name = momentOf(written);
+    const name = parseMoment(written);
     if (name === null) {
       if (unknown.size < MAX_UNKNOWN) unknown.add(written);
       continue;

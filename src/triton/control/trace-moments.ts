@@ -13,7 +13,7 @@ const knownMoments: ReadonlySet<string> = new Set(momentNames);
  * `grpc wait/read end`, `request handler start`, `compute input end` (documentation and tracer of
  * 19.10 to 20.x).
  */
-export function momentOf(written: string): string | null {
+export function parseMoment(written: string): string | null {
   if (knownMoments.has(written)) return written;
   const name = written.toUpperCase().replace('REQUEST HANDLER', 'REQUEST').replace('/', '').replaceAll(' ', '_');
   return knownMoments.has(name) ? name : null;

@@ -12,7 +12,7 @@ import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
-import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
+import { decodeWithUnknown, listUnknownFields, type ServiceMethod, serviceMethod } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
 import {
   answerLimit,
@@ -44,12 +44,12 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   });
-  const metadata = metadataOf(headers);
+  const metadata = toMetadata(headers);
   return {
     protocol: 'grpc',
     url,
     call: async (operation, limits) => {
-      const call = grpcCallOf(operation);
+      const call = toGrpcCall(operation);
       const method = serviceMethod(call.method);
       const message = await unary(client, method, call.request, metadata, {
         ...limits,
@@ -85,7 +85,7 @@ export function channelSecurity(
 }
 
 /** Returns headers as gRPC metadata. */
-export function metadataOf(headers: readonly WireHeader[]): Metadata {
+export function toMetadata(headers: readonly WireHeader[]): Metadata {
   const metadata = new Metadata();
   // gRPC names of binary values have this ending, and their values are base64 on the wire.
   for (const { name, value } of headers)
@@ -98,7 +98,7 @@ interface GrpcCall {
   readonly request: object;
 }
 
-function grpcCallOf(operation: Operation): GrpcCall {
+function toGrpcCall(operation: Operation): GrpcCall {
   switch (operation.kind) {
     case 'live':
       return { method: 'ServerLive', request: {} };
@@ -175,7 +175,7 @@ function unary(
       (error, reply) => {
         limits.signal?.removeEventListener('abort', onAbort);
         if (limits.signal?.aborted) reject(interrupted(limits.signal));
-        else if (error) reject(tooLong ?? faultOf(error, limits.timeoutMs));
+        else if (error) reject(tooLong ?? toFault(error, limits.timeoutMs));
         else resolve(reply as Message);
       },
     );
@@ -193,7 +193,7 @@ const transportWords =
  */
 const foreignWords = /Last error: Failed to connect \(|Protocol error|Received HTTP status code|parsing error/i;
 
-function faultOf(error: ServiceError, timeoutMs: number): WireFault {
+function toFault(error: ServiceError, timeoutMs: number): WireFault {
   const words = error.details || error.message;
   if (error.code === status.DEADLINE_EXCEEDED) {
     return new WireFault('timeout', `no answer within ${timeoutMs} ms`, { cause: error });
@@ -202,10 +202,10 @@ function faultOf(error: ServiceError, timeoutMs: number): WireFault {
     /^No connection established\. Last error: (Error: )?| \(\d{4}-[^)]*Z\)|\. Resolution note:.*$/g,
     '',
   );
-  return new WireFault(faultKindOf(error.code, words), brief, { cause: error });
+  return new WireFault(toFaultKind(error.code, words), brief, { cause: error });
 }
 
-function faultKindOf(code: status, words: string): FaultKind {
+function toFaultKind(code: status, words: string): FaultKind {
   if (foreignWords.test(words)) return 'wrong-protocol';
   if (transportWords.test(words)) return 'unreachable';
   // 2.51 also answers UNAVAILABLE for a restricted API.
@@ -224,7 +224,7 @@ const faultKinds: Readonly<Partial<Record<status, FaultKind>>> = {
  * such fields come by name and are kept.
  */
 function refuseUnknownFields(message: Message, model: string): void {
-  const unknown = unknownFieldsOf(message);
+  const unknown = listUnknownFields(message);
   if (unknown.length === 0) return;
   throw new TrituneError(
     'UNSUPPORTED',

@@ -1,6 +1,6 @@
 import { Agent, type buildConnector, errors, request } from 'undici';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, nestsDeeperThan } from '../../base/json.ts';
 import { maxDepth } from '../config/unknown.ts';
 import type { TraceSettings } from '../types.ts';
@@ -39,11 +39,11 @@ export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     protocol: 'http',
     url,
     call: async (operation, limits) => {
-      const answer = await exchange(agent, { origin, headers: common }, httpCallOf(operation), {
+      const answer = await exchange(agent, { origin, headers: common }, toHttpCall(operation), {
         ...limits,
         answerBytes: answerLimit(operation),
       });
-      return replyOf(operation, answer);
+      return readReply(operation, answer);
     },
     close: () => agent.destroy(),
   };
@@ -54,7 +54,7 @@ export function secureConnect(tls: TlsOptions): buildConnector.BuildOptions {
   return secureOptions(tls, ['http/1.1']) as buildConnector.BuildOptions;
 }
 
-function httpCallOf(operation: Operation): HttpCall {
+function toHttpCall(operation: Operation): HttpCall {
   switch (operation.kind) {
     case 'live':
       return { method: 'GET', path: '/v2/health/live' };
@@ -172,17 +172,17 @@ function transportFault(error: unknown, deadlinePassed: boolean, timeoutMs: numb
 
 /** An AggregateError (several addresses of one host) has an empty message. */
 function transportText(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return messageOf(error);
+  if (error instanceof AggregateError) return error.errors.map(formatMessage).join('; ');
+  return formatMessage(error);
 }
 
-function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
+function readReply(operation: Operation, answer: HttpAnswer): JsonObject {
   switch (operation.kind) {
     case 'live':
-      return { live: healthOf(answer) };
+      return { live: readHealth(answer) };
     case 'ready':
     case 'model-ready':
-      return { ready: healthOf(answer) };
+      return { ready: readHealth(answer) };
     case 'load':
     case 'unload':
     case 'shared-memory-register':
@@ -192,16 +192,16 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
       if (answer.status !== 200) throw answeredFault(answer);
       return {};
     case 'index':
-      return { models: jsonOf(answer) };
+      return { models: readJson(answer) };
     case 'model-config':
-      return { config: jsonOf(answer) };
+      return { config: readJson(answer) };
     case 'shared-memory-status':
     case 'cuda-memory-status':
-      return { regions: jsonOf(answer) };
+      return { regions: readJson(answer) };
     case 'trace-settings':
-      return { settings: jsonOf(answer) };
+      return { settings: readJson(answer) };
     default: {
-      const reply = jsonOf(answer);
+      const reply = readJson(answer);
       if (isJsonObject(reply)) return reply;
       throw new WireFault('wrong-protocol', `the answer is not a JSON object: ${excerpt(answer.text)}`);
     }
@@ -209,13 +209,13 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
 }
 
 /** Triton answers 200 for yes and 400 for no; a proxy in front of it answers 503. */
-function healthOf(answer: HttpAnswer): boolean {
+function readHealth(answer: HttpAnswer): boolean {
   if (answer.status === 200) return true;
   if (answer.status === 400 || answer.status === 503) return false;
   throw answeredFault(answer);
 }
 
-function jsonOf(answer: HttpAnswer): Json {
+function readJson(answer: HttpAnswer): Json {
   if (answer.status !== 200) throw answeredFault(answer);
   const json = parsed(answer.text);
   if (!nestsDeeperThan(maxDepth, json)) return json;

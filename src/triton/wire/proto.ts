@@ -64,7 +64,7 @@ function describe(method: protobuf.Method): ServiceMethod {
 }
 
 /**
- * Decodes a message, and keeps unknown fields for `unknownFieldsOf`. Throws on bytes that are not
+ * Decodes a message, and keeps unknown fields for `listUnknownFields`. Throws on bytes that are not
  * such a message.
  */
 export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): protobuf.Message {
@@ -77,7 +77,7 @@ export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): proto
  * Returns where a message from `decodeWithUnknown` holds unknown fields, at any depth: paths such
  * as `config.instance_group.12`, where the last part is a field number. Each path appears once.
  */
-export function unknownFieldsOf(message: object): readonly string[] {
+export function listUnknownFields(message: object): readonly string[] {
   const paths = new Set<string>();
   collectUnknown(message, '', paths);
   return [...paths];
@@ -89,7 +89,7 @@ function collectUnknown(value: unknown, path: string, paths: Set<string>): void 
     for (const element of value) collectUnknown(element, path, paths);
     return;
   }
-  for (const bytes of unknownBytesOf(value)) {
+  for (const bytes of listUnknownBytes(value)) {
     // A field starts with its tag: the number, then three bits of wire type.
     paths.add(`${path}${protobuf.Reader.create(bytes).uint32() >>> 3}`);
   }
@@ -99,6 +99,6 @@ function collectUnknown(value: unknown, path: string, paths: Set<string>): void 
 /**
  * protobufjs keeps the bytes of each unknown field with the message, as a non-enumerable property.
  */
-function unknownBytesOf(value: object): readonly Uint8Array[] {
+function listUnknownBytes(value: object): readonly Uint8Array[] {
   return (value as { readonly $unknowns?: readonly Uint8Array[] }).$unknowns ?? [];
 }

@@ -25,7 +25,7 @@ export function textIn(reply: JsonObject, field: string, longest = MAX_NAME): st
 }
 
 export function numberIn(reply: JsonObject, field: string): number {
-  const value = numberOf(reply[field]);
+  const value = parseNumber(reply[field]);
   return Number.isFinite(value) ? value : 0;
 }
 
@@ -37,7 +37,7 @@ export const countIn = (reply: JsonObject, field: string): number =>
  * NaN if it is not a number. Objects are not converted: an answer may give them a `valueOf` that is
  * not a function.
  */
-function numberOf(value: Json | undefined): number {
+function parseNumber(value: Json | undefined): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
 }
 
@@ -55,17 +55,17 @@ function listIn(reply: JsonObject, field: string): readonly Json[] {
 }
 
 function textsIn(reply: JsonObject, field: string): readonly string[] {
-  return listIn(reply, field).map(textOf);
+  return listIn(reply, field).map(formatText);
 }
 
-const textOf = (value: Json): string =>
+const formatText = (value: Json): string =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
 function asObject(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-export function serverMetadataOf(reply: JsonObject): ServerMetadata {
+export function readServerMetadata(reply: JsonObject): ServerMetadata {
   return {
     name: textIn(reply, 'name'),
     version: textIn(reply, 'version'),
@@ -73,28 +73,28 @@ export function serverMetadataOf(reply: JsonObject): ServerMetadata {
   };
 }
 
-export function modelMetadataOf(reply: JsonObject): ModelMetadata {
+export function readModelMetadata(reply: JsonObject): ModelMetadata {
   return {
     name: textIn(reply, 'name'),
     versions: textsIn(reply, 'versions'),
     platform: textIn(reply, 'platform'),
-    inputs: messagesIn(reply, 'inputs').map(tensorMetadataOf),
-    outputs: messagesIn(reply, 'outputs').map(tensorMetadataOf),
+    inputs: messagesIn(reply, 'inputs').map(readTensorMetadata),
+    outputs: messagesIn(reply, 'outputs').map(readTensorMetadata),
   };
 }
 
-function tensorMetadataOf(reply: JsonObject): TensorMetadata {
+function readTensorMetadata(reply: JsonObject): TensorMetadata {
   return {
     name: textIn(reply, 'name'),
     datatype: textIn(reply, 'datatype'),
-    shape: listIn(reply, 'shape').map(numberOf),
+    shape: listIn(reply, 'shape').map(parseNumber),
   };
 }
 
 const modelStates = ['', 'READY', 'LOADING', 'UNLOADING', 'UNAVAILABLE', 'UNKNOWN'] as const;
 
 /** A model that was never loaded has no version and no state. */
-export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
+export function readIndex(reply: JsonObject): readonly ModelIndexEntry[] {
   return messagesIn(reply, 'models').map((entry) => ({
     name: textIn(entry, 'name'),
     version: textIn(entry, 'version'),
@@ -103,8 +103,8 @@ export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
   }));
 }
 
-export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
-  return entriesOf(reply).map((entry) => ({
+export function readRegions(reply: JsonObject): readonly SharedMemoryRegion[] {
+  return readEntries(reply).map((entry) => ({
     name: textIn(entry, 'name'),
     key: textIn(entry, 'key'),
     offset: numberIn(entry, 'offset'),
@@ -112,8 +112,8 @@ export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
   }));
 }
 
-export function cudaRegionsOf(reply: JsonObject): readonly CudaMemoryRegion[] {
-  return entriesOf(reply).map((entry) => ({
+export function readCudaRegions(reply: JsonObject): readonly CudaMemoryRegion[] {
+  return readEntries(reply).map((entry) => ({
     name: textIn(entry, 'name'),
     deviceId: numberIn(entry, 'device_id'),
     byteSize: numberIn(entry, 'byte_size'),
@@ -121,7 +121,7 @@ export function cudaRegionsOf(reply: JsonObject): readonly CudaMemoryRegion[] {
 }
 
 /** Returns regions: a list over HTTP, a map by name over gRPC; here ordered by name. */
-function entriesOf(reply: JsonObject): readonly JsonObject[] {
+function readEntries(reply: JsonObject): readonly JsonObject[] {
   const entries = Array.isArray(reply.regions)
     ? messagesIn(reply, 'regions')
     : Object.values(messageIn(reply, 'regions'));
@@ -129,11 +129,11 @@ function entriesOf(reply: JsonObject): readonly JsonObject[] {
 }
 
 /** Each setting is a message with its values over gRPC, and a text or a list of texts over HTTP. */
-export function traceSettingsOf(reply: JsonObject): TraceSettings {
+export function readTraceSettings(reply: JsonObject): TraceSettings {
   return Object.fromEntries(
     Object.entries(messageIn(reply, 'settings')).map(([name, setting]) => {
       const values = Array.isArray(setting) ? setting : isJsonObject(setting) ? listIn(setting, 'value') : [setting];
-      return [name, values.map(textOf)];
+      return [name, values.map(formatText)];
     }),
   );
 }

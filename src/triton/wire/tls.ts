@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 
 /**
  * How to speak TLS with a server. Certificates and keys are in PEM; without `ca` the runtime's own
@@ -42,7 +42,7 @@ export function checkTls(tls: TlsOptions): void {
     try {
       createSecureContext(part);
     } catch (error) {
-      throw usage(`${what} cannot be used: ${messageOf(error)}`, 'give PEM files, the key without a passphrase');
+      throw usage(`${what} cannot be used: ${formatMessage(error)}`, 'give PEM files, the key without a passphrase');
     }
   }
   // Node accepts a file without any certificate, and would then trust nobody.
@@ -71,9 +71,9 @@ const NO_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE|RECORD_OVERFLOW|HTTP_REQUEST)$/;
 
 /** Returns the problem behind an error of a TLS socket; undefined if it is not about TLS. */
-export function tlsTroubleOf(error: unknown): TlsTrouble | undefined {
-  const code = codeOf(error);
-  const words = messageOf(error);
+export function findTlsTrouble(error: unknown): TlsTrouble | undefined {
+  const code = findCode(error);
+  const words = formatMessage(error);
   if (untrusted.includes(code)) {
     return {
       message: `the server's certificate is not trusted: ${words}`,
@@ -81,7 +81,7 @@ export function tlsTroubleOf(error: unknown): TlsTrouble | undefined {
     };
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const names = namesOf(error);
+    const names = listNames(error);
     return {
       message: `the server's certificate is for another host: ${names ?? words}`,
       hint: 'use a name that the certificate has, in the address or with --tls-server-name',
@@ -113,7 +113,7 @@ const notAccepted = (words: string): TlsTrouble => ({
 });
 
 /** Returns the names in the certificate that an error includes. */
-function namesOf(error: unknown): string | undefined {
+function listNames(error: unknown): string | undefined {
   return (error as { readonly cert?: { readonly subjectaltname?: string } }).cert?.subjectaltname;
 }
 
@@ -122,7 +122,7 @@ function brief(words: string): string {
   return /:(?:SSL routines|ssl3?)?:[^:]*:([^:]+):/i.exec(words)?.[1] ?? words.split('\n')[0] ?? words;
 }
 
-function codeOf(error: unknown): string {
+function findCode(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
@@ -161,9 +161,9 @@ export function diagnoseTls(
       socket.resume();
     });
     socket.on('error', (error) => {
-      if (tls) return end(tlsTroubleOf(error) ?? (greeted ? notAccepted(messageOf(error)) : undefined));
+      if (tls) return end(findTlsTrouble(error) ?? (greeted ? notAccepted(formatMessage(error)) : undefined));
       // A server that rejects our handshake does speak TLS.
-      end(codeOf(error).startsWith('ERR_SSL_') && !NO_TLS.test(codeOf(error)) ? SPEAKS_TLS : undefined);
+      end(findCode(error).startsWith('ERR_SSL_') && !NO_TLS.test(findCode(error)) ? SPEAKS_TLS : undefined);
     });
     socket.on('close', () => end(greeted ? notAccepted('it hangs up after the handshake') : undefined));
   });

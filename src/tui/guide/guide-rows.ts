@@ -1,7 +1,7 @@
-import { commandLineOf } from '../../base/command-name.ts';
+import { formatCommandLine } from '../../base/command-name.ts';
 import { wrapped } from '../../base/format.ts';
 import { foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
-import { argumentsOf, choicesOf, type Guide, takesText } from './guide.ts';
+import { type Guide, listArguments, listChoices, takesText } from './guide.ts';
 
 const questions: Readonly<Record<Guide['step'], string>> = {
   server: 'Which server?',
@@ -13,7 +13,7 @@ const questions: Readonly<Record<Guide['step'], string>> = {
 /** Returns the screen of the guided start. */
 export function guideRows(guide: Guide, size: Size): readonly Row[] {
   const { waiting, cursor } = guide;
-  const { choices, below, plan, foot, room } = partsOf(guide, size);
+  const { choices, below, plan, foot, room } = toParts(guide, size);
   const rows =
     waiting === null
       ? [...listed(choices, cursor, room), ...below, ...page(plan, cursor, room)]
@@ -23,7 +23,7 @@ export function guideRows(guide: Guide, size: Size): readonly Row[] {
 
 /** Returns how many rows of the plan can scroll out of sight at the top. */
 export function mostMoved(guide: Guide, size: Size): number {
-  const { plan, room } = partsOf(guide, size);
+  const { plan, room } = toParts(guide, size);
   return plan.length <= room ? 0 : plan.length - room + 1;
 }
 
@@ -43,11 +43,11 @@ interface Parts {
   readonly room: number;
 }
 
-function partsOf(guide: Guide, size: Size): Parts {
+function toParts(guide: Guide, size: Size): Parts {
   const { fault, text } = guide;
   const { columns } = size;
-  const command = commandLineOf(argumentsOf(guide));
-  const choices = choicesOf(guide).map((choice, index): Row => {
+  const command = formatCommandLine(listArguments(guide));
+  const choices = listChoices(guide).map((choice, index): Row => {
     const isChosen = index === guide.cursor && text === '';
     return row(`  ${isChosen ? '›' : ' '} ${foreign(choice)}`, isChosen ? 'strong' : undefined);
   });
@@ -61,7 +61,7 @@ function partsOf(guide: Guide, size: Size): Parts {
     ...(fault === null ? [row('')] : wrapped(foreign(fault), columns - 4).map((part) => row(`  ${part}`, 'bad'))),
     row('  command:', 'muted'),
     ...wrapped(foreign(command, 1000), columns - 4).map((part) => row(`  ${part}`, 'accent')),
-    row(`  ${keysOf(guide).join('  ')}`, 'muted'),
+    row(`  ${listKeys(guide).join('  ')}`, 'muted'),
   ];
   const room = Math.max(1, size.rows - headRows(guide, size).length - foot.length - below.length);
   return { choices, below, plan, foot, room };
@@ -88,8 +88,8 @@ function page(rows: readonly Row[], first: number, room: number): readonly Row[]
   return [...rows.slice(at, at + room - 1), row(`  ${more}`, 'muted')];
 }
 
-function keysOf(guide: Guide): readonly string[] {
-  const choose = choicesOf(guide).length > 1 ? ['↑ ↓ choose'] : [];
+function listKeys(guide: Guide): readonly string[] {
+  const choose = listChoices(guide).length > 1 ? ['↑ ↓ choose'] : [];
   const leave = guide.step === 'server' ? 'Esc leave' : 'Esc back';
   const next = guide.step === 'plan' ? 'Enter start' : 'Enter accept';
   return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];

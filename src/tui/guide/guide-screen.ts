@@ -1,16 +1,16 @@
 import { Box, useApp, useInput, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useSyncExternalStore } from 'react';
-import { messageOf } from '../../base/errors.ts';
+import { formatMessage } from '../../base/errors.ts';
 import { drawnRow } from '../drawn-row.ts';
 import { openFullScreen } from '../full-screen.ts';
-import { pressesOf } from '../keys.ts';
+import { splitPresses } from '../keys.ts';
 import { block } from '../rows.ts';
 import {
   advance,
-  argumentsOf,
   type Guide,
   type GuideEvent,
   initialGuide,
+  listArguments,
   type ModelChoice,
   type ServerChoice,
 } from './guide.ts';
@@ -82,7 +82,7 @@ class Talk {
       if (this.#guide.step === step && this.#guide.waiting === waiting) this.take(event);
     };
     fetchFor(this.#guide, this.#reach).then(settle, (error: unknown) =>
-      settle({ type: 'failed', reason: messageOf(error) }),
+      settle({ type: 'failed', reason: formatMessage(error) }),
     );
   }
 }
@@ -99,7 +99,7 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
   const { exit } = useApp();
   const { step, waiting } = guide;
   useInput((input, pressed) => {
-    for (const press of pressesOf(input, pressed)) {
+    for (const press of splitPresses(input, pressed)) {
       const { key } = press;
       const most = mostMoved(guide, size);
       if (key.escape && step === 'server') exit();
@@ -108,7 +108,7 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
       else if (key.pageUp || key.pageDown) talk.take({ type: 'move', by: key.pageUp ? -PAGE : PAGE, most });
       else if (key.backspace || key.delete) talk.take({ type: 'erase' });
       else if (key.return && step === 'plan' && waiting === null) {
-        onStart(argumentsOf(guide));
+        onStart(listArguments(guide));
         exit();
       } else if (key.return) talk.take({ type: 'enter' });
       else if (/^[\w.:/-]$/.test(press.input) && !key.ctrl && !key.meta)
@@ -122,5 +122,5 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
 async function fetchFor(guide: Guide, reach: GuideReach): Promise<GuideEvent> {
   if (guide.step === 'server') return { type: 'servers', servers: await reach.servers() };
   if (guide.step === 'model' && guide.server) return { type: 'models', models: await reach.models(guide.server) };
-  return { type: 'plan', lines: await reach.plan(argumentsOf(guide)) };
+  return { type: 'plan', lines: await reach.plan(listArguments(guide)) };
 }

@@ -90,7 +90,7 @@ const readyFirst = (models: readonly ModelChoice[]): readonly ModelChoice[] =>
 function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typed' | 'enter' | 'erase' }>): Guide {
   switch (event.type) {
     case 'move':
-      return { ...guide, cursor: Math.max(0, Math.min(lastOf(guide, event), guide.cursor + event.by)) };
+      return { ...guide, cursor: Math.max(0, Math.min(findLast(guide, event), guide.cursor + event.by)) };
     case 'typed':
       return takesText(guide) ? { ...guide, text: guide.text + event.text } : guide;
     case 'erase':
@@ -100,8 +100,8 @@ function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typ
   }
 }
 
-const lastOf = (guide: Guide, { most = 0 }: { readonly most?: number }): number =>
-  guide.step === 'plan' ? most : choicesOf(guide).length - 1;
+const findLast = (guide: Guide, { most = 0 }: { readonly most?: number }): number =>
+  guide.step === 'plan' ? most : listChoices(guide).length - 1;
 
 /** True if the person types the answer. */
 export const takesText = ({ step }: Guide): boolean => step === 'server' || step === 'budget';
@@ -112,7 +112,7 @@ function entered(guide: Guide): Guide {
     const typed = text.trim();
     const server = typed === '' ? guide.servers[cursor] : serverAt(typed);
     if (!server) return { ...guide, fault: 'type the address of the server: HOST:PORT with its gRPC port' };
-    const waiting = `asking ${addressOf(server)} for its models`;
+    const waiting = `asking ${formatAddress(server)} for its models`;
     return { ...guide, step: 'model', server, text: '', cursor: 0, waiting };
   }
   if (step === 'model') {
@@ -135,18 +135,18 @@ function back(guide: Guide): Guide {
 
 /** Returns the address if it was typed, not chosen from the list. */
 const typedUrl = ({ server, servers }: Guide): string =>
-  server === null || servers.includes(server) ? '' : addressOf(server);
+  server === null || servers.includes(server) ? '' : formatAddress(server);
 
 /** A server that the person entered. */
 const serverAt = (url: string): ServerChoice => ({ options: ['-u', url], name: '' });
 
-const addressOf = ({ options: [, address] }: ServerChoice): string => address;
+const formatAddress = ({ options: [, address] }: ServerChoice): string => address;
 
 /**
  * Returns the arguments of the command for the choices so far, including the one selected or typed
  * now.
  */
-export function argumentsOf(guide: Guide): readonly string[] {
+export function listArguments(guide: Guide): readonly string[] {
   const { step, waiting } = guide;
   // While something is being fetched, the choice just made must not apply twice.
   const taken = waiting === null && step !== 'plan' ? entered({ ...guide, fault: null }) : guide;
@@ -164,8 +164,8 @@ export function argumentsOf(guide: Guide): readonly string[] {
 const steps: readonly Guide['step'][] = ['server', 'model', 'budget', 'plan'];
 
 /** Returns the choices in words. */
-export function choicesOf({ step, servers, models }: Guide): readonly string[] {
-  if (step === 'server') return servers.map((server) => `${left(addressOf(server), 28)} ${server.name}`);
+export function listChoices({ step, servers, models }: Guide): readonly string[] {
+  if (step === 'server') return servers.map((server) => `${left(formatAddress(server), 28)} ${server.name}`);
   if (step !== 'model') return [];
   return models.map(({ name, state, backend }) => `${left(name, 32)} ${left(state.toLowerCase(), 12)} ${backend}`);
 }

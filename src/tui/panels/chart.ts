@@ -4,7 +4,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { PredictedPoint } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
-import { figuresOf, isNormalised, meetsGoal } from '../figures.ts';
+import { findFigures, isNormalised, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, row, type Size } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
@@ -32,14 +32,14 @@ export const chartPanel = (view: ViewState, interaction: Interaction, size: Size
 function frontPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const percentile = study?.goal.budget?.percentile ?? 99;
-  const predictedFront = predictedFrontOf(view);
+  const predictedFront = listPredictedFront(view);
   const legend = predictedFront.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ predicted' : '';
   const measured = study?.trials.some((trial) => isNormalised(study, trial)) ? ', measured' : '';
   const axes = `${rateUnitOfStudy(study ?? { trials: [] })} over p${percentile} ms${measured}`;
   const title = heading(`${axes}${legend}`, size.columns);
-  const points = study ? measurementsOf(study) : [];
+  const points = study ? listMeasurements(study) : [];
   if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);
-  const scale = scaleOf(view, points, predictedFront, study.goal.budget?.latencyMs);
+  const scale = computeScale(view, points, predictedFront, study.goal.budget?.latencyMs);
   const before = axisWidth(scale.throughput);
   const canvas = new Canvas(size.columns - before, size.rows - ROWS_AROUND_CHART);
   drawPredictedFront(canvas, predictedFront, scale);
@@ -57,15 +57,16 @@ interface Scale {
   readonly budgetMs: number | undefined;
 }
 
-const measurementsOf = ({ trials, unfinished }: StudyState): readonly Measurement[] =>
+const listMeasurements = ({ trials, unfinished }: StudyState): readonly Measurement[] =>
   [...trials.flatMap(({ measurements }) => measurements), ...(unfinished?.measurements ?? [])].filter(
     ({ throughput, budgetLatencyMs }) => throughput.value > 0 && Number.isFinite(budgetLatencyMs.value),
   );
 
 /** Returns the front that the sampler predicts, while the search goes on. */
-const predictedFrontOf = (view: ViewState): readonly PredictedPoint[] => (isSearching(view) ? view.predictedFront : []);
+const listPredictedFront = (view: ViewState): readonly PredictedPoint[] =>
+  isSearching(view) ? view.predictedFront : [];
 
-function scaleOf(
+function computeScale(
   { activity }: ViewState,
   points: readonly Measurement[],
   predictedFront: readonly PredictedPoint[],
@@ -95,14 +96,14 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
     const next = front[index + 1];
     if (next) canvas.line(point, next, 'front');
   }
-  for (const point of measurementsOf(study)) canvas.glyph(...at(point), '·');
+  for (const point of listMeasurements(study)) canvas.glyph(...at(point), '·');
   for (const point of front) canvas.glyph(...point, '◆', 'front');
-  const original = study.baseline && figuresOf(study, study.baseline);
+  const original = study.baseline && findFigures(study, study.baseline);
   if (original) canvas.glyph(...at(original), 'o', 'accent');
   const selected = selectedTrial(interaction, view);
-  const looked = selected && figuresOf(study, selected);
+  const looked = selected && findFigures(study, selected);
   if (looked && interaction.selected !== null) canvas.glyph(...at(looked), '●', 'strong');
-  const best = study.best && figuresOf(study, study.best);
+  const best = study.best && findFigures(study, study.best);
   if (study.best && best) canvas.glyph(...at(best), '★', meetsGoal(study, study.best) ? 'good' : 'warning');
   const { activity } = view;
   if (activity.kind === 'measuring') {

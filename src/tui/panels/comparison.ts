@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricCell } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
@@ -17,7 +17,8 @@ interface Standing {
 }
 
 /** Returns the trial's name in a sentence. */
-export const nameOf = ({ role, number }: Trial): string => (role === 'baseline' ? 'the original' : `trial ${number}`);
+export const formatName = ({ role, number }: Trial): string =>
+  role === 'baseline' ? 'the original' : `trial ${number}`;
 
 /**
  * Returns the figures of both trials side by side, as they are compared, and the change from the
@@ -39,7 +40,7 @@ export function comparisonRows(study: StudyState, marked: Trial, trial: Trial, w
     const figures = `  ${names[index] ?? ''}${right(cell(before), 8)}${otherMark}→ ${right(cell(after), 7)}${ownMark} `;
     return [[span(figures), changeSpan(after, before, better)]];
   });
-  return [row(left(`  against ${nameOf(marked)}, side by side`, width), 'muted'), ...rows];
+  return [row(left(`  against ${formatName(marked)}, side by side`, width), 'muted'), ...rows];
 }
 
 /** Columns of a row besides the name and the longest change. */
@@ -70,7 +71,7 @@ const ALWAYS = ['throughput', 'latency', 'latency-p50', 'queue-time', 'compute-t
  * both measurements.
  */
 function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): readonly Compared[] {
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const named = (name: string): Compared => metricLine(metrics.named(name));
   const percentile = { ...metrics.named('latency'), label: `p${budgetLatencyMs.percentile}` };
   const level: Compared = {

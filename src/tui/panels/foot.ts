@@ -2,8 +2,8 @@ import { formatMs } from '../../base/format.ts';
 import type { Abilities, Command } from '../commands.ts';
 import { FINAL_MARK } from '../figures.ts';
 import type { Interaction } from '../interaction.ts';
-import { hintsOf, workingKeys } from '../keys.ts';
-import { block, fitted, foreign, heading, left, type Row, row, type Size, span, widthOf } from '../rows.ts';
+import { listHints, workingKeys } from '../keys.ts';
+import { block, fitted, foreign, heading, left, measureWidth, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 /** Returns the question or message for the person, and the keys: two rows. */
@@ -14,7 +14,7 @@ export function footRows(
   notice: string | null,
   width: number,
 ): readonly Row[] {
-  const hints = [...hintsOf(interaction, abilities, view)];
+  const hints = [...listHints(interaction, abilities, view)];
   const line = (): Row =>
     hints.flatMap(({ shown, does, command: click }) => [
       { ...span(` ${shown}`, 'accent'), click },
@@ -22,7 +22,7 @@ export function footRows(
     ]);
   // The keys that steer or lead on come last. In a short line, the keys for moving and looking are
   // dropped first.
-  while (hints.length > 2 && widthOf(line()) > width) {
+  while (hints.length > 2 && measureWidth(line()) > width) {
     const first = hints.findIndex(({ shown }) => shown !== 'Enter');
     hints.splice(first, 1);
   }
@@ -49,7 +49,7 @@ function paired(rows: readonly Row[], room: number, columns: number): readonly R
   const kept: Row[] = [...rows];
   for (let at = kept.length - 2; at >= 0 && kept.length > room; at--) {
     const [first = [], second = []] = kept.slice(at, at + 2);
-    if (widthOf(first) < half && widthOf(second) <= columns - half)
+    if (measureWidth(first) < half && measureWidth(second) <= columns - half)
       kept.splice(at, 2, [...fitted(first, half), ...second]);
   }
   return kept;

@@ -1,10 +1,10 @@
 import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/format.ts';
-import { clientPartsOf } from '../../profiler/client/client-parts.ts';
+import { computeClientParts } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Stand } from '../../study/final/final.ts';
-import { inFlightOf } from '../../study/level/line.ts';
+import { findInFlight } from '../../study/level/line.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Prediction } from '../../study/summary/schema/point.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
@@ -31,7 +31,11 @@ export function predictionRows(predicted: Prediction | null, unit: RateUnit, wid
 export const normalisedRows = ({ measurement, compared }: Stand): readonly Row[] =>
   compared === measurement
     ? []
-    : [row(`  normalised: ${shortFigures(compared.throughput.value, rateUnitOf(compared), compared.budgetLatencyMs)}`)];
+    : [
+        row(
+          `  normalised: ${shortFigures(compared.throughput.value, chooseRateUnit(compared), compared.budgetLatencyMs)}`,
+        ),
+      ];
 
 const shortFigures = (rate: number, unit: RateUnit, { percentile, value }: Prediction['budgetLatencyMs']): string =>
   `${formatRate(rate, unit)}, p${percentile} ${formatMs(value)}`;
@@ -48,7 +52,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const cells = Math.max(0, Math.min(24, width - 54));
   const isNarrow = width < NARROW;
   const finals = stands && !measurements.includes(stands) ? [stands] : [];
-  const ordered = [...measurements, ...finals].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+  const ordered = [...measurements, ...finals].sort((a, b) => findInFlight(a.level) - findInFlight(b.level));
   const levelColumns = columnsOfLevels(ordered);
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
@@ -58,7 +62,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
     const notes = `${isFinal && !isNarrow ? ' final' : ''}${stable ? '' : unstable}${client.bound ? bound : ''}`;
     const rate = isNarrow
       ? right(formatFigure(throughput.value), 8)
-      : right(formatRate(throughput.value, rateUnitOf(each)), each.tokens ? 17 : 14);
+      : right(formatRate(throughput.value, chooseRateUnit(each)), each.tokens ? 17 : 14);
     const latency = right(formatMs(budgetLatencyMs.value), isNarrow ? 8 : 9);
     const figures = `${right(shortLevel(level), levelColumns)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
     return [
@@ -71,7 +75,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const percentile = measurements[0]?.budgetLatencyMs.percentile ?? 99;
   const mode = measurements[0]?.level.mode === 'request-rate' ? 'requests/s' : 'concurrency';
   const by = measurements[0]?.level.batch === undefined ? mode : `${mode} × batch`;
-  return [row(`  by ${by}: ${rateUnitOf(measurements[0] ?? {})}, p${percentile}`, 'muted'), ...lines];
+  return [row(`  by ${by}: ${chooseRateUnit(measurements[0] ?? {})}, p${percentile}`, 'muted'), ...lines];
 }
 
 interface Part {
@@ -104,13 +108,15 @@ function outsideMs({ latencyMs, server }: Measurement): number {
 
 /** Returns the client's own part of that, if known. */
 function clientMs(of: Measurement): number {
-  const clientParts = clientPartsOf(of);
+  const clientParts = computeClientParts(of);
   return clientParts ? Math.min(outsideMs(of), (clientParts.sendUs + clientParts.receiveUs) / US_PER_MS) : 0;
 }
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const shown = measurements.includes(stands) ? measurements : [...measurements, stands];
-  const known = shown.filter(({ server }) => server !== null).sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+  const known = shown
+    .filter(({ server }) => server !== null)
+    .sort((a, b) => findInFlight(a.level) - findInFlight(b.level));
   if (known.length === 0) return [];
   const cells = Math.max(10, width - 16);
   const parts = known.every(({ clientTimes }) => clientTimes) ? allPartsApart : allParts;

@@ -4,10 +4,10 @@ import { missedConstraints } from '../../study/goal/goal.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { nameOfModel } from '../../study/goal/metrics/of-model.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { Goal } from '../../study/types.ts';
-import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
+import { foreign, measureWidth, type Row, row, type Span, span } from '../rows.ts';
 
 /**
  * Metrics that the panel of a trial shows elsewhere: its levels, the tokens by level, the bars of
@@ -39,7 +39,7 @@ export function goalMetricRows(
         .filter((constraint) => constraint.metric === metric.name)
         .map(({ relation, value }) => `${relation === '<=' ? '≤' : '≥'} ${metricText(metric, value)}`);
       const limit = limits.length === 0 ? '' : ` (${limits.join(', ')})`;
-      const text = `${textOf(metric, goal, candidate, measurement)}${limit}`;
+      const text = `${formatText(metric, goal, candidate, measurement)}${limit}`;
       return [span(foreign(text), missed.includes(metric.name) ? 'bad' : undefined)];
     },
   );
@@ -58,20 +58,22 @@ export function otherMetricSections(
   const names = [...TOLD_OTHERWISE, ...goalMetrics(goal, []).map(({ name }) => name)];
   const others = measuredMetrics(goal, names, [{ candidate, measurement }]);
   const items = (of: readonly Metric[]): readonly Row[] =>
-    of.map((metric) => row(foreign(textOf(metric, goal, candidate, measurement))));
-  return sections.map((title) => section(title, items(others.filter((metric) => sectionOf(metric) === title)), width));
+    of.map((metric) => row(foreign(formatText(metric, goal, candidate, measurement))));
+  return sections.map((title) =>
+    section(title, items(others.filter((metric) => chooseSection(metric) === title)), width),
+  );
 }
 
 const sections = ['tokens', 'device', 'requests', 'other metrics'] as const;
 
-function sectionOf({ needs }: Metric): (typeof sections)[number] {
+function chooseSection({ needs }: Metric): (typeof sections)[number] {
   if (needs.includes('tokens')) return 'tokens';
   if (needs.includes('gpu-metrics') || needs.includes('host-metrics')) return 'device';
   return needs.length === 0 ? 'requests' : 'other metrics';
 }
 
-const textOf = (metric: Metric, goal: Goal, candidate: Candidate, measurement: Measurement): string =>
-  `${metric.label} ${metricText(metric, metricsOf(goal).read(metric.name, measurement, candidate))}`;
+const formatText = (metric: Metric, goal: Goal, candidate: Candidate, measurement: Measurement): string =>
+  `${metric.label} ${metricText(metric, toMetrics(goal).read(metric.name, measurement, candidate))}`;
 
 const section = (title: string, items: readonly Row[], width: number): readonly Row[] =>
   items.length === 0 ? [] : [row(`  ${title}`, 'muted'), ...flowed(items, width)];
@@ -81,7 +83,8 @@ export function flowed(items: readonly Row[], width: number): readonly Row[] {
   const rows: Row[] = [];
   for (const item of items) {
     const last = rows.at(-1);
-    if (last && widthOf(last) + 2 + widthOf(item) <= width) rows[rows.length - 1] = [...last, span('  '), ...item];
+    if (last && measureWidth(last) + 2 + measureWidth(item) <= width)
+      rows[rows.length - 1] = [...last, span('  '), ...item];
     else rows.push([span('  '), ...item]);
   }
   return rows;

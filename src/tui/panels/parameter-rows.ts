@@ -2,7 +2,7 @@ import { wrapped } from '../../base/format.ts';
 import { formatPath } from '../../space/edits/config-path.ts';
 import type { ChangeCost, Parameter, ParameterValue } from '../../space/types.ts';
 import { describeValue } from '../../study/summary/describe.ts';
-import { fitted, foreign, left, type Row, row, type Size, type Span, span, type Tone, widthOf } from '../rows.ts';
+import { fitted, foreign, left, measureWidth, type Row, row, type Size, type Span, span, type Tone } from '../rows.ts';
 
 /** One value in a row of values. */
 export interface ValueCell {
@@ -35,15 +35,15 @@ export function valuesRow(
     const [open, close] = index === at ? ['[', ']'] : [' ', ' '];
     return span(`${open}${mark}${foreign(text, WIDEST_VALUE)}${close}`, index === at && isSelected ? 'strong' : tone);
   });
-  return fitted([...head, ...around(texts, at ?? 0, columns - widthOf(head))], columns);
+  return fitted([...head, ...around(texts, at ?? 0, columns - measureWidth(head))], columns);
 }
 
 /** Returns as many whole pieces as fit around the index; `…` marks a side with more. */
 function around(pieces: readonly Span[], index: number, width: number): Row {
   let [first, end] = [0, pieces.length];
   const room = (from: number, to: number): number => width - (from > 0 ? 1 : 0) - (to < pieces.length ? 1 : 0);
-  while (first < index && widthOf(pieces.slice(first, index + 1)) > room(first, index + 1)) first++;
-  while (end > index + 1 && widthOf(pieces.slice(first, end)) > room(first, end)) end--;
+  while (first < index && measureWidth(pieces.slice(first, index + 1)) > room(first, index + 1)) first++;
+  while (end > index + 1 && measureWidth(pieces.slice(first, end)) > room(first, end)) end--;
   const more = span('…', 'muted');
   return [...(first > 0 ? [more] : []), ...pieces.slice(first, end), ...(end < pieces.length ? [more] : [])];
 }

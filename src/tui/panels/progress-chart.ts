@@ -4,7 +4,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
-import { decidingFiguresOf, meetsGoal } from '../figures.ts';
+import { findDecidingFigures, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, row, type Size } from '../rows.ts';
 import type { ViewState } from '../state.ts';
@@ -21,7 +21,7 @@ export function progressChart(view: ViewState, interaction: Interaction, size: S
     `best ${isThroughput ? rateUnitOfStudy(study ?? { trials: [] }) : 'gain ×'} so far, by trial`,
     size.columns,
   );
-  const points = study ? pointsOf(study, isThroughput) : [];
+  const points = study ? listPoints(study, isThroughput) : [];
   if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);
   const highest = roundUp(1.05 * Math.max(...points.map(({ value }) => value)));
   const last = Math.max(1, study.trials.length - 1);
@@ -49,15 +49,17 @@ interface Point {
   readonly isGood: boolean;
 }
 
-function pointsOf(study: StudyState, isThroughput: boolean): readonly Point[] {
+function listPoints(study: StudyState, isThroughput: boolean): readonly Point[] {
   const { goal, baseline, trials } = study;
-  const costOf = (trial: Trial): number => {
-    const measurement = decidingFiguresOf(study, trial);
+  const computeCost = (trial: Trial): number => {
+    const measurement = findDecidingFigures(study, trial);
     return measurement ? assess(measurement, trial.candidate, goal).cost : Number.NaN;
   };
-  const original = baseline ? costOf(baseline) : Number.NaN;
+  const original = baseline ? computeCost(baseline) : Number.NaN;
   return trials.flatMap((trial) => {
-    const value = isThroughput ? decidingFiguresOf(study, trial)?.throughput.value : Math.exp(original - costOf(trial));
+    const value = isThroughput
+      ? findDecidingFigures(study, trial)?.throughput.value
+      : Math.exp(original - computeCost(trial));
     if (value === undefined || !Number.isFinite(value) || value <= 0) return [];
     return [{ trial, value, isGood: meetsGoal(study, trial) && !isInDoubt(study, trial) }];
   });

@@ -7,9 +7,9 @@ import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
 import { type Interaction, wantsPause } from '../interaction.ts';
-import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
+import { fitted, foreign, measureWidth, type Row, row, type Span, span } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
-import { settingsTableOf } from '../table/settings-table.ts';
+import { createSettingsTable } from '../table/settings-table.ts';
 
 /** Returns the current activity and the study's progress: two rows, or up to four at the end. */
 export function progressRows(
@@ -116,7 +116,7 @@ function configText(number: number, study: StudyState): string {
   const { unfinished, trials } = study;
   const candidate =
     unfinished?.number === number ? unfinished.candidate : trials.find((trial) => trial.number === number)?.candidate;
-  return candidate ? settingsTableOf(study).changes(candidate) : '';
+  return candidate ? createSettingsTable(study).changes(candidate) : '';
 }
 
 const LONGEST_BAR = 40;
@@ -144,7 +144,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   const hope = hopeText(view, study);
   const meter: Span[] = share !== null ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
   const line = [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}`), ...failureSpans(study)];
-  return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
+  return measureWidth(line) + hope.length <= width ? [...line, span(hope)] : line;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { wrapped } from '../../base/format.ts';
-import { barScaleOf, labelledWords, reasonLabels } from '../../study/analysis/explain/reasons.ts';
+import { computeBarScale, labelledWords, reasonLabels } from '../../study/analysis/explain/reasons.ts';
 import { describeBar } from '../../study/analysis/explain/time-bar.ts';
 import type { BarKind, Reason, ReasonBar } from '../../study/summary/schema/explanation.ts';
 import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
@@ -35,7 +35,7 @@ const stageLooks: readonly (readonly [texture: string, tone: Tone])[] = [
 export function reasonRows(reasons: readonly Reason[], width: number, mostRows: number): readonly Row[] {
   const isLate = ({ about }: Reason): boolean => about === 'now' || about === 'next';
   const choices = [
-    () => reasons.flatMap((reason) => rowsOf(reason, reasons, width)),
+    () => reasons.flatMap((reason) => listRows(reason, reasons, width)),
     () => reasons.flatMap((reason) => wordRows(reason, width)),
     () => reasons.filter(isLate).flatMap((reason) => wordRows(reason, width)),
     () => reasons.filter(({ about }) => about === 'now').flatMap((reason) => wordRows(reason, width)),
@@ -44,9 +44,9 @@ export function reasonRows(reasons: readonly Reason[], width: number, mostRows: 
   return [];
 }
 
-function rowsOf(reason: Reason, all: readonly Reason[], width: number): readonly Row[] {
+function listRows(reason: Reason, all: readonly Reason[], width: number): readonly Row[] {
   const words = wordRows(reason, width);
-  return reason.bar ? [...words, barRow(reason.bar, barScaleOf(reason, all), width)] : words;
+  return reason.bar ? [...words, barRow(reason.bar, computeBarScale(reason, all), width)] : words;
 }
 
 function wordRows(reason: Reason, width: number): readonly Row[] {

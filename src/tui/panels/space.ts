@@ -4,7 +4,7 @@ import { allows, type Restriction } from '../../space/narrowing.ts';
 import type { ParameterValue } from '../../space/types.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { SpaceQuestion } from '../interaction.ts';
-import { parametersOf, type ShownParameter, sizeOf } from '../parameters.ts';
+import { computeSize, listParameters, type ShownParameter } from '../parameters.ts';
 import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';
 import { parameterNote, type ValueCell, valuesRow, valueText } from './parameter-rows.ts';
 
@@ -14,14 +14,14 @@ import { parameterNote, type ValueCell, valuesRow, valueText } from './parameter
  */
 export function spacePanel(study: StudyState, question: SpaceQuestion, size: Size): readonly Row[] {
   const { row: selected, column, narrowing } = question;
-  const parameters = parametersOf(study);
+  const parameters = listParameters(study);
   const title = heading('Search space', size.columns, leftText(study, question));
   if (parameters.length === 0) return block([title, row('  the search space has no parameters', 'muted')], size);
   const rows = parameters.map((shown, index) => {
     const { name } = shown.parameter;
     const isSelected = index === selected;
     const at = isSelected ? column : null;
-    return valuesRow(name, cellsOf(shown, lookUp(narrowing, name), allowsIn(question, name)), {
+    return valuesRow(name, formatCells(shown, lookUp(narrowing, name), allowsIn(question, name)), {
       at,
       isSelected,
       columns: size.columns,
@@ -42,7 +42,7 @@ const allowsIn =
   (value: ParameterValue): boolean =>
     allows(narrowing, name, value);
 
-function cellsOf(
+function formatCells(
   { values }: ShownParameter,
   restriction: Restriction | undefined,
   isAllowed: (value: ParameterValue) => boolean,
@@ -56,7 +56,7 @@ function cellsOf(
 }
 
 function leftText(study: StudyState, { narrowing }: SpaceQuestion): string {
-  const size = sizeOf(study, narrowing);
+  const size = computeSize(study, narrowing);
   if (!Number.isFinite(size)) return 'thousands of candidates';
   return size === 1 ? '1 candidate' : `${formatFigure(size)} candidates`;
 }

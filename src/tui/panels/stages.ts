@@ -47,7 +47,7 @@ export function stageRows(
   if (splits.length === 0) return [];
   const busiest = busiestStage(splits);
   const isPipeline = topology.fronts.length === 1;
-  const names = splits.map((split) => nameOf(split, isPipeline));
+  const names = splits.map((split) => formatName(split, isPipeline));
   const nameWidth = Math.min(MAX_NAME, Math.max(...names.map(({ length }) => length)) + 1);
   const hasBatch = width >= WITH_BATCH;
   const figures = WIDTHS.total + WIDTHS.busy + WIDTHS.instances + (hasBatch ? WIDTHS.batch : 0);
@@ -59,7 +59,7 @@ export function stageRows(
     const share = busy === null ? '–' : `${Math.round(busy * 100)} %`;
     return [
       span(`  ${left(names[index] as string, nameWidth)}`, isBusiest ? 'strong' : undefined),
-      ...laneOf(split, longest, cells),
+      ...drawLane(split, longest, cells),
       span(right(shortMs(totalMs(split)), WIDTHS.total)),
       span(`${right(share, WIDTHS.busy - 1)}${isBusiest ? BUSIEST : ' '}`, isBusiest ? 'warning' : undefined),
       span(right(instances === null ? '–' : `${instances}`, WIDTHS.instances)),
@@ -72,14 +72,14 @@ export function stageRows(
 }
 
 /** Shows the calls per client request if they differ from one. */
-function nameOf({ model, timesPerRequest }: StageSplit, isPipeline: boolean): string {
+function formatName({ model, timesPerRequest }: StageSplit, isPipeline: boolean): string {
   const isOnce = !isPipeline || Math.abs(timesPerRequest - 1) < ABOUT_ONE;
   return `${foreign(model)}${isOnce ? '' : ` ×${formatFigure(timesPerRequest)}`}`;
 }
 
 const ABOUT_ONE = 0.05;
 
-function laneOf(split: StageSplit, longest: number, cells: number): readonly Span[] {
+function drawLane(split: StageSplit, longest: number, cells: number): readonly Span[] {
   const scale = longest > 0 ? cells / longest : 0;
   let [before, drawn] = [0, 0];
   const spans = parts.map(({ ms, tone, texture }) => {

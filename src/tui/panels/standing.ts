@@ -2,8 +2,8 @@ import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts
 import { representative } from '../../study/final/final.ts';
 import { gainSoFar } from '../../study/final/gain-so-far.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { changesOf, rangeOf } from '../../study/speed/changes.ts';
-import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
+import { findRange, listChanges } from '../../study/speed/changes.ts';
+import { describeCost, isInCost, shareText, toCostPoint } from '../../study/summary/cost-point.ts';
 import { describeBasis } from '../../study/summary/deciding-figures.ts';
 import {
   describeLevel,
@@ -11,15 +11,15 @@ import {
   describeSpeedChange,
   describeSpeedShare,
 } from '../../study/summary/describe.ts';
-import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
+import { findNoiseFloor } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import { isOriginal } from '../../study/summary/verdict.ts';
 import type { Trial } from '../../study/types.ts';
-import { decidingFiguresOf, figuresOf, finalMark, meetsGoal } from '../figures.ts';
-import { fitted, foreign, LABEL_COLUMNS, label, type Row, row, type Span, span, widthOf } from '../rows.ts';
+import { finalMark, findDecidingFigures, findFigures, meetsGoal } from '../figures.ts';
+import { fitted, foreign, LABEL_COLUMNS, label, measureWidth, type Row, row, type Span, span } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
-import { settingsTableOf } from '../table/settings-table.ts';
+import { createSettingsTable } from '../table/settings-table.ts';
 
 /** Compares the best with the original in three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
@@ -34,7 +34,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
   const name = isBaseline
     ? 'the original config'
-    : `★ trial ${best.number}: ${settingsTableOf(study).changes(best.candidate)}`;
+    : `★ trial ${best.number}: ${createSettingsTable(study).changes(best.candidate)}`;
   return [
     fitted([label('best'), span(name, 'strong')], width),
     fitted([label(''), ...figureSpans(study, best), ...verdict, ...basisSpans(study, best)], width),
@@ -49,9 +49,9 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
 
 /** Returns the cost of the best; no row without prices. */
 export function costRows({ study }: ViewState, width: number): readonly Row[] {
-  const compared = study?.best ? decidingFiguresOf(study, study.best) : null;
-  const cost = study?.best && compared && costPointOf(study.goal, compared, study.best.candidate);
-  return cost ? [fitted([label('cost'), span(foreign(describeCost(cost, rateUnitOf(compared))))], width)] : [];
+  const compared = study?.best ? findDecidingFigures(study, study.best) : null;
+  const cost = study?.best && compared && toCostPoint(study.goal, compared, study.best.candidate);
+  return cost ? [fitted([label('cost'), span(foreign(describeCost(cost, chooseRateUnit(compared))))], width)] : [];
 }
 
 /**
@@ -64,7 +64,7 @@ export function noiseRows({ study }: ViewState, width: number): readonly Row[] {
 }
 
 function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | null {
-  const floor = noiseFloorOf(study);
+  const floor = findNoiseFloor(study);
   if (!floor) return null;
   const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
   if (onlyLoud && tone === 'quiet') return null;
@@ -93,8 +93,8 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
  * it did not change.
  */
 export function speedRows({ study }: ViewState, width: number): readonly Row[] {
-  const change = study && changesOf(study.speeds).at(-1);
-  const range = study && rangeOf(study.speeds);
+  const change = study && listChanges(study.speeds).at(-1);
+  const range = study && findRange(study.speeds);
   if (!change || !range) return [];
   const { usual } = study.speeds;
   const text = study.finished
@@ -113,7 +113,7 @@ function nothingBetter({ gain, finished }: StudyState, missesGoal: boolean): Row
 }
 
 function againstOriginal(study: StudyState, baseline: Trial | null, width: number): readonly Span[] {
-  if (!baseline || !figuresOf(study, baseline))
+  if (!baseline || !findFigures(study, baseline))
     return [span(baseline?.failure ? `not measured: ${baseline.failure.kind}` : 'not measured', 'muted')];
   const gain = gainSoFar(study);
   const figures = [
@@ -136,7 +136,7 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   return (
     [[span(interval), ...basis], [span(interval)]]
       .map((more) => [...line, ...more])
-      .find((whole) => widthOf(whole) <= width) ?? line
+      .find((whole) => measureWidth(whole) <= width) ?? line
   );
 }
 
@@ -158,7 +158,7 @@ function figureSpans(study: StudyState, trial: Trial, withInterval = true): read
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
   const at = `${withInterval ? ` at ${describeLevel(level)}` : ''}${finalMark(study, stands.measurement).trim()}`;
   return [
-    span(formatRate(throughput.value, rateUnitOf(stands.compared))),
+    span(formatRate(throughput.value, chooseRateUnit(stands.compared))),
     span(withInterval ? half : '', 'muted'),
     span(`, ${latency}${at}`),
   ];

@@ -1,6 +1,6 @@
 import { formatMs } from '../../base/format.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
 import { latencyWarning } from '../../study/summary/latency-note.ts';
@@ -17,7 +17,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   const budget: Row = goal.budget
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
     : [span('no latency budget', latencyWarning(started, goal) === null ? 'muted' : 'warning')];
-  const others = goal.constraints.map((constraint) => ` · ${describeConstraint(constraint, metricsOf(goal))}`).join('');
+  const others = goal.constraints.map((constraint) => ` · ${describeConstraint(constraint, toMetrics(goal))}`).join('');
   const wantedRow: Row = [
     span('best ', 'muted'),
     span(describeObjectives(goal.objectives)),
@@ -40,7 +40,7 @@ function deviceText(study: StudyState): string | null {
   const trial = study.unfinished?.measurements.length ? study.unfinished : study.trials.at(-1);
   const measurement = trial?.measurements.at(-1);
   if (!trial || !measurement) return null;
-  const metrics = metricsOf(study.goal);
+  const metrics = toMetrics(study.goal);
   const texts = GAUGES.flatMap((name) => {
     const value = metrics.read(name, measurement, trial.candidate);
     return value === undefined ? [] : [metricText(metrics.named(name), Math.round(value))];

@@ -1,6 +1,6 @@
 import { formatFigure, formatMs } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { inFlightOf } from '../../study/level/line.ts';
+import { findInFlight } from '../../study/level/line.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Row, right, row, span } from '../rows.ts';
@@ -23,7 +23,7 @@ export function tokenRows({ measurements }: Trial, stands: Measurement, width: n
   const heads = ['TTFT', 'ITL', ...(isNarrow ? [] : ['TPOT']), 'tokens/s', ...(isNarrow ? [] : ['per user'])];
   const title = `  ${' '.repeat(LEVEL_COLUMNS)}${heads.map((head) => right(head, COLUMNS)).join('')}`;
   const lines = shown
-    .toSorted((a, b) => inFlightOf(a.measurement.level) - inFlightOf(b.measurement.level))
+    .toSorted((a, b) => findInFlight(a.measurement.level) - findInFlight(b.measurement.level))
     .map(({ measurement, tokens }): Row => {
       const { budget, outputTokensPerSecond, outputTokensPerSecondPerUser } = tokens;
       const cells = [

@@ -21,7 +21,7 @@ const MARK_COLUMNS = 6;
  * Returns the widths at which the longest number, figure and level of the study have a space before
  * them.
  */
-export function trialWidthsOf(study: StudyState | null): TrialWidths {
+export function computeTrialWidths(study: StudyState | null): TrialWidths {
   const { trials = [], finals = [] } = study ?? {};
   const measured = [...trials.flatMap((trial) => trial.measurements), ...finals.map(({ measurement }) => measurement)];
   const measurements = study ? measured.map((each) => study.speeds.comparable(each)) : [];

@@ -1,20 +1,20 @@
 import { wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { clientChanges } from '../../space/clients/changes.ts';
-import { differencesOf } from '../../space/differences.ts';
+import { listDifferences } from '../../space/differences.ts';
 import { isInDoubt, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
 import { describeClientChange } from '../../study/summary/client-words.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
-import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
+import { findNoiseFloor } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { beside, block, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
-import { comparisonRows, nameOf } from './comparison.ts';
+import { comparisonRows, formatName } from './comparison.ts';
 import { batchRows, breakdownRows, levelRows, normalisedRows, predictionRows } from './measurements.ts';
 import { goalMetricRows, otherMetricSections } from './metric-rows.ts';
 import { frontRows, stageRows } from './stages.ts';
@@ -35,18 +35,18 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
   const trial = selectedTrial(interaction, view);
   if (!trial) return block([heading('Trial', size.columns), row('  none yet', 'muted')], size);
   const name = trial.role === 'baseline' ? 'The original' : `Trial ${trial.number}`;
-  const title = heading(name, size.columns, stateOf(view, trial));
+  const title = heading(name, size.columns, describeState(view, trial));
   const room = size.rows - 1;
-  const sections = sectionsOf(view, trial, interaction.marked, size.columns);
+  const sections = listSections(view, trial, interaction.marked, size.columns);
   if (size.columns < TWO_COLUMNS || sections.flat().length <= room)
     return block([title, ...fitting(sections, room)], size);
   const columns = Math.floor((size.columns - GAP) / 2);
-  const narrow = sectionsOf(view, trial, interaction.marked, columns);
+  const narrow = listSections(view, trial, interaction.marked, columns);
   const [first, second] = halves(narrow, room).map((half) => block(fitting(half, room), { columns, rows: room }));
   return block([title, ...beside(first ?? [], second ?? [], GAP)], size);
 }
 
-function stateOf({ study }: ViewState, trial: Trial): string {
+function describeState({ study }: ViewState, trial: Trial): string {
   if (trial.failure) return 'failed';
   if (study && isInDoubt(study, trial)) return 'meets the goal, but is doubtful';
   return study
@@ -56,7 +56,7 @@ function stateOf({ study }: ViewState, trial: Trial): string {
 
 type Section = readonly Row[];
 
-function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width: number): readonly Section[] {
+function listSections(view: ViewState, trial: Trial, marked: number | null, width: number): readonly Section[] {
   const { study } = view;
   if (!study) return [];
   const stands = representative(study, trial);
@@ -67,7 +67,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   return [
     config,
     other ? comparisonRows(study, other, trial, width) : [],
-    trial.number === study.best?.number ? predictionRows(view.predicted, rateUnitOf(measurement), width) : [],
+    trial.number === study.best?.number ? predictionRows(view.predicted, chooseRateUnit(measurement), width) : [],
     workloadSection(study, trial.candidate, measurement, width),
     [...levelRows(trial, measurement, width), ...normalisedRows(stands)],
     tokenRows(trial, measurement, width),
@@ -89,7 +89,7 @@ function timeSections(study: StudyState, trial: Trial, measurement: Measurement,
 
 /** Returns the latency of the original with one request in flight. */
 function restRows(study: StudyState, width: number): readonly Row[] {
-  const floor = noiseFloorOf(study);
+  const floor = findNoiseFloor(study);
   if (!floor) return [];
   const said = noiseSentence(describeNoise(floor, study.goal.budget));
   return wrapped(`idle ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
@@ -127,13 +127,13 @@ function failureRows({ failure }: Trial, width: number): readonly Row[] {
 }
 
 function differenceRows(study: StudyState, trial: Trial, other: Trial | null, width: number): readonly Row[] {
-  const differences = differencesOf(other?.candidate ?? study.started.original, trial.candidate);
-  const against = other ? nameOf(other) : 'the original';
+  const differences = listDifferences(other?.candidate ?? study.started.original, trial.candidate);
+  const against = other ? formatName(other) : 'the original';
   if (differences.length === 0) return trial.role === 'baseline' ? [] : [row(`  same config as ${against}`, 'muted')];
   const longest = Math.max(...differences.map(({ path }) => path.length));
   const fieldWidth = Math.min(longest, Math.max(12, width - 20));
   const lines = differences.slice(0, MAX_DIFFERENCES).map(({ path, before, after }): Row => {
-    const field = tailOf(foreign(path), fieldWidth);
+    const field = cutPath(foreign(path), fieldWidth);
     return [span(`  ${field} `), span(valueText(before), 'muted'), span(' → '), span(valueText(after), 'strong')];
   });
   const more = differences.length - lines.length;
@@ -159,7 +159,7 @@ const brokenRows = ({ started }: StudyState, { candidate }: Trial, width: number
  * Returns the end of a path, which says more than its beginning, but keeps the model's name, if
  * any.
  */
-function tailOf(path: string, width: number): string {
+function cutPath(path: string, width: number): string {
   if (path.length <= width) return path.padEnd(width);
   const colon = path.indexOf(': ');
   if (colon < 0) return `…${path.slice(1 - width)}`;

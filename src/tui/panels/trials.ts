@@ -8,10 +8,10 @@ import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Command, SortColumn } from '../commands.ts';
 import {
-  decidingFiguresOf,
   FINAL_MARK,
-  figuresOf,
   finalMark,
+  findDecidingFigures,
+  findFigures,
   frontTrials,
   isNormalised,
   meetsGoal,
@@ -24,6 +24,7 @@ import {
   heading,
   inSight,
   left,
+  measureWidth,
   type Row,
   right,
   row,
@@ -31,13 +32,12 @@ import {
   type Span,
   span,
   type Tone,
-  widthOf,
 } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { columnsFor, gapBefore, type ParameterColumns } from '../table/columns.ts';
 import { isSortedBy } from '../table/order.ts';
-import { type SettingsTable, settingsTableOf } from '../table/settings-table.ts';
-import { type TrialWidths, trialWidthsOf } from './trial-widths.ts';
+import { createSettingsTable, type SettingsTable } from '../table/settings-table.ts';
+import { computeTrialWidths, type TrialWidths } from './trial-widths.ts';
 
 /** What all rows of the table share. */
 interface Table {
@@ -55,10 +55,10 @@ const MIN_ROWS_WITH_CONSTANTS = 9;
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const trials = listed(interaction, view);
-  const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, noteOf(view, interaction, trials));
-  const widths = trialWidthsOf(study);
+  const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, formatNote(view, interaction, trials));
+  const widths = computeTrialWidths(study);
   if (!study) return block([title], size);
-  const settings = settingsTableOf(study);
+  const settings = createSettingsTable(study);
   const parameters = columnsFor(settings.varied, size.columns - widths.before + 1);
   const table: Table = { study, settings, widths, parameters, columns: size.columns };
   const hasConstants = settings.constant !== '' && size.rows >= MIN_ROWS_WITH_CONSTANTS;
@@ -77,8 +77,8 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   return block([title, ...head, ...shown, ...none, ...coming], size);
 }
 
-function noteOf({ study }: ViewState, { onlyFront, filter }: Interaction, trials: readonly Trial[]): string {
-  const hasFinal = study !== null && trials.some((trial) => finalMark(study, figuresOf(study, trial)) === FINAL_MARK);
+function formatNote({ study }: ViewState, { onlyFront, filter }: Interaction, trials: readonly Trial[]): string {
+  const hasFinal = study !== null && trials.some((trial) => finalMark(study, findFigures(study, trial)) === FINAL_MARK);
   return [
     ...(hasFinal ? [`${FINAL_MARK} final`] : []),
     ...(study !== null && trials.some((trial) => isNormalised(study, trial)) ? ['normalised'] : []),
@@ -134,11 +134,11 @@ function comingRows(view: ViewState, table: Table): readonly Row[] {
   const waiting = isSearching(view) ? study.requested : [];
   const begin = ' '.repeat(widths.number + 2);
   const rows = waiting.slice(0, MAX_WAITING).map(({ assignment }): Row => {
-    const cellOf = (name: string): string =>
+    const formatCell = (name: string): string =>
       lookUp(assignment, name) === undefined
         ? settings.cell(study.started.original, name)
         : foreign(describeValue(lookUp(assignment, name) ?? null), widths.before);
-    return comingRow(table, `${begin}+ `, 'asked for', cellOf, 'muted');
+    return comingRow(table, `${begin}+ `, 'asked for', formatCell, 'muted');
   });
   const more = waiting.length - rows.length;
   return [
@@ -150,21 +150,21 @@ function comingRows(view: ViewState, table: Table): readonly Row[] {
 
 function underWayRow(table: Table, { number, candidate, measurements }: NonNullable<StudyState['unfinished']>): Row {
   const begin = ` ${right(String(number), table.widths.number)} ▶ `;
-  const cellOf = (name: string): string => table.settings.cell(candidate, name);
-  return comingRow(table, begin, `${measurements.length} measured`, cellOf, 'now');
+  const formatCell = (name: string): string => table.settings.cell(candidate, name);
+  return comingRow(table, begin, `${measurements.length} measured`, formatCell, 'now');
 }
 
 /** A row without figures: its state takes the place of the figures. */
-function comingRow(table: Table, begin: string, state: string, cellOf: (name: string) => string, tone: Tone): Row {
+function comingRow(table: Table, begin: string, state: string, formatCell: (name: string) => string, tone: Tone): Row {
   const { widths, columns } = table;
   const figures = right(state, widths.before - begin.length - 2);
-  return fitted([span(`${begin}${figures} `, tone), ...cells(table, cellOf, tone)], columns);
+  return fitted([span(`${begin}${figures} `, tone), ...cells(table, formatCell, tone)], columns);
 }
 
 function trialRow(table: Table, trial: Trial, isSelected: boolean, front: ReadonlySet<number>): Row {
   const { study, settings, widths, columns } = table;
-  const compared = decidingFiguresOf(study, trial);
-  const [sign, tone] = signOf(study, trial, front);
+  const compared = findDecidingFigures(study, trial);
+  const [sign, tone] = chooseSign(study, trial, front);
   const look = isSelected ? 'strong' : undefined;
   const figuresWidth = widths.throughput + widths.latency + widths.level;
   const figures = compared
@@ -178,23 +178,23 @@ function trialRow(table: Table, trial: Trial, isSelected: boolean, front: Readon
     span(`${isSelected ? '›' : ' '}${right(String(trial.number), widths.number)} `, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
     span(figures, trial.failure ? 'warning' : look),
-    span(finalMark(study, figuresOf(study, trial)), 'muted'),
-    ...cells(table, cellsOf(settings, trial.candidate), trial.role === 'baseline' && !isSelected ? 'muted' : look),
+    span(finalMark(study, findFigures(study, trial)), 'muted'),
+    ...cells(table, createCells(settings, trial.candidate), trial.role === 'baseline' && !isSelected ? 'muted' : look),
   ];
-  const remark = span(remarkOn(trial, columns - widthOf(line)), 'muted');
+  const remark = span(remarkOn(trial, columns - measureWidth(line)), 'muted');
   const click: Command = isSelected ? { name: 'page', page: 'trial' } : { name: 'select', trial: trial.number };
   return fitted([...line, remark], columns).map((piece) => ({ ...piece, click }));
 }
 
-const cellsOf =
+const createCells =
   (settings: SettingsTable, candidate: Candidate) =>
   (name: string): string =>
     settings.cell(candidate, name);
 
-const cells = ({ parameters }: Table, cellOf: (name: string) => string, tone: Tone | undefined): Row =>
+const cells = ({ parameters }: Table, formatCell: (name: string) => string, tone: Tone | undefined): Row =>
   parameters.columns.map(({ name, width }, index) =>
     span(
-      ' '.repeat(gapBefore(parameters.columns, index)) + right(left(cellOf(name), width - 1).trimEnd(), width),
+      ' '.repeat(gapBefore(parameters.columns, index)) + right(left(formatCell(name), width - 1).trimEnd(), width),
       tone,
     ),
   );
@@ -212,7 +212,7 @@ function remarkOn({ role, failure }: Trial, room: number): string {
 }
 
 /** ★ the best, ? by luck, ◆ on the front, · within the budget, ○ over it, ✗ failed. */
-function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): readonly [string, Tone | undefined] {
+function chooseSign(study: StudyState, trial: Trial, front: ReadonlySet<number>): readonly [string, Tone | undefined] {
   if (trial.failure) return ['✗', 'bad'];
   if (trial.number === study.best?.number) return ['★', meetsGoal(study, trial) ? 'good' : 'warning'];
   if (isInDoubt(study, trial)) return ['?', 'warning'];

@@ -1,7 +1,7 @@
 import { wrapped } from '../../base/format.ts';
 import { explainBest } from '../../study/analysis/explain/explain.ts';
 import { representative } from '../../study/final/final.ts';
-import { recommendationOf } from '../../study/level/recommendation.ts';
+import { recommend } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
 import type { Explanation } from '../../study/summary/schema/explanation.ts';
@@ -32,7 +32,7 @@ const known = new WeakMap<StudyState, Told>();
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
-  const { level, explanation } = toldOf(study);
+  const { level, explanation } = explainStudy(study);
   const texts = (level ?? []).map((text) => wrapped(text, width - LABEL_COLUMNS));
   const room = [mostRows - MIN_REASON, mostRows];
   const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
@@ -45,7 +45,7 @@ export function whyRows({ study, activity }: ViewState, width: number, mostRows:
  */
 export function levelRows({ study, activity }: ViewState, { selected }: Interaction, width: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
-  const { level, explanation } = toldOf(study);
+  const { level, explanation } = explainStudy(study);
   const isBest = selected === null || selected === study.best?.number;
   return [
     ...(level ? [fitted([label('level'), span(level[1])], width)] : []),
@@ -56,17 +56,17 @@ export function levelRows({ study, activity }: ViewState, { selected }: Interact
 const textRows = (name: string, lines: readonly string[]): readonly Row[] =>
   lines.map((line, index) => [label(index === 0 ? name : ''), span(line)]);
 
-function toldOf(study: StudyState): Told {
+function explainStudy(study: StudyState): Told {
   const before = known.get(study);
   if (before !== undefined) return before;
-  const view = { level: levelOf(study), explanation: explainBest(study) };
+  const view = { level: formatLevel(study), explanation: explainBest(study) };
   known.set(study, view);
   return view;
 }
 
-function levelOf(study: StudyState): Told['level'] {
+function formatLevel(study: StudyState): Told['level'] {
   const { best, goal } = study;
-  const recommended = best && recommendationOf(study, best);
+  const recommended = best && recommend(study, best);
   const stands = best && representative(study, best)?.measurement;
   if (!recommended || !stands || !goal.budget) return null;
   return [describeRecommendation(recommended, goal.budget, stands.level), describeRecommendationShort(recommended)];

@@ -4,7 +4,7 @@ import type { Candidate } from '../../space/types.ts';
 import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { servedRateHead } from '../../study/summary/rate-unit.ts';
-import { figuresOf } from '../figures.ts';
+import { findFigures } from '../figures.ts';
 import { fitted, foreign, label, left, type Row, right, row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
@@ -12,9 +12,9 @@ const MAX_NAME = 16;
 
 /** Returns a row for each workload of the best; empty if the study does not have several. */
 export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
-  const measurement = study?.best && figuresOf(study, study.best);
+  const measurement = study?.best && findFigures(study, study.best);
   if (!study?.best || !measurement) return [];
-  return rowsOf(study, study.best.candidate, measurement).map((line, index) =>
+  return listRows(study, study.best.candidate, measurement).map((line, index) =>
     fitted([label(index === 0 ? 'workloads' : ''), ...line], width),
   );
 }
@@ -26,7 +26,7 @@ export function workloadSection(
   measurement: Measurement,
   width: number,
 ): readonly Row[] {
-  const rows = rowsOf(study, candidate, measurement).map((line): Row => [span('  '), ...line]);
+  const rows = listRows(study, candidate, measurement).map((line): Row => [span('  '), ...line]);
   if (rows.length === 0) return [];
   const { percentile } = measurement.budgetLatencyMs;
   return [row(`  by workload: requests/s, ${servedRateHead(measurement)}, p${percentile}`, 'muted'), ...rows].map(
@@ -34,7 +34,7 @@ export function workloadSection(
   );
 }
 
-function rowsOf({ goal, started }: StudyState, candidate: Candidate, measurement: Measurement): readonly Row[] {
+function listRows({ goal, started }: StudyState, candidate: Candidate, measurement: Measurement): readonly Row[] {
   const { workloads = [] } = measurement;
   const deciding = decidingWorkload(measurement, candidate, goal, started.workloads);
   const nameWidth = Math.min(MAX_NAME, Math.max(0, ...workloads.map(({ workload }) => foreign(workload).length))) + 1;

@@ -30,8 +30,8 @@ const HIDDEN_COLUMNS = 3;
  */
 export function columnsFor(varied: readonly VariedParameter[], room: number): ParameterColumns {
   const parameters = [...new Set(varied.map(({ parameter }) => parameter))];
-  const layouts = densities.map((headerOf) =>
-    varied.map((each) => columnOf(each, headerOf(each.parameter, parameters))),
+  const layouts = densities.map((formatHeader) =>
+    varied.map((each) => toColumn(each, formatHeader(each.parameter, parameters))),
   );
   const fitting = layouts.find((columns) => widthOfColumns(columns) <= room);
   if (fitting) return { columns: lengthened(fitting, room), hidden: 0 };
@@ -53,7 +53,7 @@ function lengthened(columns: readonly ParameterColumn[], room: number): readonly
   while (!isDone) {
     isDone = true;
     for (const [index, column] of result.entries()) {
-      const longer = columnOf(column, column.parameter.slice(0, column.header.length + 1));
+      const longer = toColumn(column, column.parameter.slice(0, column.header.length + 1));
       const next = result.with(index, longer);
       if (longer.header === column.header || widthOfColumns(next) > room) continue;
       [result, isDone] = [next, false];
@@ -62,7 +62,7 @@ function lengthened(columns: readonly ParameterColumn[], room: number): readonly
   return result.map((column) => ({ ...column, header: column.header.replace(/_+$/, '') }));
 }
 
-const columnOf = (varied: VariedParameter, name: string): ParameterColumn => {
+const toColumn = (varied: VariedParameter, name: string): ParameterColumn => {
   const header = foreign(name);
   return { ...varied, header, width: 1 + Math.max(header.length, varied.longest) };
 };

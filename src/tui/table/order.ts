@@ -2,8 +2,8 @@ import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
 import type { SortColumn } from '../commands.ts';
-import { decidingFiguresOf, frontTrials, meetsGoal } from '../figures.ts';
-import { settingsTableOf } from './settings-table.ts';
+import { findDecidingFigures, frontTrials, meetsGoal } from '../figures.ts';
+import { createSettingsTable } from './settings-table.ts';
 
 export interface SortOrder {
   readonly column: SortColumn;
@@ -36,7 +36,7 @@ export const sortedBy = (now: SortOrder, column: SortColumn): SortOrder =>
 
 /** Returns the order by the next column to the right, or to the left for a negative step. */
 export function sortedByNext(now: SortOrder, study: StudyState, step: number): SortOrder {
-  const parameters = settingsTableOf(study).varied.map(({ name }): SortColumn => ({ kind: 'parameter', name }));
+  const parameters = createSettingsTable(study).varied.map(({ name }): SortColumn => ({ kind: 'parameter', name }));
   const builtIn = ['number', 'throughput', 'latency', 'level'] as const;
   const columns: readonly SortColumn[] = [...builtIn.map((kind) => ({ kind })), ...parameters];
   const at = columns.findIndex((each) => isSame(each, now.column));
@@ -57,7 +57,7 @@ export function orderedTrials(study: StudyState, { order, onlyFront, filter }: R
     (trial) => (!onlyFront || front.has(trial.number)) && terms.every((term) => matches(study, trial, front, term)),
   );
   const { column, isDescending } = order;
-  const keys = new Map(trials.map((trial) => [trial, keyOf(study, trial, column)]));
+  const keys = new Map(trials.map((trial) => [trial, findKey(study, trial, column)]));
   return trials.sort((a, b) => {
     const [left, right] = [keys.get(a) ?? null, keys.get(b) ?? null];
     if (left === null || right === null) return Number(left === null) - Number(right === null) || a.number - b.number;
@@ -72,13 +72,13 @@ function compared(a: SortKey, b: SortKey): number {
   return String(a).localeCompare(String(b), 'en', { numeric: true });
 }
 
-function keyOf(study: StudyState, trial: Trial, column: SortColumn): SortKey | null {
+function findKey(study: StudyState, trial: Trial, column: SortColumn): SortKey | null {
   if (column.kind === 'number') return trial.number;
   if (column.kind === 'parameter') {
-    const text = settingsTableOf(study).cell(trial.candidate, column.name);
+    const text = createSettingsTable(study).cell(trial.candidate, column.name);
     return text === '–' ? null : Number.isFinite(Number(text)) ? Number(text) : text;
   }
-  const measurement = decidingFiguresOf(study, trial);
+  const measurement = findDecidingFigures(study, trial);
   if (!measurement) return null;
   const { throughput, budgetLatencyMs, level } = measurement;
   return { throughput: throughput.value, latency: budgetLatencyMs.value, level: level.value }[column.kind];
@@ -90,9 +90,9 @@ function keyOf(study: StudyState, trial: Trial, column: SortColumn): SortKey | n
  * row's words.
  */
 function matches(study: StudyState, trial: Trial, front: ReadonlySet<number>, term: string): boolean {
-  const table = settingsTableOf(study);
+  const table = createSettingsTable(study);
   const [name = '', value] = term.split('=');
-  if (value === undefined) return wordsOf(study, trial, front).includes(term);
+  if (value === undefined) return formatWords(study, trial, front).includes(term);
   const values = table.names
     .filter((each) => each.toLowerCase().includes(name))
     .map((each) => table.cell(trial.candidate, each).toLowerCase());
@@ -100,8 +100,8 @@ function matches(study: StudyState, trial: Trial, front: ReadonlySet<number>, te
 }
 
 /** Returns what a row says, in words: its trial, outcome and settings. */
-function wordsOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): string {
-  const { cell, names } = settingsTableOf(study);
+function formatWords(study: StudyState, trial: Trial, front: ReadonlySet<number>): string {
+  const { cell, names } = createSettingsTable(study);
   const outcome = trial.failure
     ? `failed ${trial.failure.kind} ${trial.failure.reason}`
     : meetsGoal(study, trial)

@@ -37,7 +37,7 @@ export interface SettingsTable {
 const tables = new WeakMap<StudyState, SettingsTable>();
 
 /** Returns the table of a state, made once. */
-export function settingsTableOf(study: StudyState): SettingsTable {
+export function createSettingsTable(study: StudyState): SettingsTable {
   const table = tables.get(study) ?? makeTable(study);
   tables.set(study, table);
   return table;
@@ -53,17 +53,17 @@ function makeTable(study: StudyState): SettingsTable {
   const settings = settingsOfStudy(started, tried);
   const read = reader(settings);
   const { names } = settings;
-  const valuesOf = names.map((_, index) => new Set(tried.map(({ candidate }) => read(candidate)[index] as string)));
+  const valuesByName = names.map((_, index) => new Set(tried.map(({ candidate }) => read(candidate)[index] as string)));
   const [before, after] = [read(started.original), best && read(best.candidate)];
-  const isVaried = (index: number): boolean => (valuesOf[index]?.size ?? 0) > 1;
+  const isVaried = (index: number): boolean => (valuesByName[index]?.size ?? 0) > 1;
   const varied = names.flatMap((name, index): VariedParameter[] => {
     if (!isVaried(index)) return [];
-    const values = [...(valuesOf[index] ?? [])];
+    const values = [...(valuesByName[index] ?? [])];
     const isChanged = after !== null && after[index] !== before[index];
     return [
       {
         name,
-        ...partsOf(name),
+        ...toParts(name),
         longest: Math.max(...values.map(({ length }) => length)),
         weight: values.length + (isChanged ? names.length + tried.length : 0),
       },
@@ -98,7 +98,7 @@ function reader({ of }: ComparedSettings): (candidate: Candidate) => readonly st
   };
 }
 
-function partsOf(name: string): Pick<VariedParameter, 'model' | 'parameter'> {
+function toParts(name: string): Pick<VariedParameter, 'model' | 'parameter'> {
   const slash = name.indexOf('/');
   return { model: name.slice(0, Math.max(0, slash)), parameter: name.slice(slash + 1) };
 }

@@ -1,4 +1,4 @@
-import { asset, scriptOf } from '../../report/page/assets.ts';
+import { asset, renderScript } from '../../report/page/assets.ts';
 
 /** A file of the page. */
 export interface PageFile {
@@ -11,7 +11,7 @@ export const pageFiles = (): ReadonlyMap<string, PageFile> =>
   new Map([
     ['/', { type: 'text/html; charset=utf-8', text: asset('watch.html') }],
     ['/watch.css', { type: 'text/css; charset=utf-8', text: `${asset('page.css')}\n${asset('watch.css')}` }],
-    ['/watch.js', { type: 'text/javascript; charset=utf-8', text: scriptOf(scriptParts, ['followStudies']) }],
+    ['/watch.js', { type: 'text/javascript; charset=utf-8', text: renderScript(scriptParts, ['followStudies']) }],
   ]);
 
 const scriptParts = [

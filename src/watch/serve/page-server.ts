@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { withDeadline } from '../../base/abort.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { hasBearerToken } from '../../loadgen/listening/bearer-token.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { admit, type ListeningTls, limitedServer, listenAt, stopListening } from '../../loadgen/listening/server.ts';
@@ -49,7 +49,7 @@ export async function servePage(options: PageOptions): Promise<RunningPage> {
     // A viewer stays: their number has its own limit.
     if (request.url === EVENTS_PATH && page.viewers.count < MAX_VIEWERS) admit(server, request);
     page.answer(request, reply).catch((error: unknown) => {
-      options.tell(`a request failed: ${messageOf(error)}`);
+      options.tell(`a request failed: ${formatMessage(error)}`);
       reply.destroy();
     });
   });
@@ -156,14 +156,14 @@ class Page {
       reply.setHeader('www-authenticate', 'Bearer');
       return plain(reply, 401, 'the token is another one');
     }
-    const order = orderIn(await bodyOf(request));
+    const order = orderIn(await readBody(request));
     if (!order) return plain(reply, 400, 'this is no order');
     const study = decoded(name);
     tell(`${study}: ${order.kind} was asked for from ${request.socket.remoteAddress ?? 'somewhere'}`);
     try {
       await withLimit(controls.order(study, order));
     } catch (error) {
-      return plain(reply, 502, messageOf(error));
+      return plain(reply, 502, formatMessage(error));
     }
     reply.writeHead(204).end();
   }
@@ -181,7 +181,7 @@ function plain(reply: ServerResponse, status: number, text: string): void {
   reply.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {

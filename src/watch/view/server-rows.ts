@@ -63,7 +63,7 @@ function workRow({ state, moments }: Watched, work: Work): Omit<ServerRow, 'serv
   const percentile = state?.goal.budget?.percentile ?? 99;
   return {
     state: moment.state,
-    what: nameOf(work),
+    what: formatName(work),
     config: describeAssignment(work.assignment),
     level: moment.level ? describeLevel(moment.level) : '',
     figures: last
@@ -74,7 +74,7 @@ function workRow({ state, moments }: Watched, work: Work): Omit<ServerRow, 'serv
   };
 }
 
-function nameOf({ kind, trial }: Work): string {
+function formatName({ kind, trial }: Work): string {
   const name = trial === 0 ? 'the original' : `trial ${trial}`;
   return kind === 'final' ? `final: ${name}` : name;
 }
@@ -99,8 +99,8 @@ function onlyServer({ server, unfinished, trials, finals }: StudyState): readonl
 
 const searched = (trials: StudyState['trials']) => trials.filter(({ role }) => role === 'search');
 
-const doneOn = ({ state, serverOf }: Watched, server: string): number =>
-  searched(state?.trials ?? []).filter(({ number }) => serverOf.get(number) === server).length;
+const doneOn = ({ state, serverByTrial }: Watched, server: string): number =>
+  searched(state?.trials ?? []).filter(({ number }) => serverByTrial.get(number) === server).length;
 
 function speedText(state: StudyState | null, server: string): string {
   const [first, ...others] = state?.speeds.servers ?? [];

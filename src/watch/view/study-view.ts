@@ -59,13 +59,13 @@ export function studyView(watched: Watched): StudyView {
     group,
     status,
     startedAt,
-    phase: phaseOf(watched),
+    phase: formatPhase(watched),
     model: state?.started.model ?? '',
     server: state ? serverText(state) : '',
     goal: state ? goalText(state) : '',
     ...standing(state),
-    notice: noticeOf(watched),
-    progress: progressOf(watched),
+    notice: formatNotice(watched),
+    progress: toProgress(watched),
     servers: serverRows(watched),
     trials: state ? trialRows(state, watched) : [],
     failures: state ? failureRows(state, watched) : [],
@@ -80,7 +80,7 @@ const hasFigures = ({ trials }: StudyState): boolean =>
 /** Longer texts from a server are cut. */
 const MAX_LETTERS = 400;
 
-function phaseOf({ state, progress, head }: Watched): string {
+function formatPhase({ state, progress, head }: Watched): string {
   if (state?.finished) return `ended: ${plainLine(state.finished.stopReason, MAX_LETTERS)}`;
   if (head.status !== 'under way') return head.status;
   if (progress?.phase === 'restoring') return 'putting its servers back as they were';
@@ -121,7 +121,7 @@ function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'
   return { best: `trial ${state.best.number}: ${describeStand(state, state.best)}${missed}${gained}`, original };
 }
 
-function noticeOf({ state, trouble }: Watched): string {
+function formatNotice({ state, trouble }: Watched): string {
   if (trouble !== null) return plainLine(trouble, MAX_LETTERS);
   if (!state) return '';
   if (state.server.emulated !== null) return "These figures are of tritune's emulator, not of a real server.";
@@ -130,7 +130,7 @@ function noticeOf({ state, trouble }: Watched): string {
     : '';
 }
 
-function progressOf({ state, sinceRecordSeconds, head }: Watched): ProgressView {
+function toProgress({ state, sinceRecordSeconds, head }: Watched): ProgressView {
   if (!state)
     return { done: 0, failed: 0, maxTrials: null, share: null, elapsedSeconds: 0, isRunning: false, secondsLeft: null };
   const { maxTrials = null, timeBudgetSeconds = null } = state.started.spec.limits;

@@ -4,7 +4,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { describeBasis } from '../../study/summary/deciding-figures.ts';
 import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
-import { rateUnitOf } from '../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Watched } from './watched.ts';
 
@@ -52,16 +52,16 @@ export function latestTrials(state: StudyState, { finished }: Watched, most: num
     .flatMap((number) => byNumber.get(number) ?? []);
 }
 
-export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial): TrialRow {
+export function trialRow(state: StudyState, { serverByTrial }: Watched, trial: Trial): TrialRow {
   const { number, candidate, failure } = trial;
-  const standing = standingOf(state, trial);
+  const standing = formatStanding(state, trial);
   return {
     trial: number,
-    server: plainLine(serverOf.get(number) ?? ''),
+    server: plainLine(serverByTrial.get(number) ?? ''),
     config: describeAssignment(candidate.assignment),
     figures: failure ? '' : describeStand(state, trial),
     standing,
-    standingText: standingTextOf(state, trial),
+    standingText: formatStandingText(state, trial),
     failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MAX_LETTERS_IN_ROW) : '',
   };
 }
@@ -69,7 +69,7 @@ export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial)
 const numbered = ({ trials }: StudyState): ReadonlyMap<number, Trial> =>
   new Map(trials.map((trial) => [trial.number, trial]));
 
-function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['standing'] {
+function formatStanding({ best, baseline }: StudyState, trial: Trial): TrialRow['standing'] {
   if (trial.failure) return 'failed';
   if (trial === best) return 'best';
   if (trial === baseline) return 'original';
@@ -79,8 +79,8 @@ function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['sta
 const standingTexts = { best: 'best', original: 'original config', failed: 'failed' } as const;
 
 /** Returns the standing of a trial, as the page words it. */
-export function standingTextOf(state: StudyState, trial: Trial): string {
-  const standing = standingOf(state, trial);
+export function formatStandingText(state: StudyState, trial: Trial): string {
+  const standing = formatStanding(state, trial);
   if (standing !== 'met' && standing !== 'missed') return standingTexts[standing];
   const { chosen, feasible, measurements } = trial;
   return goalText(state, trial, { measurement: chosen === null ? null : measurements[chosen], feasible });
@@ -98,7 +98,7 @@ export function failureRows(state: StudyState, watched: Watched): readonly Failu
     })),
     ...failed.slice(0, MAX_FAILURES).map(({ number, failure }) => ({
       what: `trial ${number}`,
-      server: watched.serverOf.get(number) ?? '',
+      server: watched.serverByTrial.get(number) ?? '',
       kind: failure?.kind ?? '',
       reason: plainLine(failure?.reason ?? '', MAX_LETTERS),
     })),
@@ -125,5 +125,5 @@ export function describeStand(state: StudyState, trial: Trial): string {
   const { throughput, budgetLatencyMs, level } = stands.compared;
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
   const basis = describeBasis(stands, state.goal.budget);
-  return `${formatRate(throughput.value, rateUnitOf(stands.compared))} at ${latency}, ${describeLevel(level)}${basis}`;
+  return `${formatRate(throughput.value, chooseRateUnit(stands.compared))} at ${latency}, ${describeLevel(level)}${basis}`;
 }

@@ -2,7 +2,7 @@ import { plainLine } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
-import { latestTrials, standingTextOf, type TrialRow, trialRow } from './trial-rows.ts';
+import { formatStandingText, latestTrials, type TrialRow, trialRow } from './trial-rows.ts';
 import type { Watched } from './watched.ts';
 
 /** What a person looks for among trials; '' stands for anything. */
@@ -27,7 +27,7 @@ const MAX_FOUND = 200;
 /** Returns the finished trials that match. */
 export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): FoundTrials {
   const all = latestTrials(state, watched, watched.finished.length);
-  const trials = all.filter(matcherOf(state, watched, query));
+  const trials = all.filter(createMatcher(state, watched, query));
   return {
     total: all.length,
     matching: trials.length,
@@ -35,15 +35,15 @@ export function findTrials(state: StudyState, watched: Watched, query: TrialQuer
   };
 }
 
-function matcherOf(state: StudyState, { serverOf }: Watched, query: TrialQuery): (trial: Trial) => boolean {
+function createMatcher(state: StudyState, { serverByTrial }: Watched, query: TrialQuery): (trial: Trial) => boolean {
   const { server, failure } = query;
   const words = query.words.toLowerCase().split(/\s+/).filter(Boolean);
   return (trial) => {
-    const address = serverOf.get(trial.number) ?? '';
+    const address = serverByTrial.get(trial.number) ?? '';
     if (server !== '' && address !== server) return false;
     if (failure !== '' && (failure === ANY_FAILURE ? !trial.failure : trial.failure?.kind !== failure)) return false;
     if (words.length === 0) return true;
-    const text = textOf(state, trial, address);
+    const text = formatText(state, trial, address);
     return words.every((word) => text.includes(word));
   };
 }
@@ -51,9 +51,9 @@ function matcherOf(state: StudyState, { serverOf }: Watched, query: TrialQuery):
 const ANY_FAILURE = 'any';
 
 /** Returns what the page says of a trial apart from its figures, in small letters. */
-function textOf(state: StudyState, trial: Trial, server: string): string {
+function formatText(state: StudyState, trial: Trial, server: string): string {
   const { number, candidate, failure } = trial;
-  const parts = [`trial ${number}`, server, describeAssignment(candidate.assignment), standingTextOf(state, trial)];
+  const parts = [`trial ${number}`, server, describeAssignment(candidate.assignment), formatStandingText(state, trial)];
   if (failure) parts.push(failure.kind, plainLine(failure.reason));
   return parts.join(' ').toLowerCase();
 }

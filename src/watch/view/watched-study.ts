@@ -21,7 +21,7 @@ export class WatchedStudy {
   /** When the last record came, by the viewer's clock. */
   #recordMs = 0;
   /** The server that each trial was last given to. */
-  readonly #serverOf = new Map<number, string>();
+  readonly #serverByTrial = new Map<number, string>();
   /** Finished trials, in the order in which they ended. */
   readonly #finished: number[] = [];
   #progress: FleetProgress | null = null;
@@ -41,7 +41,8 @@ export class WatchedStudy {
     this.#records++;
     this.#state = null;
     this.#recordMs = nowMs;
-    if (record.type === 'trial-started' && record.server !== undefined) this.#serverOf.set(record.trial, record.server);
+    if (record.type === 'trial-started' && record.server !== undefined)
+      this.#serverByTrial.set(record.trial, record.server);
     if (record.type === 'trial-finished') this.#finish(record.trial);
   }
 
@@ -94,7 +95,7 @@ export class WatchedStudy {
       records: this.#records,
       progress: this.#progress,
       moments: this.#moments,
-      serverOf: this.#serverOf,
+      serverByTrial: this.#serverByTrial,
       finished: this.#finished,
       sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
     };

@@ -34,7 +34,7 @@ export interface Watched {
   readonly progress: FleetProgress | null;
   /** The current moments, by piece of work. */
   readonly moments: ReadonlyMap<string, WorkMoment>;
-  readonly serverOf: ReadonlyMap<number, string>;
+  readonly serverByTrial: ReadonlyMap<number, string>;
   readonly finished: readonly number[];
   /** Seconds since its last record came. */
   readonly sinceRecordSeconds: number;

@@ -29,13 +29,13 @@ export function checkWorkload(value: unknown, place: WorkloadPlace): CheckedWork
   if (!outcome.success) throw schemaFault(place, outcome.error, value);
   const file = outcome.data;
   const classes = Object.entries(file.classes ?? { default: { weight: 1 } }).map(([name, fields]) =>
-    classOf(name, fields),
+    toClass(name, fields),
   );
   const phases = file.phases.map((phase, index) => checkPhase(phase, ['phases', index], classes, place));
   return { file, classes, phases };
 }
 
-function classOf(name: string, fields: NonNullable<WorkloadFile['classes']>[string]): WorkloadClass {
+function toClass(name: string, fields: NonNullable<WorkloadFile['classes']>[string]): WorkloadClass {
   const { limitMs, ttftMs, itlMs, tpotMs, ...rest } = fields;
   const ms = { ttftNs: ttftMs, itlNs: itlMs, tpotNs: tpotMs, e2eNs: limitMs };
   const known = Object.entries(ms).flatMap(([field, limit]) =>
@@ -57,7 +57,7 @@ function checkPhase(
   const isTrace = arrivals.process === 'trace';
   if (isTrace) checkTrace(arrivals, weights !== undefined, path, place);
   const hasClasses = isTrace && (arrivals.classColumn ?? arrivals.classOf) !== undefined;
-  const mix = mixOf(weights, classes, path, place, hasClasses);
+  const mix = parseMix(weights, classes, path, place, hasClasses);
   if (isTrace) return { name, durationS, arrivals, mix };
   if (durationS === null) {
     throw workloadFault(place, [...path, 'durationS'], 'it is missing', 'write the seconds that the phase lasts');
@@ -115,7 +115,7 @@ function checkTrace(trace: TraceFileArrivals, hasWeights: boolean, path: Path, p
   }
 }
 
-function mixOf(
+function parseMix(
   weights: PhaseFile['weights'],
   classes: readonly WorkloadClass[],
   path: Path,
@@ -123,7 +123,7 @@ function mixOf(
   mayBeEmpty: boolean,
 ): Mix {
   const at = [...path, 'weights'];
-  const listOf = (weights: Readonly<Record<string, number>>, where: Path): readonly number[] => {
+  const formatList = (weights: Readonly<Record<string, number>>, where: Path): readonly number[] => {
     const names = classes.map(({ name }) => name);
     const unknown = Object.keys(weights).find((name) => !names.includes(name));
     if (unknown !== undefined) {
@@ -141,11 +141,12 @@ function mixOf(
   };
   const ownWeights = Object.fromEntries(classes.map(({ name, weight }) => [name, weight]));
   if (weights === undefined) {
-    const list = listOf(ownWeights, classes.length > 1 ? ['classes'] : path);
+    const list = formatList(ownWeights, classes.length > 1 ? ['classes'] : path);
     return { from: list, to: list };
   }
-  if (isShift(weights)) return { from: listOf(weights.from, [...at, 'from']), to: listOf(weights.to, [...at, 'to']) };
-  const list = listOf(weights, at);
+  if (isShift(weights))
+    return { from: formatList(weights.from, [...at, 'from']), to: formatList(weights.to, [...at, 'to']) };
+  const list = formatList(weights, at);
   return { from: list, to: list };
 }
 

@@ -32,7 +32,7 @@ export function schemaFault(place: WorkloadPlace, error: z.ZodError, value: unkn
   // An unknown name is often why another one is missing.
   const unknown = issues.find((each) => each.issue.code === 'unrecognized_keys');
   const { issue, path } = unknown ?? (issues[0] as PlacedIssue);
-  const { what, hint } = wordsOf(issue, path, value);
+  const { what, hint } = toWords(issue, path, value);
   return workloadFault(place, path, what, hint);
 }
 
@@ -57,7 +57,7 @@ interface FaultWords {
   readonly hint: string;
 }
 
-function wordsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[], value: unknown): FaultWords {
+function toWords(issue: z.core.$ZodIssue, path: readonly PropertyKey[], value: unknown): FaultWords {
   const { keys, description } = formAt(value, path);
   const what = issue.message.replace(/^Invalid input: /, '');
   const about = description === null ? SCHEMA_HINT : `${String(path.at(-1))}: ${lowerFirst(description)}`;
@@ -69,7 +69,7 @@ function wordsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[], value: u
     }
     case 'invalid_type': {
       const isMissing = what.endsWith('received undefined');
-      return { what: isMissing ? 'it is missing' : what, hint: `write ${kindOf(issue.expected)}; ${about}` };
+      return { what: isMissing ? 'it is missing' : what, hint: `write ${toKind(issue.expected)}; ${about}` };
     }
     case 'too_small': {
       const least = issue.inclusive ? `${issue.minimum} or more` : `more than ${issue.minimum}`;
@@ -100,6 +100,6 @@ const kinds: Readonly<Record<string, string>> = {
   string: 'a text',
   boolean: 'true or false',
 };
-const kindOf = (expected: string): string => kinds[expected] ?? expected;
+const toKind = (expected: string): string => kinds[expected] ?? expected;
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);

@@ -37,7 +37,7 @@ export function printWorkload(
     phases: phases.map((phase, index) => phaseFile(phase, classes, traceName(index))),
     ...(sessions && { sessions: { ...sessions } as WorkloadFileInput['sessions'] }),
   };
-  return { yaml: yamlOf(content, comment), traces };
+  return { yaml: formatYaml(content, comment), traces };
 }
 
 type ClassFile = NonNullable<WorkloadFileInput['classes']>[string];
@@ -67,13 +67,13 @@ function phaseFile(
   classes: readonly WorkloadClass[],
   traceName: string,
 ): WorkloadFileInput['phases'][number] {
-  const weightsOf = (list: readonly number[]): Record<string, number> =>
+  const toWeights = (list: readonly number[]): Record<string, number> =>
     Object.fromEntries(
       classes.flatMap((each, index) => ((list[index] as number) > 0 ? [[each.name, list[index] as number]] : [])),
     );
   const isSame = (list: readonly number[]): boolean => classes.every(({ weight }, index) => weight === list[index]);
   const isShift = mix.from.some((weight, index) => weight !== mix.to[index]);
-  const ownMix = isShift ? { from: weightsOf(mix.from), to: weightsOf(mix.to) } : weightsOf(mix.from);
+  const ownMix = isShift ? { from: toWeights(mix.from), to: toWeights(mix.to) } : toWeights(mix.from);
   const hasOwnClasses = arrivals.process === 'trace' && arrivals.classOf !== null;
   return withoutUndefined({
     name: name ?? undefined,
@@ -102,7 +102,7 @@ const withoutUndefined = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 
 /** Writes one line for each class and each phase. */
-function yamlOf(content: WorkloadFileInput, comment: string): string {
+function formatYaml(content: WorkloadFileInput, comment: string): string {
   const document = new Document(content, { aliasDuplicateObjects: false });
   document.commentBefore = comment
     .split('\n')

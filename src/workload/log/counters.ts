@@ -30,7 +30,7 @@ const SAME_DEVIATIONS = 3;
  * for a series that is not a counter.
  */
 export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWorkload {
-  const increases = series.map((each) => ({ name: each.name, spans: spansOf(each) }));
+  const increases = series.map((each) => ({ name: each.name, spans: listSpans(each) }));
   const names = [...new Set(increases.map(({ name }) => name))];
   const seconds = [...new Set(series.flatMap(({ readings }) => readings.map(({ second }) => second)))].sort(
     (a, b) => a - b,
@@ -38,7 +38,7 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
   if (seconds.length < 2) {
     throw invalid('there are fewer than two readings of the counters', 'give at least two scrapes, or a range query');
   }
-  const cells = cellsOf(seconds, names, increases);
+  const cells = formatCells(seconds, names, increases);
   const totals = names.map((_, index) =>
     cells.reduce((sum, cell) => sum + (cell.perSecond[index] as number) * cell.durationS, 0),
   );
@@ -55,7 +55,7 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
         weight: Number(((totals[index] as number) / total).toPrecision(4)),
       }),
     ),
-    phases: merged.map(phaseOf),
+    phases: merged.map(summarizePhase),
     notes: [
       `counters: ${Math.round(total)} requests in ${seconds.length} readings, phases: ${merged.length}`,
       'how requests came between readings is not known: Poisson arrivals are assumed',
@@ -69,7 +69,7 @@ interface Span {
   readonly perSecond: number;
 }
 
-function spansOf({ name, readings }: CounterSeries): readonly Span[] {
+function listSpans({ name, readings }: CounterSeries): readonly Span[] {
   let resets = 0;
   const spans = readings.slice(1).map(({ second, count }, index): Span => {
     const before = readings[index] as CounterSeries['readings'][number];
@@ -86,17 +86,17 @@ function spansOf({ name, readings }: CounterSeries): readonly Span[] {
   return spans;
 }
 
-function cellsOf(
+function formatCells(
   seconds: readonly number[],
   names: readonly string[],
   increases: readonly { readonly name: string; readonly spans: readonly Span[] }[],
 ): readonly Cell[] {
-  const placeOf = new Map(seconds.map((second, index) => [second, index]));
+  const cellBySecond = new Map(seconds.map((second, index) => [second, index]));
   const rates = seconds.slice(1).map(() => names.map(() => 0));
   for (const { name, spans } of increases) {
     const column = names.indexOf(name);
     for (const { fromS, toS, perSecond } of spans) {
-      for (let cell = placeOf.get(fromS) as number; cell < (placeOf.get(toS) as number); cell++) {
+      for (let cell = cellBySecond.get(fromS) as number; cell < (cellBySecond.get(toS) as number); cell++) {
         const row = rates[cell] as number[];
         row[column] = (row[column] as number) + perSecond;
       }
@@ -136,7 +136,7 @@ const isAlike = (phase: Cell, { durationS, perSecond }: Cell): boolean =>
     return Math.abs(rate - usual) <= Math.max(SAME_SHARE * usual, byChance);
   });
 
-function phaseOf({ durationS, perSecond }: Cell): Phase {
+function summarizePhase({ durationS, perSecond }: Cell): Phase {
   const rounded = (value: number): number => Number(value.toPrecision(4));
   const rates = perSecond.map(rounded);
   const total = rates.reduce((sum, rate) => sum + rate, 0);

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { BadRecord } from '../../base/records.ts';
 import { logTimeNs } from '../trace/times.ts';
-import { type TraceColumns, traceReaderOf } from '../trace/trace-reader.ts';
+import { createTraceReader, type TraceColumns } from '../trace/trace-reader.ts';
 
 /** A request as a log line describes it. */
 export interface LoggedRequest {
@@ -45,10 +45,10 @@ const TARGET_NAMES = [
  * time a line. `columns` names the fields where they are not found by their usual names. Throws
  * BadRecord.
  */
-export function logReaderOf(first: string, columns: TraceColumns): LogReader {
+export function createLogReader(first: string, columns: TraceColumns): LogReader {
   if (ACCESS.test(first)) return { form: 'access log', takesFirst: true, read: accessReader() };
   const classColumn = columns.classColumn ?? targetNameIn(first);
-  const reader = traceReaderOf(first, { ...columns, classColumn });
+  const reader = createTraceReader(first, { ...columns, classColumn });
   const form = first.startsWith('{') ? 'JSON lines' : reader.takesFirst ? 'times' : 'CSV';
   const isModel = classColumn !== undefined && MODEL_NAMES.includes(classColumn.toLowerCase());
   const read = (line: string): LoggedRequest => {

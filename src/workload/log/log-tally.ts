@@ -65,7 +65,7 @@ export class LogTally {
       this.#unmatched++;
       return;
     }
-    const loggedClass = model !== null ? { name: model, model } : this.#classOf(target);
+    const loggedClass = model !== null ? { name: model, model } : this.#findClass(target);
     if (loggedClass === null) {
       this.#upkeep++;
       return;
@@ -101,12 +101,12 @@ export class LogTally {
     const kept = byRequests.length <= mostClasses ? byRequests : byRequests.slice(0, mostClasses - 1);
     const names = kept.map(({ name }) => name);
     if (kept.length < byRequests.length && !names.includes(LAST_CLASS)) names.push(LAST_CLASS);
-    const placeOf = new Uint16Array(this.#classes.size).fill(names.indexOf(LAST_CLASS));
-    for (const { index, name } of kept) placeOf[index] = names.indexOf(name);
+    const placeByModel = new Uint16Array(this.#classes.size).fill(names.indexOf(LAST_CLASS));
+    for (const { index, name } of kept) placeByModel[index] = names.indexOf(name);
     const { timesNs, classOf } = inOrder(this.#arrivals.arrivals);
     const counts = names.map(() => 0);
     for (let at = 0; at < classOf.length; at++) {
-      const place = placeOf[classOf[at] as number] as number;
+      const place = placeByModel[classOf[at] as number] as number;
       classOf[at] = place;
       counts[place] = (counts[place] as number) + 1;
     }
@@ -121,7 +121,7 @@ export class LogTally {
     };
   }
 
-  #classOf(target: string | null): LoggedClass | null {
+  #findClass(target: string | null): LoggedClass | null {
     if (target === null || target === '') return { name: 'default', model: null };
     const known = this.#known.get(target);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-import { BadRecord, invalidAt, recordBatchesOf } from '../../base/records.ts';
-import { type LogReader, logReaderOf } from './log-line.ts';
+import { BadRecord, invalidAt, readRecordBatches } from '../../base/records.ts';
+import { createLogReader, type LogReader } from './log-line.ts';
 import { type LogRule, LogTally, type RecordedWorkload } from './log-tally.ts';
 
 /** The part of a log's lines that may be no requests; a log with more of them is refused. */
@@ -19,12 +19,12 @@ export async function readLog(paths: readonly string[], rule: LogRule): Promise<
 async function readFileInto(tally: LogTally, path: string, rule: LogRule): Promise<void> {
   let reader: LogReader | null = null;
   let [lines, bad] = [0, 0];
-  for await (const records of recordBatchesOf(path)) {
+  for await (const records of readRecordBatches(path)) {
     for (const { text, line } of records) {
       if (text.startsWith('#')) continue;
       try {
         const isFirst = reader === null;
-        reader ??= tally.begin(logReaderOf(text, rule));
+        reader ??= tally.begin(createLogReader(text, rule));
         if (isFirst && !reader.takesFirst) continue;
         lines++;
         tally.add(reader.read(text));

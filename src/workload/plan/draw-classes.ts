@@ -12,7 +12,7 @@ export function drawClasses(times: Float64Array, duration: number, { from, to }:
   const only = from.findIndex((weight, index) => weight > 0 || (to[index] as number) > 0);
   const others = from.some((weight, index) => index !== only && (weight > 0 || (to[index] as number) > 0));
   if (!others) return classOf.fill(only);
-  const [fromShares, toShares] = [sharesOf(from), sharesOf(to)];
+  const [fromShares, toShares] = [listShares(from), listShares(to)];
   const order = shuffle(
     Uint32Array.from(times, (_, index) => index),
     random,
@@ -30,7 +30,7 @@ export function drawClasses(times: Float64Array, duration: number, { from, to }:
   return classOf;
 }
 
-function sharesOf(weights: readonly number[]): readonly number[] {
+function listShares(weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
 }

@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { randomFor } from '../../base/random.ts';
 import { NS_PER_S } from '../../base/units.ts';
 import type { ArrivalPlan } from '../arrival-plan.ts';
-import { durationOf, type Phase, type Workload } from '../workload.ts';
+import { findDuration, type Phase, type Workload } from '../workload.ts';
 import { drawClasses } from './draw-classes.ts';
 import { type Events, together } from './events.ts';
 import { alongCurve, naturalCount, rateCurve } from './rate-curve.ts';
@@ -34,16 +34,19 @@ const MAX_REQUESTS = 50_000_000;
  * rates stay. Each phase gets its part of the requests, to a request. Errors: INPUT_INVALID for a
  * plan without requests or with too many.
  */
-export function planOf(workload: Workload, { seed, meanPerSecond, timeScale, mostSeconds }: PlanOptions): ArrivalPlan {
-  const scale = timeScaleOf(durationOf(workload), timeScale, mostSeconds);
-  const durationS = durationOf(workload) * scale;
+export function createPlan(
+  workload: Workload,
+  { seed, meanPerSecond, timeScale, mostSeconds }: PlanOptions,
+): ArrivalPlan {
+  const scale = computeTimeScale(findDuration(workload), timeScale, mostSeconds);
+  const durationS = findDuration(workload) * scale;
   const durationNs = durationS * NS_PER_S;
-  const requests = Math.round((meanPerSecond ?? meanRateOf(workload)) * durationS);
+  const requests = Math.round((meanPerSecond ?? computeMeanRate(workload)) * durationS);
   checkCount(workload, requests, durationS);
   const { sessions, classes } = workload;
   const random = (what: string) => randomFor(`${what} of a workload with seed ${seed}`);
   const lengths = sessions && drawTurns(sessions, requests, random('sessions'));
-  const starts = startsOf(workload, scale, lengths?.length ?? requests, random);
+  const starts = toStarts(workload, scale, lengths?.length ?? requests, random);
   const all = sessions && lengths ? withTurns(starts, lengths, sessions, durationNs, random('think times')) : starts;
   return {
     arrivalsNs: below(durationNs, all.timesNs),
@@ -62,12 +65,12 @@ function below(endNs: number, timesNs: Float64Array): Float64Array {
 }
 
 /** Requests per second of the workload as it is written, sessions included. */
-export function meanRateOf(workload: Workload): number {
+export function computeMeanRate(workload: Workload): number {
   const starts = workload.phases.reduce((sum, phase) => sum + naturalCount(phase), 0);
-  return (starts * (workload.sessions ? meanTurns(workload.sessions) : 1)) / durationOf(workload);
+  return (starts * (workload.sessions ? meanTurns(workload.sessions) : 1)) / findDuration(workload);
 }
 
-function timeScaleOf(naturalS: number, factor = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
+function computeTimeScale(naturalS: number, factor = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
   return Math.min(factor, mostSeconds / naturalS);
 }
 
@@ -75,7 +78,7 @@ function timeScaleOf(naturalS: number, factor = 1, mostSeconds = Number.POSITIVE
  * The arrivals of all phases, `count` together; each phase gets its part of them, and what rounding
  * left of those before it.
  */
-function startsOf(
+function toStarts(
   { phases }: Workload,
   scale: number,
   count: number,

@@ -1,8 +1,8 @@
 import { didYouMean } from '../../base/nearest.ts';
-import { BadRecord, invalidAt, recordBatchesOf } from '../../base/records.ts';
+import { BadRecord, invalidAt, readRecordBatches } from '../../base/records.ts';
 import { inOrder } from '../plan/events.ts';
 import { GrowingArrivals } from './growing.ts';
-import { type TraceColumns, type TraceReader, traceReaderOf } from './trace-reader.ts';
+import { createTraceReader, type TraceColumns, type TraceReader } from './trace-reader.ts';
 
 /** Arrivals since the first one, in rising order. */
 export interface ReadTrace {
@@ -21,12 +21,12 @@ export async function readTrace(path: string, columns: TraceColumns, classes: re
   let reader: TraceReader | null = null;
   const take = (text: string): void => {
     const isFirst = reader === null;
-    reader ??= traceReaderOf(text, columns);
+    reader ??= createTraceReader(text, columns);
     if (isFirst && !reader.takesFirst) return;
     const { timeNs, className } = reader.read(text);
-    arrivals.add(timeNs, className === null ? 0 : indexOf(className, indexes));
+    arrivals.add(timeNs, className === null ? 0 : findIndex(className, indexes));
   };
-  for await (const records of recordBatchesOf(path)) {
+  for await (const records of readRecordBatches(path)) {
     for (const { text, line } of records) {
       try {
         if (!text.startsWith('#')) take(text);
@@ -42,7 +42,7 @@ export async function readTrace(path: string, columns: TraceColumns, classes: re
   return { timesNs, classOf: columns.classColumn === undefined ? null : classOf };
 }
 
-function indexOf(name: string, indexes: ReadonlyMap<string, number>): number {
+function findIndex(name: string, indexes: ReadonlyMap<string, number>): number {
   const index = indexes.get(name);
   if (index !== undefined) return index;
   throw new BadRecord(

@@ -43,7 +43,7 @@ const TIME_NAMES = [
  * JSON, a number or an object each. The columns of Azure's traces of functions (`end_timestamp`,
  * `duration`) and Mooncake's milliseconds are known. Throws BadRecord.
  */
-export function traceReaderOf(first: string, columns: TraceColumns): TraceReader {
+export function createTraceReader(first: string, columns: TraceColumns): TraceReader {
   if (first.startsWith('{')) return jsonReader(first, columns);
   if (isNumber(first)) return numberReader(first, columns);
   const names = csvCells(first);
@@ -67,16 +67,16 @@ function numberReader(first: string, { column, classColumn, unit: unitName }: Tr
 }
 
 function csvReader(names: readonly string[], { column, classColumn, unit: unitName }: TraceColumns): TraceReader {
-  const indexOf = (name: string): number => names.findIndex((each) => each.toLowerCase() === name.toLowerCase());
-  const placeOf = (name: string): number => {
-    const index = indexOf(name);
+  const findColumn = (name: string): number => names.findIndex((each) => each.toLowerCase() === name.toLowerCase());
+  const toPlace = (name: string): number => {
+    const index = findColumn(name);
     if (index >= 0) return index;
-    throw new BadRecord(`there is no column '${name}'${didYouMean(name, names)}`, `write one of ${listOf(names)}`);
+    throw new BadRecord(`there is no column '${name}'${didYouMean(name, names)}`, `write one of ${formatList(names)}`);
   };
-  const classPlace = classColumn === undefined ? null : placeOf(classColumn);
-  const isOfFunctions = column === undefined && indexOf('end_timestamp') >= 0 && indexOf('duration') >= 0;
-  const timePlace = isOfFunctions ? indexOf('end_timestamp') : placeOf(column ?? timeNameIn(names));
-  const durationPlace = isOfFunctions ? indexOf('duration') : null;
+  const classPlace = classColumn === undefined ? null : toPlace(classColumn);
+  const isOfFunctions = column === undefined && findColumn('end_timestamp') >= 0 && findColumn('duration') >= 0;
+  const timePlace = isOfFunctions ? findColumn('end_timestamp') : toPlace(column ?? timeNameIn(names));
+  const durationPlace = isOfFunctions ? findColumn('duration') : null;
   let unit = unitName;
   const read = (text: string): TraceRecord => {
     const cells = csvCells(text);
@@ -95,22 +95,22 @@ function csvReader(names: readonly string[], { column, classColumn, unit: unitNa
 }
 
 function jsonReader(first: string, { column, classColumn, unit: unitName }: TraceColumns): TraceReader {
-  const sample = objectOf(first);
+  const sample = parseObject(first);
   const name = column ?? timeNameIn(Object.keys(sample));
-  const unit = unitName ?? ('input_length' in sample ? 'ms' : usualUnit(Number(fieldOf(sample, name))));
+  const unit = unitName ?? ('input_length' in sample ? 'ms' : usualUnit(Number(toField(sample, name))));
   const read = (text: string): TraceRecord => {
-    const record = objectOf(text);
-    const time = fieldOf(record, name);
+    const record = parseObject(text);
+    const time = toField(record, name);
     if (time === undefined)
-      throw new BadRecord(`it has no field '${name}'`, `write one of ${listOf(Object.keys(record))}`);
-    const label = classColumn === undefined ? null : fieldOf(record, classColumn);
+      throw new BadRecord(`it has no field '${name}'`, `write one of ${formatList(Object.keys(record))}`);
+    const label = classColumn === undefined ? null : toField(record, classColumn);
     if (label === undefined) throw new BadRecord(`it has no field '${classColumn}'`, 'name a field that all have');
     return { timeNs: timeNs(time, unit), className: label === null ? null : String(label) };
   };
   return { read, takesFirst: true };
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -122,7 +122,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** The field with this name, or the one that a path such as `request.time` leads to. */
-function fieldOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
+function toField(record: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(record, name)) return record[name];
   return name
     .split('.')
@@ -134,7 +134,7 @@ function timeNameIn(names: readonly string[]): string {
     (name) => name !== undefined,
   );
   if (foundName !== undefined) return foundName;
-  throw new BadRecord('no column has the name of a time', `write column: and one of ${listOf(names)}`);
+  throw new BadRecord('no column has the name of a time', `write column: and one of ${formatList(names)}`);
 }
 
 /**
@@ -148,5 +148,5 @@ function usualUnit(first: number): TimeUnit {
 }
 
 const MAX_NAMED = 12;
-const listOf = (names: readonly string[]): string =>
+const formatList = (names: readonly string[]): string =>
   `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`;

@@ -10,7 +10,7 @@ import { requestProfile } from '../../../src/app/target/requests/request-profile
 import { shellLine } from '../../../src/base/shell-words.ts';
 import { loadInlineSpace } from '../../../src/space/source/load.ts';
 import type { Assignment, Candidate } from '../../../src/space/types.ts';
-import { specOf } from '../../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../../src/spec/spec-of-options.ts';
 import { adapterConformance } from '../../../src/testing/adapter-conformance.ts';
 
 const script = resolve(import.meta.dirname, '../../support/language/quick-engine.ts');
@@ -29,7 +29,7 @@ const space = loadInlineSpace(
   'test',
 );
 const signal = (): AbortSignal => AbortSignal.timeout(15_000);
-const spec = specOf({
+const spec = toSpec({
   model: 'quick',
   endpoint: 'openai',
   precision: 50,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandWords } from '../../../src/adapter/engine/command-words.ts';
-import { emulatedProfileIn, readLaunchCommand, startOf } from '../../../src/adapter/engine/launch-command.ts';
+import { emulatedProfileIn, readLaunchCommand, toStart } from '../../../src/adapter/engine/launch-command.ts';
 import { shellLine } from '../../../src/base/shell-words.ts';
 import type { EngineSettings } from '../../../src/space/engine/engine.ts';
 import type { EngineTraits } from '../../../src/space/types.ts';
@@ -19,7 +19,7 @@ const traits: EngineTraits = {
 };
 const place = { port: '7001', configFile: '/logs/start-1.json' };
 const wordsWith = (command: string, settings: EngineSettings, others: Partial<EngineTraits> = {}): string =>
-  startOf(readLaunchCommand(command), settings, { ...traits, ...others }, place).words.join(' ');
+  toStart(readLaunchCommand(command), settings, { ...traits, ...others }, place).words.join(' ');
 
 describe('the words of a command line', () => {
   it('are split as a shell does, and written so that a shell reads the same', () => {
@@ -78,13 +78,13 @@ describe('a launch command', () => {
     await writeFile(join(folder, 'own.yaml'), 'a: 1\nb: { c: 2 }\n');
     const command = readLaunchCommand(`t --opts {config:${join(folder, 'own.yaml')}} --port {port}`);
     expect(command.originalSettings.config_file).toEqual({ a: 1, b: { c: 2 } });
-    const start = startOf(command, { config_file: { a: 3 }, environment: { X: 5 } }, traits, place);
+    const start = toStart(command, { config_file: { a: 3 }, environment: { X: 5 } }, traits, place);
     expect(start).toEqual({
       words: ['t', '--opts', '/logs/start-1.json', '--port', '7001'],
       environment: { X: '5' },
       config: '{\n  "a": 3\n}\n',
     });
     const without = readLaunchCommand('t --port {port}');
-    expect(() => startOf(without, { config_file: { a: 3 } }, traits, place)).toThrow(/names no file/);
+    expect(() => toStart(without, { config_file: { a: 3 } }, traits, place)).toThrow(/names no file/);
   });
 });

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { goalOf, levelsOf } from '../../../src/app/study/goal.ts';
+import { chooseLevels, toGoal } from '../../../src/app/study/goal.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { type SeriesFlags, seriesOptionTable } from '../../../src/cli/commands/tune/series-options.ts';
 import { withAnalyzerFile } from '../../../src/cli/model-analyzer/apply.ts';
 import { addOptions } from '../../../src/cli/options/option-table.ts';
-import { modelConfigOf, originalOf } from '../../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../../src/space/source/load.ts';
 import { modelsIn } from '../../../src/spec/series-fields.ts';
-import { askedOf, optionsFor } from '../../../src/spec/series-options.ts';
-import { specOf } from '../../../src/spec/spec-of-options.ts';
+import { optionsFor, toStudyOrSeries } from '../../../src/spec/series-options.ts';
+import { toSpec } from '../../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../../src/spec/study-spec.ts';
 import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
@@ -31,7 +31,7 @@ async function runOf(yaml: string, ...args: string[]) {
   const told: string[] = [];
   const tell = (line: string): void => void told.push(line.replace(`${file}: `, ''));
   const options = withAnalyzerFile(command.opts<SeriesFlags>(), given, { tell });
-  return { options, told, models: modelsIn(options), of: (model: string) => specOf(optionsFor(options, model)) };
+  return { options, told, models: modelsIn(options), of: (model: string) => toSpec(optionsFor(options, model)) };
 }
 
 const only = async (yaml: string, ...args: string[]): Promise<StudySpec> => (await runOf(yaml, ...args)).of('net');
@@ -46,11 +46,11 @@ const base: ModelConfig = { name: 'net', backend: 'python', max_batch_size: 8 };
 
 /** What the space's candidates have in their configs, in its order. */
 function configsOf({ space }: StudySpec, config: ModelConfig = base): ModelConfig[] {
-  const view = viewSpace(spaceFromJson((space ?? {}) as JsonObject), originalOf(config));
+  const view = viewSpace(spaceFromJson((space ?? {}) as JsonObject), toOriginal(config));
   return [...view.assignments()].map((assignment) => {
     const built = view.build(assignment);
     if (!built.legal) throw new Error(built.reason);
-    return modelConfigOf(built.candidate);
+    return toModelConfig(built.candidate);
   });
 }
 
@@ -100,7 +100,7 @@ profile_models:
   net: { weighting: 3, constraints: { perf_latency_p99: { max: 10 } }, perf_analyzer_flags: { input-data: zero } }
   text: { objectives: { perf_throughput: 3, perf_latency_p99: 1 }, constraints: { perf_latency_p95: { max: 7 } } }
 `);
-    const spec = askedOf(options) as StudySpec;
+    const spec = toStudyOrSeries(options) as StudySpec;
     expect(told).toEqual([]);
     expect(spec).toMatchObject({
       model: 'net',
@@ -132,7 +132,7 @@ describe('models', () => {
     expect((await runOf('profile_models:\n  - net\n  - text: {weighting: 3}')).models).toEqual(['net', 'text']);
     const chosen = await runOf('profile_models: {net: {parameters: {concurrency: 3}}, text: }', '-m', 'net');
     expect(chosen.models).toEqual(['net']);
-    expect(levelsOf(chosen.of('net'))).toEqual({ mode: 'concurrency', low: 3, high: 3 });
+    expect(chooseLevels(chosen.of('net'))).toEqual({ mode: 'concurrency', low: 3, high: 3 });
     expect(chosen.told).toEqual([expect.stringMatching(/^profile_models\.text is ignored: the command line/)]);
   });
 
@@ -160,7 +160,7 @@ profile_models:
     objectives: {perf_latency_p99: 3, perf_throughput: 10}
     constraints: {perf_latency_p90: {max: 7}, perf_latency_avg: {max: 2.5}, perf_throughput: {min: 100}}
 `);
-    expect(goalOf(run.of('net'))).toEqual({
+    expect(toGoal(run.of('net'))).toEqual({
       budget: { percentile: 99, latencyMs: 20 },
       constraints: [{ metric: 'gpu-memory', relation: '<=', value: 1e9 / 2 ** 20 }],
       objectives: [
@@ -168,7 +168,7 @@ profile_models:
         { metric: 'gpu-memory', weight: 1 },
       ],
     });
-    expect(goalOf(run.of('text'))).toEqual({
+    expect(toGoal(run.of('text'))).toEqual({
       budget: { percentile: 90, latencyMs: 7 },
       constraints: [
         { metric: 'latency-avg', relation: '<=', value: 2.5 },
@@ -179,7 +179,7 @@ profile_models:
         { metric: 'throughput', weight: 10 },
       ],
     });
-    expect(goalOf(await only('profile_models: net'))).toMatchObject({
+    expect(toGoal(await only('profile_models: net'))).toMatchObject({
       budget: null,
       objectives: [{ metric: 'throughput' }],
     });
@@ -189,18 +189,18 @@ profile_models:
     const yaml =
       'profile_models: {net: {constraints: {perf_latency: {max: 20}}}}\nlatency_budget: 5\nmin_throughput: 70';
     const goal = { budget: { percentile: 99, latencyMs: 5 }, constraints: [{ metric: 'throughput', value: 70 }] };
-    expect(goalOf(await only(yaml))).toMatchObject(goal);
-    expect(goalOf(await only(yaml, '--latency-budget', '3', '--percentile', '90'))).toMatchObject({
+    expect(toGoal(await only(yaml))).toMatchObject(goal);
+    expect(toGoal(await only(yaml, '--latency-budget', '3', '--percentile', '90'))).toMatchObject({
       budget: { percentile: 90, latencyMs: 3 },
       constraints: [{ metric: 'latency-p99', value: 5 }, { metric: 'throughput' }],
     });
-    expect(goalOf(await only(yaml, '--constraint', 'error-rate<=1%', '--objective', 'latency-p50'))).toMatchObject({
+    expect(toGoal(await only(yaml, '--constraint', 'error-rate<=1%', '--objective', 'latency-p50'))).toMatchObject({
       budget: { latencyMs: 5 },
       constraints: [{ metric: 'error-rate' }],
       objectives: [{ metric: 'latency-p50' }],
     });
     expect(
-      goalOf(await only('profile_models: net\nconstraints: {perf_latency_p95: {max: 9}}', '--latency-budget', 'net=4')),
+      toGoal(await only('profile_models: net\nconstraints: {perf_latency_p95: {max: 9}}', '--latency-budget', 'net=4')),
     ).toMatchObject({
       budget: { percentile: 99, latencyMs: 4 },
       constraints: [],
@@ -230,17 +230,17 @@ describe('load levels', () => {
   it('are listed in any of its forms, and then measured as they are', async () => {
     for (const form of ['8,2,4', '[8, 2, 4]', '{start: 2, stop: 8, step: 2}']) {
       const options = await only(`profile_models: net\nconcurrency: ${form}`);
-      expect(levelsOf(options)).toEqual({ mode: 'concurrency', low: 2, high: 8 });
+      expect(chooseLevels(options)).toEqual({ mode: 'concurrency', low: 2, high: 8 });
       expect(options.levels.values).toEqual(form.startsWith('{') ? [2, 4, 6, 8] : [2, 4, 8]);
     }
     const own = await only('profile_models: {net: {parameters: {request_rate: [100, 50]}}}\nconcurrency: 4');
-    expect(levelsOf(own)).toEqual({ mode: 'request-rate', low: 50, high: 100 });
+    expect(chooseLevels(own)).toEqual({ mode: 'request-rate', low: 50, high: 100 });
     expect(own.levels.values).toEqual([50, 100]);
   });
 
   it('are searched between its limits otherwise', async () => {
     const levels = async (yaml: string, ...args: string[]) =>
-      levelsOf(await only(`profile_models: net\n${yaml}`, ...args));
+      chooseLevels(await only(`profile_models: net\n${yaml}`, ...args));
     expect(await levels('')).toEqual({ mode: 'concurrency', low: 1, high: 1024 });
     expect(await levels('run_config_search_max_concurrency: 32')).toEqual({ mode: 'concurrency', low: 1, high: 32 });
     expect(await levels('request_rate_search_enable: true')).toEqual({ mode: 'request-rate', low: 16, high: 8192 });

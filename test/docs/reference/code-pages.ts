@@ -9,14 +9,14 @@ import { failureColumns, trialColumns } from '../../../src/report/results-csv.ts
 import {
   drivers,
   extras,
+  findRefusal,
   type LoadKind,
   loads,
   type Refusal,
-  refusalOf,
   refusals,
   subjects,
 } from '../../../src/spec/combinations.ts';
-import { columnsOf } from '../../../src/study/goal/metrics/columns.ts';
+import { listColumns } from '../../../src/study/goal/metrics/columns.ts';
 import { type Metric, metricNeeds } from '../../../src/study/goal/metrics/metric.ts';
 import { builtInMetrics } from '../../../src/study/goal/metrics/registry.ts';
 import { printPage, printTable } from './markdown.ts';
@@ -55,7 +55,9 @@ export function exitCodesPage(): string {
 
 /** Returns the page of the columns of `results.csv`, as Markdown. */
 export function resultsCsvPage(): string {
-  const ofMetrics = builtInMetrics.all.flatMap((metric) => columnsOf(metric).map((column) => ({ ...column, metric })));
+  const ofMetrics = builtInMetrics.all.flatMap((metric) =>
+    listColumns(metric).map((column) => ({ ...column, metric })),
+  );
   const described = new Map<string, readonly [meaning: string, metric: string]>([
     ...ofMetrics.map(
       ({ name, meaning, metric }) => [name, [meaning ?? wordsOf(name, metric), code(metric.name)]] as const,
@@ -128,8 +130,8 @@ export function combinationsPage(): string {
         const load = subject === 'several models' && driver !== 'tune' ? 'workload' : usual(driver);
         return [
           subject,
-          ...loads.map((each) => place(refusalOf({ subject, driver, load: each, extras: [] }))),
-          ...extras.map((extra) => place(refusalOf({ subject, driver, load, extras: [extra] }))),
+          ...loads.map((each) => place(findRefusal({ subject, driver, load: each, extras: [] }))),
+          ...extras.map((extra) => place(findRefusal({ subject, driver, load, extras: [extra] }))),
         ];
       }),
     );

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { budgetedProblemsOf } from '../../../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../../../src/benchmark/problem.ts';
 import { scenarios } from '../../../src/benchmark/problems.ts';
 import type { WorkOutcome } from '../../../src/fleet/study/work.ts';
 import { makeSampler } from '../../../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet, type VirtualFleet } from '../../support/virtual-fleet.ts';
 
-const [problem] = scenarios(1).flatMap((each) => budgetedProblemsOf(each));
+const [problem] = scenarios(1).flatMap((each) => listBudgetedProblems(each));
 const trials = 16;
 
 /**

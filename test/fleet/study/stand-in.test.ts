@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { budgetedProblemsOf } from '../../../src/benchmark/problem.ts';
+import { listBudgetedProblems } from '../../../src/benchmark/problem.ts';
 import { scenarios } from '../../../src/benchmark/problems.ts';
 import { StandIn } from '../../../src/fleet/study/stand-in.ts';
 import type { Work, WorkOutcome } from '../../../src/fleet/study/work.ts';
@@ -7,13 +7,13 @@ import { makeSampler } from '../../../src/study/search/samplers/registry.ts';
 import { playFleet } from '../../support/virtual-fleet.ts';
 
 it('tells a sampler of originals on other servers until the baseline has finished', async () => {
-  const [problem] = scenarios(1).flatMap((each) => budgetedProblemsOf(each));
+  const [problem] = scenarios(1).flatMap((each) => listBudgetedProblems(each));
   if (!problem) throw new Error('there is no scenario');
   const make: Parameters<typeof playFleet>[0]['make'] = (space, options) => makeSampler('random', space, options);
   const { state } = await playFleet({ problem, make, seed: 1, speeds: [1], maxTrials: 1 });
   const before = { ...state, baseline: null, compared: { ...state.compared, trials: [] } };
   const measurements = state.baseline?.measurements ?? [];
-  const outcomeOf = (kind: Work['kind']): WorkOutcome => ({
+  const toOutcome = (kind: Work['kind']): WorkOutcome => ({
     kind: 'done',
     work: { kind } as Work,
     measurements,
@@ -22,9 +22,9 @@ it('tells a sampler of originals on other servers until the baseline has finishe
 
   const standIn = new StandIn([]);
   expect(standIn.trialsIn(before)).toBeNull();
-  standIn.take(outcomeOf('trial'));
+  standIn.take(toOutcome('trial'));
   expect(standIn.trialsIn(before)).toBeNull();
-  standIn.take(outcomeOf('original'));
+  standIn.take(toOutcome('original'));
   expect(standIn.trialsIn(before)).toMatchObject([{ number: 0, role: 'baseline', measurements, failure: null }]);
   expect(standIn.trialsIn(state)).toBe(state.compared.trials);
   // So does one that is made over the journal of another.

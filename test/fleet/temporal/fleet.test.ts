@@ -6,7 +6,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { loadProfile } from '../../../src/emulator/profile/profiles.ts';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
 import { startStudy } from '../../../src/fleet/temporal/studies.ts';
-import { specOf } from '../../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../../src/spec/spec-of-options.ts';
 import { languageProfileFile } from '../../support/emulator.ts';
 import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../../support/fleet.ts';
 import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
@@ -96,7 +96,7 @@ describe('a fleet on a real Temporal', () => {
     const { client, close } = await openClient(fleet.at);
     const levels = { concurrency: { low: 1, high: 16 }, precision: 20 };
     const asked = { model: MODEL, latencyBudget: 500, ...levels, maxTrials: 8, sampler: 'random' };
-    const order = { study: 'long', group: 'test', spec: specOf(asked), commandLine: [] };
+    const order = { study: 'long', group: 'test', spec: toSpec(asked), commandLine: [] };
     await startStudy(client, order, { historyLimit: { events: 100, bytes: 2 ** 20 } });
     expect(await fleet.ended('long')).toBe('COMPLETED');
     const { count } = await client.workflow.count("WorkflowId = 'long'");

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { dataConverterOf } from '../../../src/fleet/temporal/connection.ts';
+import { createDataConverter } from '../../../src/fleet/temporal/connection.ts';
 import { workerPackages } from '../../../src/fleet/temporal/packages.ts';
 import { bundleNow } from '../../../src/fleet/temporal/workflow-bundle.ts';
 
@@ -20,7 +20,7 @@ it('continues studies that an earlier version began', async () => {
   const packages = await workerPackages();
   const options = {
     workflowBundle: await bundleNow(packages),
-    dataConverter: dataConverterOf({ address: '', namespace: '', payloadKey: null }),
+    dataConverter: createDataConverter({ address: '', namespace: '', payloadKey: null }),
   };
   // Fails where the workflow would do something else than it did then.
   for (const history of histories) await sdk.Worker.runReplayHistory(options, history, 'scale');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { timedRequestsOf } from '../../../src/app/traffic/schedule.ts';
+import { readTimedRequests } from '../../../src/app/traffic/schedule.ts';
 import { recordedWorkload } from '../../../src/app/workload/from-log.ts';
 import { checkRecording, readGridFile } from '../../../src/benchmark/recording.ts';
 import { traceLines } from '../../../src/headless/trace-lines.ts';
@@ -186,7 +186,7 @@ const times = refusing(['INPUT_INVALID', 'USAGE'], {
     let turn = 0;
     return inFile('times', async (path) => {
       const source = sources[turn++ % sources.length] as (typeof sources)[0];
-      const timed = await timedRequestsOf({ traceSpeed: 1, ...source(path) });
+      const timed = await readTimedRequests({ traceSpeed: 1, ...source(path) });
       if (!timed) return 'none';
       assert.ok(timed.perSecond > 0);
       const { schedule } = timed;

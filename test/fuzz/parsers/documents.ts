@@ -14,7 +14,7 @@ import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
 import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
 import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
 import { readGivenSpaces } from '../../../src/space/joint/given-spaces.ts';
-import { originalOf } from '../../../src/space/model-configs.ts';
+import { toOriginal } from '../../../src/space/model-configs.ts';
 import { compileSpace } from '../../../src/space/source/compile.ts';
 import { inherit } from '../../../src/space/source/inherit.ts';
 import { spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
@@ -47,7 +47,7 @@ const base = spaceFromJson({
   name: 'small',
   parameters: { max_batch_size: [1, 4, 8], instances: [1, 2], 'parameters.threads': ['1', '2'] },
 });
-const view = viewSpace(base, originalOf(originalConfig));
+const view = viewSpace(base, toOriginal(originalConfig));
 
 const space = refusing(['SPACE_INVALID'], {
   name: 'a search space',
@@ -61,7 +61,7 @@ const space = refusing(['SPACE_INVALID'], {
   read: (text) => {
     const compiled = compileSpace(inherit([readSource('my.yaml', text)]));
     assert.deepEqual(spaceToJson(spaceFromJson(spaceToJson(compiled))), spaceToJson(compiled));
-    const seen = viewSpace(compiled, originalOf(originalConfig));
+    const seen = viewSpace(compiled, toOriginal(originalConfig));
     for (const assignment of seen.assignments()) {
       seen.build(assignment);
       break;

@@ -3,15 +3,15 @@ import { dirname } from 'node:path';
 import { builtFiles } from '../../../src/adapter/triton/variants/cache.ts';
 import { readSeriesFile } from '../../../src/app/series/directory.ts';
 import { endingsIn } from '../../../src/app/series/record.ts';
-import { headersOf } from '../../../src/app/server/headers.ts';
-import { checkedArtifactOf } from '../../../src/space/artifact.ts';
+import { readHeaders } from '../../../src/app/server/headers.ts';
+import { findCheckedArtifact } from '../../../src/space/artifact.ts';
 import { checkSeriesSpec } from '../../../src/spec/series-spec.ts';
 import { foldStudy } from '../../../src/study/records/fold.ts';
-import { holderOf, isLockedByOther } from '../../../src/study/records/journal-lock.ts';
+import { findHolder, isLockedByOther } from '../../../src/study/records/journal-lock.ts';
 import { parseJournal } from '../../../src/study/records/journal-text.ts';
 import type { StudyRecord } from '../../../src/study/records/records.ts';
 import { summarize } from '../../../src/study/summary/summary.ts';
-import { candidateOf, configOf, goalOf, measured, studyStarted } from '../../study/builders.ts';
+import { configOf, goalOf, measured, studyStarted, toCandidate } from '../../study/builders.ts';
 import { jsonWords } from './data.ts';
 import { inFile, type Parser, refusing } from './parser.ts';
 
@@ -22,7 +22,7 @@ const trial = (number: number, latencyMs: number, instances: number): readonly S
     at,
     trial: number,
     role: number === 0 ? 'baseline' : 'search',
-    candidate: candidateOf(configOf(instances, 4), number === 0 ? {} : { instances }),
+    candidate: toCandidate(configOf(instances, 4), number === 0 ? {} : { instances }),
   },
   { type: 'trial-applied', at, trial: number, change: 'full', loadMs: 10 },
   { type: 'trial-measured', at, trial: number, measurement: measured(1, 100 * instances, latencyMs) },
@@ -62,7 +62,7 @@ const journal = refusing(['JOURNAL_INVALID', 'UNSUPPORTED'], {
   read: (_, bytes) => {
     const state = foldStudy(parseJournal(bytes, 'journal.jsonl').records);
     assert.equal(summarize(state, 'journal.jsonl').counts.trials, state.trials.length);
-    for (const { candidate } of state.trials) checkedArtifactOf(candidate);
+    for (const { candidate } of state.trials) findCheckedArtifact(candidate);
     return state;
   },
   seeds: [journalRecords.slice(0, 5), journalRecords].map(journalBytes),
@@ -110,7 +110,7 @@ const lock: Parser = {
   words: [...jsonWords, '"pid":-1', '"pid":1e999', '"hasEnded":true', '"directory":'],
   isSlow: true,
 };
-const lockIn = inFile('journal.lock', (path) => [holderOf(path), isLockedByOther(path)]);
+const lockIn = inFile('journal.lock', (path) => [findHolder(path), isLockedByOther(path)]);
 
 const cache: Parser = {
   name: "the outcome of a variant's build",
@@ -127,7 +127,7 @@ const builtIn = inFile('built.json', (path) =>
 const token = refusing(['USAGE', 'INPUT_INVALID'], {
   name: 'a file with a token',
   sources: ['app/server/headers.ts'],
-  read: inFile('token', (tokenFile) => headersOf({ tokenFile })),
+  read: inFile('token', (tokenFile) => readHeaders({ tokenFile })),
   seeds: ['abcdef0123\n'],
   words: ['\r\n', ' ', 'é'],
   isSlow: true,

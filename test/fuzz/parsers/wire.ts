@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type protobuf from 'protobufjs';
 import { readInferRequest } from '../../../src/emulator/grpc/infer-codec.ts';
-import { jsonOf } from '../../../src/emulator/http/request.ts';
+import { parseBodyJson } from '../../../src/emulator/http/request.ts';
 import { changedSettings, engineSettings } from '../../../src/emulator/language/engine-settings.ts';
 import { OpenAiFailure } from '../../../src/emulator/language/openai/failure.ts';
 import { readChat, readCompletion } from '../../../src/emulator/language/openai/request.ts';
 import { readPostedConfig } from '../../../src/emulator/profile/posted-config.ts';
 import { ProtocolFailure } from '../../../src/emulator/wire/protocol-failure.ts';
-import { textCallOf } from '../../../src/emulator/wire/text-call.ts';
+import { toTextCall } from '../../../src/emulator/wire/text-call.ts';
 import { fleetCodec } from '../../../src/fleet/temporal/codec.ts';
 import { FrameReader } from '../../../src/http2/frame-reader.ts';
 import { ProtocolError } from '../../../src/http2/frames.ts';
@@ -23,7 +23,7 @@ import { AGENT_PROTOCOL, readToAgent, readToController } from '../../../src/load
 import { errorOfReply } from '../../../src/loadgen/endpoints/event-endpoint.ts';
 import { EventStreamReply } from '../../../src/loadgen/endpoints/event-stream-reply.ts';
 import { askModels } from '../../../src/loadgen/endpoints/openai-models.ts';
-import { openAiEvents, tritonEventsOf } from '../../../src/loadgen/endpoints/stream-event.ts';
+import { createTritonEvents, openAiEvents } from '../../../src/loadgen/endpoints/stream-event.ts';
 import { readTextResponse } from '../../../src/loadgen/endpoints/text-replies.ts';
 import { replyCheck } from '../../../src/loadgen/reply-check.ts';
 import { MalformedResponse } from '../../../src/loadgen/transports/http1/response-head.ts';
@@ -39,7 +39,7 @@ import { validateConfig } from '../../../src/triton/config/validation.ts';
 import { clientOver } from '../../../src/triton/control/client.ts';
 import { connectHttp } from '../../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../../src/triton/types.ts';
-import { decodeWithUnknown, messageType, serviceMethod, unknownFieldsOf } from '../../../src/triton/wire/proto.ts';
+import { decodeWithUnknown, listUnknownFields, messageType, serviceMethod } from '../../../src/triton/wire/proto.ts';
 import { type Wire, WireFault } from '../../../src/triton/wire/wire.ts';
 import { mouseActionsIn } from '../../../src/tui/mouse.ts';
 import { orderIn } from '../../../src/watch/serve/controls.ts';
@@ -287,7 +287,7 @@ function wireOf(type: protobuf.Type, bytes: Buffer): Wire {
       } catch (error) {
         throw new WireFault('failed', 'response message parsing error', { cause: error });
       }
-      unknownFieldsOf(message);
+      listUnknownFields(message);
       return type.toObject(message, { enums: String, longs: String, bytes: String });
     },
   };
@@ -409,7 +409,7 @@ const events: Parser = {
   ],
   read: (bytes) => {
     assert.equal(typeof errorOfReply(bytes.toString()), 'string');
-    return [openAiEvents, tritonEventsOf('text_output')].map((format) => {
+    return [openAiEvents, createTritonEvents('text_output')].map((format) => {
       const [one, other] = cuts(bytes).map((sizes) => {
         const reply = new EventStreamReply(format);
         reply.begin(0, false);
@@ -603,8 +603,8 @@ const emulatedRequest = throwing([ProtocolFailure, TypeError], {
     'emulator/grpc/front.ts',
   ],
   read: (_, bytes) => {
-    const json = jsonOf(bytes);
-    textCallOf(json, json);
+    const json = parseBodyJson(bytes);
+    toTextCall(json, json);
     return changedSettings(engineSettings.parse({}), json);
   },
   seeds: [

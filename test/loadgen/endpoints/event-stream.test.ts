@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventStreamReply } from '../../../src/loadgen/endpoints/event-stream-reply.ts';
 import { EventTemplate, isStringBody } from '../../../src/loadgen/endpoints/event-template.ts';
-import { type EventFormat, openAiEvents, tritonEventsOf } from '../../../src/loadgen/endpoints/stream-event.ts';
+import { createTritonEvents, type EventFormat, openAiEvents } from '../../../src/loadgen/endpoints/stream-event.ts';
 import type { SendOutcome } from '../../../src/loadgen/types.ts';
 
-const formats = { openAi: openAiEvents, triton: tritonEventsOf('text_output') };
+const formats = { openAi: openAiEvents, triton: createTritonEvents('text_output') };
 
 /**
  * Reads a stream the plain way: whole, and every event with JSON.parse. Pieces are the numbers of

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { pick, type Random, randomFor, standardNormal } from '../../../src/base/random.ts';
 import type { Engine, MadeEngineSettings } from '../../../src/benchmark/engines/engine.ts';
 import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
-import { engineCandidate, settingsOf } from '../../../src/benchmark/engines/engine-space.ts';
+import { engineCandidate, toSettings } from '../../../src/benchmark/engines/engine-space.ts';
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
-import { measurementOf } from '../../../src/benchmark/measurement-of.ts';
+import { toMeasurement } from '../../../src/benchmark/measurement-of.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
-import { enginePredictorOf } from '../../../src/perfmodel/continuous/engine-predictor.ts';
-import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
+import { createEnginePredictor } from '../../../src/perfmodel/continuous/engine-predictor.ts';
+import { createEngineSimulator, type EngineSimulator } from '../../../src/perfmodel/continuous/engine-simulator.ts';
 import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
-import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 import type { Simulated } from '../../../src/perfmodel/simulated.ts';
 import type { MeasuredChoice } from '../../../src/perfmodel/simulator.ts';
 import { readGoodput } from '../../../src/perfmodel/workloads/goodput.ts';
@@ -42,29 +42,29 @@ function measured(
   const of = (sd: number): number => (random ? Math.exp(sd * standardNormal(random)) : 1);
   const measurements = levels.map((value): Measurement => {
     const disturbance = { ...EXACTLY, rate: of(noise.throughput), latency: of(noise.latency) };
-    return measurementOf(truth(candidate, value), { mode: 'concurrency', value }, disturbance);
+    return toMeasurement(truth(candidate, value), { mode: 'concurrency', value }, disturbance);
   });
-  return { choice: choiceOf(candidate), measurements };
+  return { choice: toChoice(candidate), measurements };
 }
 
 const simulatorFor = (problem: TestProblem, all: readonly MeasuredChoice[]): EngineSimulator =>
-  engineSimulatorOf(all, {
+  createEngineSimulator(all, {
     mode: 'concurrency',
     percentile: 99,
     seed: 1,
-    all: candidatesOf(problem).map(choiceOf),
+    all: candidatesOf(problem).map(toChoice),
   }) as EngineSimulator;
 
 /** What is known where nothing was measured: some candidates at some levels. */
 function heldOutPoints(problem: TestProblem, all: readonly MeasuredChoice[]) {
   const seen = new Set(all.map(({ choice }) => choice.key));
-  const others = candidatesOf(problem).filter((candidate) => !seen.has(choiceOf(candidate).key));
+  const others = candidatesOf(problem).filter((candidate) => !seen.has(toChoice(candidate).key));
   return others
     .filter((_, index) => index % 9 === 0)
     .flatMap((candidate) =>
       [6, 24].map((level) => {
         const [exact] = measured(problem, candidate, [level]).measurements as [Measurement];
-        return { choice: choiceOf(candidate), level, exact };
+        return { choice: toChoice(candidate), level, exact };
       }),
     );
 }
@@ -79,7 +79,7 @@ describe('an engine whose steps have another form than the law', () => {
     const others = Array.from({ length: 5 }, (_, place) => {
       const wanted = threads[place % threads.length];
       return pick(
-        candidatesOf(problem).filter((candidate) => settingsOf(candidate).threads === wanted),
+        candidatesOf(problem).filter((candidate) => toSettings(candidate).threads === wanted),
         random,
       );
     });
@@ -136,7 +136,7 @@ describe('an engine whose steps have the form of the law', () => {
       at({ max_num_seqs: 128, max_num_batched_tokens: 1024 }),
     ]) {
       const [exact] = measured(problem, candidate, [32]).measurements as [Measurement];
-      const predicted = simulator.predict(choiceOf(candidate), 32);
+      const predicted = simulator.predict(toChoice(candidate), 32);
       const simulated = predicted?.tokens;
       for (const name of ['output-token-throughput', 'tpot-avg', 'itl-p50', 'ttft-p50'] as const) {
         const truth = readTokenFigure(name, exact)?.value ?? Number.NaN;
@@ -157,19 +157,19 @@ describe('an engine whose steps have the form of the law', () => {
         fingerprint: `static ${candidate.fingerprint}`,
         shape: { ...candidate.shape, continuous },
       };
-      return { ...measured(problem, real, levels), choice: choiceOf(candidate) };
+      return { ...measured(problem, real, levels), choice: toChoice(candidate) };
     };
     const few = at({ max_num_seqs: 8, max_num_batched_tokens: 512 });
     const many = at({ max_num_seqs: 32, max_num_batched_tokens: 512 });
     const found = simulatorFor(problem, [secretly(few, [1, 8, 24]), secretly(problem.baseline, [4, 32])]);
-    expect(found.law.lawOf(choiceOf(many)).isStatic).toBe(true);
+    expect(found.law.toLaw(toChoice(many)).isStatic).toBe(true);
     const [exact] = secretly(many, [32]).measurements as [Measurement];
-    const predicted = found.predict(choiceOf(many), 32)?.tokens;
+    const predicted = found.predict(toChoice(many), 32)?.tokens;
     expect(Number(predicted?.['ttft-p50']) / (exact.tokens?.ttftMs.p50 ?? 0)).toBeCloseTo(1, 0);
     expect(
       Number(predicted?.['output-token-throughput']) / (exact.tokens?.outputTokensPerSecond.value ?? 0),
     ).toBeCloseTo(1, 0);
-    expect(simulator.law.lawOf(choiceOf(many)).isStatic).toBe(false);
+    expect(simulator.law.toLaw(toChoice(many)).isStatic).toBe(false);
   });
 
   it('is simulated under workloads: their bursts, and the limits of their classes', () => {
@@ -204,10 +204,10 @@ describe('an engine whose steps have the form of the law', () => {
         mode: 'request-rate',
         percentile: 99,
         seed: 1,
-        all: candidatesOf(problem).map(choiceOf),
+        all: candidatesOf(problem).map(toChoice),
       } as const;
-      const own = engineSimulatorOf(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
-      return own?.predict(choiceOf(problem.baseline), 8) as Simulated;
+      const own = createEngineSimulator(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
+      return own?.predict(toChoice(problem.baseline), 8) as Simulated;
     };
     const [even, bursts] = [under(of('even', false)), under(of('bursts', true))];
     expect(even.throughput).toBeGreaterThan(7);
@@ -223,7 +223,7 @@ describe('an engine whose steps have the form of the law', () => {
     const measurements = ({ choice, measurements }: MeasuredChoice) => ({ candidate: choice.candidate, measurements });
     const draw = { seed: 1, percentile: 99, requests: 200 };
     const asked = at({ max_num_seqs: 128, kv_cache_dtype: 'fp8' });
-    const predictor = enginePredictorOf(all.map(measurements), draw, [asked]);
+    const predictor = createEnginePredictor(all.map(measurements), draw, [asked]);
     const predicted = predictor?.predict(problem.baseline, { mode: 'concurrency', value: 8 });
     const [exact] = measured(problem, problem.baseline, [8]).measurements as [Measurement];
     expect(predictor?.from).toBe(5);
@@ -238,13 +238,13 @@ describe('an engine whose steps have the form of the law', () => {
   });
 
   it('is less sure of settings that nobody has measured, and of more sequences at once', () => {
-    const sure = (candidate: Candidate, level: number): number => simulator.uncertainty(choiceOf(candidate), level);
+    const sure = (candidate: Candidate, level: number): number => simulator.uncertainty(toChoice(candidate), level);
     expect(sure(at({ kv_cache_dtype: 'fp8' }), 16)).toBeGreaterThan(3 * sure(problem.baseline, 16));
     expect(sure(at({ max_num_seqs: 128 }), 128)).toBeGreaterThan(sure(at({ max_num_seqs: 64 }), 32));
   });
 
   it('says of a KV cache without place for the longest request that it cannot serve', () => {
-    expect(simulator.predict(choiceOf(engineCandidate({ ...engine, kvTokens: 500 }, engine.original)), 4)).toBeNull();
+    expect(simulator.predict(toChoice(engineCandidate({ ...engine, kvTokens: 500 }, engine.original)), 4)).toBeNull();
   });
 
   it('has nothing to say without figures of tokens', () => {
@@ -252,7 +252,7 @@ describe('an engine whose steps have the form of the law', () => {
       choice,
       measurements: measurements.map(({ tokens: _, ...rest }) => rest),
     }));
-    expect(engineSimulatorOf(blind, { mode: 'concurrency', percentile: 99, seed: 1, all: [] })).toBeNull();
+    expect(createEngineSimulator(blind, { mode: 'concurrency', percentile: 99, seed: 1, all: [] })).toBeNull();
   });
 });
 

@@ -3,13 +3,13 @@ import { engineCandidate } from '../../../src/benchmark/engines/engine-space.ts'
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { farApart } from '../../../src/perfmodel/continuous/far-apart.ts';
 import type { TokenObservation } from '../../../src/perfmodel/continuous/observed-traffic.ts';
-import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 
 const engine = engineAt(3);
 
 const observation = (max_num_seqs: number, max_num_batched_tokens: number, level: number) =>
   ({
-    choice: choiceOf(engineCandidate(engine, { ...engine.original, max_num_seqs, max_num_batched_tokens })),
+    choice: toChoice(engineCandidate(engine, { ...engine.original, max_num_seqs, max_num_batched_tokens })),
     measurement: { level: { mode: 'concurrency', value: level } },
   }) as unknown as TokenObservation;
 

@@ -3,7 +3,7 @@ import { engineCandidate } from '../../../src/benchmark/engines/engine-space.ts'
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { simulateEngine } from '../../../src/perfmodel/continuous/simulate-engine.ts';
 import type { EngineLaw } from '../../../src/perfmodel/continuous/step-law-parameters.ts';
-import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 import type { SequenceLengths } from '../../../src/queueing/continuous/lengths.ts';
 
 const always = (tokens: number) => ({ mean: tokens, std: 0, min: tokens, max: tokens });
@@ -23,7 +23,7 @@ const law: EngineLaw = {
 
 it('requests that are answered together do not come back at one instant: the first has a step of its own', () => {
   const engine = engineAt(0);
-  const choice = choiceOf(
+  const choice = toChoice(
     engineCandidate(engine, { ...engine.original, max_num_seqs: 4, max_num_batched_tokens: 4096 }),
   );
   const simulated = (roundTripNs: number) =>

@@ -2,8 +2,8 @@ import type { Pipeline, PipelineModel } from '../../../src/benchmark/pipelines/p
 import { pipelineMeasurement } from '../../../src/benchmark/pipelines/pipeline-measurement.ts';
 import { pipelineProblem } from '../../../src/benchmark/pipelines/pipeline-problem.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
-import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
-import { networkSimulatorOf } from '../../../src/perfmodel/network/network-simulator.ts';
+import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '../../../src/perfmodel/network/network-simulator.ts';
 import type { MeasuredChoice, Simulator } from '../../../src/perfmodel/simulator.ts';
 import type { Topology } from '../../../src/space/topology.ts';
 import type { Assignment, Candidate } from '../../../src/space/types.ts';
@@ -62,10 +62,10 @@ export function without(noise: Pipeline): Played {
     const measurements = levels.map((value) =>
       pipelineMeasurement(problem.truth(own, value), { mode: 'concurrency', value }, topology, exact, still),
     );
-    return { choice: choiceOf(own), measurements };
+    return { choice: toChoice(own), measurements };
   };
   const simulator = (...all: readonly MeasuredChoice[]): Simulator =>
-    networkSimulatorOf(all, topology, { mode: 'concurrency', percentile: 99, seed: 1 });
+    createNetworkSimulator(all, topology, { mode: 'concurrency', percentile: 99, seed: 1 });
   return { problem, topology, candidate, measured, simulator };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 import { fitNetwork } from '../../../src/perfmodel/network/fit-network.ts';
 import { simulatedFigure } from '../../../src/perfmodel/simulated.ts';
 import { executionNs } from '../../../src/queueing/service-law.ts';
@@ -11,13 +11,13 @@ describe('the simulator of a pipeline', () => {
   it('predicts what instances of another stage let through, from statistics of the original config alone', () => {
     const { simulator, measured, candidate } = without(pipeline([model('a', 2), model('b', 6)]));
     const known = simulator(measured({}, 4, 16));
-    const more = choiceOf(candidate({ 'b/instances': 2 }));
+    const more = toChoice(candidate({ 'b/instances': 2 }));
     // b lets 167 through; with two instances twice as many, as nothing tells that they slow each
     // other much.
-    expect(ratio(known.predict(choiceOf(candidate({ 'a/instances': 1 })), 16)?.throughput, 1e3 / 6)).toBeLessThan(0.02);
+    expect(ratio(known.predict(toChoice(candidate({ 'a/instances': 1 })), 16)?.throughput, 1e3 / 6)).toBeLessThan(0.02);
     expect(known.predict(more, 16)?.throughput).toBeGreaterThan(265);
     const seen = simulator(measured({}, 16), measured({ 'b/instances': 3 }, 16));
-    expect(ratio(seen.predict(choiceOf(candidate({ 'b/instances': 4 })), 32)?.throughput, 500)).toBeLessThan(0.05);
+    expect(ratio(seen.predict(toChoice(candidate({ 'b/instances': 4 })), 32)?.throughput, 500)).toBeLessThan(0.05);
   });
 
   it('shares what it learns of a stage among all candidates with that stage', () => {
@@ -29,7 +29,7 @@ describe('the simulator of a pipeline', () => {
     const [one, other] = [
       candidate({ 'a/max_batch_size': 8, 'b/instances': 1 }),
       candidate({ 'a/max_batch_size': 8, 'b/instances': 3 }),
-    ].map((each) => choiceOf(each).members?.get('a'));
+    ].map((each) => toChoice(each).members?.get('a'));
     expect(one).toBe(other);
     const fitted = one && laws.get('a')?.of(one);
     for (const batch of [2, 4, 8])
@@ -45,7 +45,7 @@ describe('the simulator of a pipeline', () => {
     ];
     const models = [model('a', 1), model('b', 2), model('c', 3), model('d', 7), model('e', 1)];
     const { simulator, measured, problem } = without(pipeline(models, { fronts: [{ model: 'ensemble', steps }] }));
-    const choice = choiceOf(problem.baseline);
+    const choice = toChoice(problem.baseline);
     expect(simulator(measured({}, 1)).predict(choice, 1)?.['latency-avg']).toBeCloseTo(9, 1);
   });
 
@@ -87,7 +87,7 @@ describe('the simulator of a pipeline', () => {
       },
     }));
     const { laws } = fitNetwork([measured({}, 1, 2), { ...many, measurements: longer }], topology);
-    const own = choiceOf(candidate({ 'front/instances': 8, 'find/instances': 8 })).members?.get('front');
+    const own = toChoice(candidate({ 'front/instances': 8, 'find/instances': 8 })).members?.get('front');
     const fitted = own && laws.get('front')?.of(own);
     // Its executions take 0.5 of 8.5 ms themselves, and are read as 1 of 9.
     expect(fitted && executionNs(fitted, 1, 8)).toBeLessThan(2.5e6);
@@ -105,7 +105,7 @@ describe('the simulator of a pipeline', () => {
       measured({}, 1, 2),
       measured({ 'front/instances': 8, 'find/max_batch_size': 8, 'find/queue_delay_us': 8000 }, 8),
     ];
-    const own = choiceOf(candidate({ 'front/instances': 8 })).members?.get('front');
+    const own = toChoice(candidate({ 'front/instances': 8 })).members?.get('front');
     const found = own && fitNetwork(told, topology).laws.get('front')?.of(own);
     // Eight of them take 4 ms each, however many execute.
     expect(found && executionNs(found, 1, 8)).toBeLessThan(7.4e6);
@@ -115,7 +115,7 @@ describe('the simulator of a pipeline', () => {
     const models = [model('a', 4, 0, { cores: 2 }), model('b', 3)];
     const { topology, measured, candidate } = without(pipeline(models));
     const { laws } = fitNetwork([measured({}, 1, 4), measured({ 'a/instances': 4 }, 1, 4, 8)], topology);
-    const own = choiceOf(candidate({ 'a/instances': 3 })).members?.get('a');
+    const own = toChoice(candidate({ 'a/instances': 3 })).members?.get('a');
     const fitted = own && laws.get('a')?.of(own);
     // Three of them take 1.5 times as long each, however many execute.
     for (const busy of [1, 3]) expect(ratio(fitted && executionNs(fitted, 1, busy), 6e6)).toBeLessThan(0.2);
@@ -131,7 +131,7 @@ describe('the simulator of a pipeline', () => {
     expect(sharing?.likeliest.interference).toBeGreaterThan(0.6);
     const asked = candidate({ 'a/instances': 3, 'a/max_batch_size': 4, 'b/instances': 2, 'b/max_batch_size': 4 });
     const truth = problem.truth(asked, 16).throughput;
-    expect(ratio(simulator(...told).predict(choiceOf(asked), 16)?.throughput, truth)).toBeLessThan(0.15);
+    expect(ratio(simulator(...told).predict(toChoice(asked), 16)?.throughput, truth)).toBeLessThan(0.15);
   });
 
   it('has the figures of each model that clients send to, by the mix', () => {
@@ -142,7 +142,7 @@ describe('the simulator of a pipeline', () => {
       share: index === 0 ? 3 : 1,
     }));
     const { measured, simulator, problem } = without(pipeline(models, { fronts }));
-    const predicted = simulator(measured({}, 8)).predict(choiceOf(problem.baseline), 8);
+    const predicted = simulator(measured({}, 8)).predict(toChoice(problem.baseline), 8);
     const figure = (name: string) => (predicted ? simulatedFigure(predicted, name) : undefined);
     expect(ratio(figure('throughput@a'), 500)).toBeLessThan(0.01);
     expect(ratio(figure('throughput@b'), 100)).toBeLessThan(0.01);
@@ -154,7 +154,7 @@ describe('the simulator of a pipeline', () => {
 
   it('says which stage is the bottleneck, and what one more instance of it would do', () => {
     const { measured, simulator, problem } = without(pipeline([model('a', 2), model('b', 6)]));
-    const found = simulator(measured({}, 8, 16)).bottleneck?.(choiceOf(problem.baseline), 16);
+    const found = simulator(measured({}, 8, 16)).bottleneck?.(toChoice(problem.baseline), 16);
     expect(found?.stage).toBe('b');
     expect(found?.utilization).toBeCloseTo(1, 1);
     expect(found?.gain).toBeGreaterThan(1.6);
@@ -163,8 +163,8 @@ describe('the simulator of a pipeline', () => {
   it('combines the uncertainty of stages along the path', () => {
     const { measured, simulator, candidate } = without(pipeline([model('a', 1), model('b', 20, 2)]));
     const known = simulator(measured({}, 2, 4));
-    const unsure = known.uncertainty(choiceOf(candidate({ 'b/instances': 4, 'b/max_batch_size': 8 })), 32);
-    const hardly = known.uncertainty(choiceOf(candidate({ 'a/instances': 4, 'a/max_batch_size': 8 })), 32);
+    const unsure = known.uncertainty(toChoice(candidate({ 'b/instances': 4, 'b/max_batch_size': 8 })), 32);
+    const hardly = known.uncertainty(toChoice(candidate({ 'a/instances': 4, 'a/max_batch_size': 8 })), 32);
     expect(unsure).toBeGreaterThan(3 * hardly);
   });
 

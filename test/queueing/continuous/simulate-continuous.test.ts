@@ -2,7 +2,7 @@ import { mean, standardDeviation } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { ContinuousBatcher } from '../../../src/queueing/continuous/continuous-batcher.ts';
-import { type SequenceLengths, sequencesOf, type TokenLengths } from '../../../src/queueing/continuous/lengths.ts';
+import { createSequences, type SequenceLengths, type TokenLengths } from '../../../src/queueing/continuous/lengths.ts';
 import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
 import { simulateContinuous } from '../../../src/queueing/continuous/simulate-continuous.ts';
 import { type StepLaw, stepNs } from '../../../src/queueing/continuous/step-law.ts';
@@ -41,14 +41,14 @@ describe('lengths', () => {
       { mean: 300, std: 500, min: 1, max: 4000 },
       { mean: 5, std: 2.9, min: 0, max: 10 },
     ]) {
-      const draw = sequencesOf({ ...varied, input }, seededRandom(3));
+      const draw = createSequences({ ...varied, input }, seededRandom(3));
       const drawn = Array.from({ length: 20_000 }, () => draw().inputTokens);
       expect(mean(drawn) / input.mean).toBeCloseTo(1, 1);
       expect(standardDeviation(drawn) / input.std).toBeCloseTo(1, 1);
       expect(Math.min(...drawn)).toBeGreaterThanOrEqual(Math.max(1, input.min));
       expect(Math.max(...drawn)).toBeLessThanOrEqual(input.max);
     }
-    expect(sequencesOf({ ...varied, input: always(7), cachedShare: 0.5 }, seededRandom(1))()).toMatchObject({
+    expect(createSequences({ ...varied, input: always(7), cachedShare: 0.5 }, seededRandom(1))()).toMatchObject({
       inputTokens: 7,
       cachedTokens: 3,
     });
@@ -136,7 +136,7 @@ const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) 
 /** A closed loop whose steps are taken one by one, with every gap of every sequence. */
 function stepByStep(given: ContinuousPolicy, concurrency: number, requests: number, seed: number) {
   const batcher = new ContinuousBatcher(given, law);
-  const draw = sequencesOf(varied, seededRandom(seed + 1));
+  const draw = createSequences(varied, seededRandom(seed + 1));
   const sentNs: number[] = [];
   const lastNs = new Map<number, number>();
   const [ttft, ttftNs, gapsNs]: [number[], number[], number[]] = [[], [], []];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bottleneckOf, oneMoreInstance } from '../../../src/queueing/network/bottleneck.ts';
+import { findBottleneck, oneMoreInstance } from '../../../src/queueing/network/bottleneck.ts';
 import type { Network } from '../../../src/queueing/network/types.ts';
 import { chain, closed, plain, rate, relative, run } from './builders.ts';
 
 const options = { warmUpRequests: 200, requests: 2000, seed: 1 };
 const found = (network: Network) => {
   const effects = oneMoreInstance(network, options);
-  return { effects, bottleneck: bottleneckOf(run(network), effects) };
+  return { effects, bottleneck: findBottleneck(run(network), effects) };
 };
 const pipeline = (concurrency: number, ...instances: number[]): Network => ({
   stages: [plain('a', 2, { instances: instances[0] ?? 1 }), plain('b', 6, { instances: instances[1] ?? 2 })],

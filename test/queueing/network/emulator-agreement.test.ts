@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type EmulatorProfile, profileSchema } from '../../../src/emulator/profile/schema.ts';
-import { lawOf } from '../../../src/emulator/profile/simulators.ts';
-import { policyOf } from '../../../src/queueing/batcher-policy.ts';
+import { toLaw } from '../../../src/emulator/profile/simulators.ts';
+import { toPolicy } from '../../../src/queueing/batcher-policy.ts';
 import { stepsByTensors } from '../../../src/queueing/network/plan.ts';
 import type { Network } from '../../../src/queueing/network/types.ts';
 import { ensembleSteps } from '../../../src/triton/config/ensemble-rules.ts';
@@ -90,8 +90,8 @@ function networkOf(profile: EmulatorProfile, concurrency: number): Network {
       const config = model.config as ModelConfig;
       return {
         name: config.name ?? '',
-        policy: policyOf(config, config.instance_group?.[0]?.count ?? 1),
-        law: lawOf(model, []),
+        policy: toPolicy(config, config.instance_group?.[0]?.count ?? 1),
+        law: toLaw(model, []),
       };
     }),
     fronts: [closed('front', stepsByTensors(steps, ['IN']), concurrency)],

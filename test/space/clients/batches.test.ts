@@ -4,7 +4,7 @@ import { buildCandidate } from '../../../src/space/candidate.ts';
 import { servingClients } from '../../../src/space/clients/batches.ts';
 import { clientChanges } from '../../../src/space/clients/changes.ts';
 import { assignments } from '../../../src/space/enumerate.ts';
-import { modelConfigOf, originalOf } from '../../../src/space/model-configs.ts';
+import { toModelConfig, toOriginal } from '../../../src/space/model-configs.ts';
 import { mostPlaces } from '../../../src/space/most-places.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
 import type { SearchSpace } from '../../../src/space/types.ts';
@@ -20,11 +20,11 @@ const config = (more: ModelConfig = {}): ModelConfig => ({
 });
 
 function configsIn(space: SearchSpace, original: ModelConfig): ModelConfig[] {
-  const base = originalOf(original);
+  const base = toOriginal(original);
   return [...assignments(space, base)].map((assignment) => {
     const built = buildCandidate(space, base, assignment);
     if (!built.legal) throw new Error(built.reason);
-    return modelConfigOf(built.candidate);
+    return toModelConfig(built.candidate);
   });
 }
 
@@ -38,9 +38,9 @@ describe('a space that serves clients', () => {
     const configs = configsIn(space, config());
     expect(largest(configs)).toEqual([16, 32, 64, 128, 256, 512, 1024]);
     expect(largest(configs.filter(({ dynamic_batching }) => !dynamic_batching))).toEqual([16]);
-    expect(buildCandidate(space, originalOf(config()), { max_batch_size: 8 })).toMatchObject({ legal: false });
+    expect(buildCandidate(space, toOriginal(config()), { max_batch_size: 8 })).toMatchObject({ legal: false });
     // A search may still need levels for the largest batches.
-    expect(mostPlaces(space, originalOf(config()))).toBe(1024 * 8);
+    expect(mostPlaces(space, toOriginal(config()))).toBe(1024 * 8);
     expect(spaceFromJson(spaceToJson(space)).rules).toEqual(space.rules);
   });
 
@@ -94,7 +94,7 @@ describe('a space that serves clients', () => {
         const { space } = servingClients(loadSpace('python'), original, { largest: max_batch_size, basis: 'config' });
         const configs = configsIn(space, original);
         expect(configs.length).toBeGreaterThan(0);
-        for (const each of configs) expect(clientChanges(originalOf(original), originalOf(each))).toEqual([]);
+        for (const each of configs) expect(clientChanges(toOriginal(original), toOriginal(each))).toEqual([]);
       }),
       { numRuns: 15 },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clientChanges } from '../../../src/space/clients/changes.ts';
 import { jointOriginal } from '../../../src/space/joint/joint-space.ts';
-import { candidateOf, originalOf } from '../../../src/space/model-configs.ts';
+import { toCandidate, toOriginal } from '../../../src/space/model-configs.ts';
 import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 
 const tensor = (name: string, data_type = 'TYPE_FP32', dims: number[] = [4]) => ({ name, data_type, dims });
@@ -15,7 +15,7 @@ const base: ModelConfig = {
 };
 
 const changes = (after: ModelConfig, before: ModelConfig = base) =>
-  clientChanges(originalOf(before), candidateOf(after)).map(({ what, breaks, text }) => [what, breaks, text]);
+  clientChanges(toOriginal(before), toCandidate(after)).map(({ what, breaks, text }) => [what, breaks, text]);
 
 describe('what clients notice', () => {
   it('is a type of a newer server, by its number or name', () => {
@@ -24,8 +24,8 @@ describe('what clients notice', () => {
       output: [{ ...tensor('Y'), data_type }, tensor('Z')],
       instance_group: [{ kind: typeof data_type === 'number' ? 999 : 'KIND_NEW' }],
     });
-    expect(originalOf(newer(999)).shape.groups).toMatchObject([{ device: 'auto' }]);
-    expect(originalOf(newer('TYPE_NEW')).shape.groups).toMatchObject([{ device: 'auto' }]);
+    expect(toOriginal(newer(999)).shape.groups).toMatchObject([{ device: 'auto' }]);
+    expect(toOriginal(newer('TYPE_NEW')).shape.groups).toMatchObject([{ device: 'auto' }]);
     expect(changes(newer(999))).toEqual([['output Y', true, "output 'Y' is 999 [4] (FP32 [4] before)"]]);
     expect(changes(newer('TYPE_NEW'), newer(999)).map(([, , text]) => text)).toEqual([
       "output 'Y' is NEW [4] (999 [4] before)",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { differencesOf } from '../../../src/space/differences.ts';
+import { listDifferences } from '../../../src/space/differences.ts';
 import { buildJoint, expectedMemberTime } from '../../../src/space/joint/build-joint.ts';
 import { jointFromJson, jointToJson, withinEnsembles } from '../../../src/space/joint/definition.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../../src/space/joint/enumerate-joint.ts';
 import { joinSpaces, jointOriginal } from '../../../src/space/joint/joint-space.ts';
 import { jointNeighbours } from '../../../src/space/joint/neighbours.ts';
-import { modelConfigsOf, originalOf } from '../../../src/space/model-configs.ts';
+import { toModelConfigs, toOriginal } from '../../../src/space/model-configs.ts';
 import { mostPlaces } from '../../../src/space/most-places.ts';
 import { changesInPlace } from '../../../src/space/shape.ts';
 import { loadSpace } from '../../../src/space/source/load.ts';
@@ -161,7 +161,7 @@ describe('a joint space', () => {
 
   it('sums the samples that its members execute at once', () => {
     const alone = Object.entries(spaces).map(([model, space]) =>
-      mostPlaces(space, originalOf(model === 'head' ? head : encoder)),
+      mostPlaces(space, toOriginal(model === 'head' ? head : encoder)),
     );
     expect(mostJointPlaces(joint)).toBe((alone[0] as number) + (alone[1] as number));
   });
@@ -254,9 +254,9 @@ describe('a joint space', () => {
     const small = legal(buildJoint(nested, { 'encoder/max_batch_size': 1 }));
     expect(small.value).toMatchObject({ models: { pipeline: { max_batch_size: 1 }, outer: { max_batch_size: 1 } } });
     expect(small.shape.policy.maxBatchSize).toBe(1);
-    const misfit = (ensemble: ModelConfig) => ensembleMisfit(ensemble, (name) => modelConfigsOf(small)[name]);
+    const misfit = (ensemble: ModelConfig) => ensembleMisfit(ensemble, (name) => toModelConfigs(small)[name]);
     expect(misfit(pipeline)).toMatch(/maximum batch size/);
-    expect(misfit(modelConfigsOf(small).pipeline as ModelConfig)).not.toMatch(/maximum batch size/);
+    expect(misfit(toModelConfigs(small).pipeline as ModelConfig)).not.toMatch(/maximum batch size/);
     const large = legal(buildJoint(nested, { 'encoder/max_batch_size': 8 }));
     expect(Object.keys(large.value.models as object)).toEqual(['encoder', 'head']);
     expect(large.shape.policy.maxBatchSize).toBe(3);
@@ -276,13 +276,13 @@ describe('a joint space', () => {
 describe('two joint candidates', () => {
   it('differ model by model, and an ensemble only where both are known', () => {
     const small = legal(buildJoint(joint, { 'encoder/max_batch_size': 1, 'head/instances': 2 }));
-    expect(differencesOf(original, small).map(({ path }) => path)).toEqual([
+    expect(listDifferences(original, small).map(({ path }) => path)).toEqual([
       'encoder: dynamic_batching.preferred_batch_size',
       'encoder: max_batch_size',
       'head: instance_group[0].count',
       'pipeline: max_batch_size',
     ]);
     const large = legal(buildJoint(joint, { 'encoder/max_batch_size': 8, 'head/instances': 2 }));
-    expect(differencesOf(large, small).map(({ path }) => path)).not.toContain('pipeline: max_batch_size');
+    expect(listDifferences(large, small).map(({ path }) => path)).not.toContain('pipeline: max_batch_size');
   });
 });

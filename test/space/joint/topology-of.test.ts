@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ensemblesIn, partsOf, topologyOf } from '../../../src/space/joint/topology-of.ts';
+import { ensemblesIn, listParts, readTopology } from '../../../src/space/joint/topology-of.ts';
 import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 import { cpuModel } from '../fixtures.ts';
 
@@ -34,7 +34,7 @@ const configs = {
 
 describe('a topology', () => {
   it('has the steps of an ensemble as its tensors say, nested as they are', () => {
-    const { fronts, stages, calls } = topologyOf({ fronts: [{ model: 'outer' }], calls: {} }, configs);
+    const { fronts, stages, calls } = readTopology({ fronts: [{ model: 'outer' }], calls: {} }, configs);
     expect(fronts).toEqual([
       {
         model: 'outer',
@@ -59,20 +59,20 @@ describe('a topology', () => {
 
   it('has what a BLS model calls behind it, and the stages of an ensemble that it calls', () => {
     const asked = { fronts: [{ model: 'd' }], calls: { d: ['a', 'inner'] } };
-    expect(topologyOf(asked, configs)).toEqual({
+    expect(readTopology(asked, configs)).toEqual({
       fronts: [{ model: 'd', steps: [{ stage: 'd' }] }],
       stages: ['d', 'a', 'b', 'c'],
       calls: { d: ['a', 'b', 'c'] },
     });
-    expect(partsOf(configs.d, 'd', asked)).toEqual(['a', 'inner']);
-    expect(() => topologyOf({ fronts: [{ model: 'a' }], calls: { d: ['b'] } }, configs)).toThrow(
+    expect(listParts(configs.d, 'd', asked)).toEqual(['a', 'inner']);
+    expect(() => readTopology({ fronts: [{ model: 'a' }], calls: { d: ['b'] } }, configs)).toThrow(
       /'d' is not in this study/,
     );
   });
 
   it('has a front for each co-located model, with its part of the level', () => {
     const fronts = [{ model: 'a', share: 3 }, { model: 'inner' }, { model: 'd', requestsPerSecond: 40 }];
-    const topology = topologyOf({ fronts, calls: {} }, configs);
+    const topology = readTopology({ fronts, calls: {} }, configs);
     expect(topology.fronts.map(({ steps, ...front }) => front)).toEqual(fronts);
     expect(topology.stages).toEqual(['a', 'b', 'c', 'd']);
   });

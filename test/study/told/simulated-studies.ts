@@ -4,10 +4,10 @@ import type { TestProblem } from '../../../src/benchmark/problem.ts';
 import { atSpeed, type Truth } from '../../../src/benchmark/truth.ts';
 import { usualSpeedsIn } from '../../../src/benchmark/whole-study.ts';
 import { NOWHERE, OfflineWorld } from '../../../src/benchmark/world.ts';
-import { originalOf } from '../../../src/space/model-configs.ts';
+import { toOriginal } from '../../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../../src/space/source/load.ts';
 import type { Candidate } from '../../../src/space/types.ts';
-import { specOf } from '../../../src/spec/spec-of-options.ts';
+import { toSpec } from '../../../src/spec/spec-of-options.ts';
 import { FINAL_ROUNDS, representative } from '../../../src/study/final/final.ts';
 import type { StudyRecord } from '../../../src/study/records/records.ts';
 import type { StudyState } from '../../../src/study/records/state.ts';
@@ -39,7 +39,7 @@ const space = spaceFromJson({
     arm: { path: 'parameters.arm.string_value', values: ['a', 'b'] },
   },
 });
-const original = originalOf(originalConfig);
+const original = toOriginal(originalConfig);
 const view = viewSpace(space, original);
 const levels: LevelRange = { mode: 'concurrency', low: 1, high: 128 };
 const samplers: readonly SamplerName[] = [
@@ -96,7 +96,7 @@ export async function simulatedStudy(seed: number): Promise<SimulatedStudy> {
     space: space.definition,
     server: NOWHERE,
     adapter: 'triton',
-    spec: specOf({ model: 'm', ...(leastGain !== undefined && { leastGain }) }),
+    spec: toSpec({ model: 'm', ...(leastGain !== undefined && { leastGain }) }),
   });
   const [records, events]: [StudyRecord[], TunerEvent[]] = [[], []];
   const interrupt = new AbortController();

@@ -6,7 +6,7 @@ import { threeFigures } from '../../../src/report/page/first/three-figures.ts';
 import { notices } from '../../../src/report/page/verdict.ts';
 import { reportHtml } from '../../../src/report/report-html.ts';
 import type { StudyState } from '../../../src/study/records/state.ts';
-import { headlineOf } from '../../../src/study/summary/headline.ts';
+import { createHeadline } from '../../../src/study/summary/headline.ts';
 import type { StandingPoint } from '../../../src/study/summary/schema/point.ts';
 import { summarize } from '../../../src/study/summary/summary.ts';
 import type { Summary } from '../../../src/study/summary/summary-schema.ts';
@@ -64,7 +64,7 @@ const watchedOf = (state: StudyState) => ({
   records: 1,
   progress: null,
   moments: new Map(),
-  serverOf: new Map(),
+  serverByTrial: new Map(),
   finished: [],
   sinceRecordSeconds: 0,
 });
@@ -80,17 +80,17 @@ const textOf = (page: string): string =>
 /** Returns every contradiction between the places, and every verdict without its figures. */
 export function faultsOf({ summary, lines, report, screen, watched }: Statements): string[] {
   const { verdict, best, baseline, gain, feasible, rejected } = summary;
-  const { text, tone } = headlineOf(summary);
+  const { text, tone } = createHeadline(summary);
   const faults: string[] = [];
   const demand = (holds: boolean, what: string): void => {
     if (!holds) faults.push(what);
   };
-  const rowOf = (name: string): string | undefined => lines.find((line) => line.startsWith(name.padEnd(11)));
+  const toRow = (name: string): string | undefined => lines.find((line) => line.startsWith(name.padEnd(11)));
   const all = [...lines, report, ...screen, watched.best, watched.original].join('\n');
   const isOriginal = best !== null && best.trial === baseline?.trial;
 
   demand(tone === tones[verdict], `the tone of '${text}' is ${tone}, the verdict ${verdict}`);
-  demand(rowOf('result') === `result     ${text}`, 'the lines have another headline');
+  demand(toRow('result') === `result     ${text}`, 'the lines have another headline');
   demand(report.includes(text), 'the report has another headline');
   demand(!NO_FIGURES.test(all.replace(summary.stopReason, '')), `something prints ${NO_FIGURES.exec(all)?.[0]}`);
   demand(feasible === !['infeasible', 'not-measured'].includes(verdict), `feasible is ${feasible}, ${verdict}`);
@@ -123,7 +123,7 @@ export function faultsOf({ summary, lines, report, screen, watched }: Statements
   if (best && !isOriginal) {
     const name = `trial ${best.trial}`;
     const rate = formatRate((best.compared ?? best).throughput.value ?? Number.NaN);
-    demand(rowOf(feasible ? 'best' : 'nearest')?.includes(`${name}:`) === true, `the lines do not name ${name}`);
+    demand(toRow(feasible ? 'best' : 'nearest')?.includes(`${name}:`) === true, `the lines do not name ${name}`);
     demand(
       lines.some((line) => line.includes(rate)),
       `the lines do not give ${rate}`,

@@ -1,6 +1,6 @@
 import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
 import { ensembleMisfit } from '../../../triton/config/ensemble-fit.ts';
-import { instancesOf } from '../../../triton/config/instances.ts';
+import { countInstances } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { ControlledModel } from './controlled-model.ts';
 
@@ -13,12 +13,12 @@ export type IntendedConfig = readonly [model: ControlledModel, config: ModelConf
  */
 export const inChangeOrder = (targets: readonly IntendedConfig[]): readonly IntendedConfig[] =>
   targets
-    .map((target) => ({ target, rank: rankOf(target) }))
+    .map((target) => ({ target, rank: toRank(target) }))
     .sort((a, b) => a.rank.kind - b.rank.kind || a.rank.instances - b.rank.instances)
     .map(({ target }) => target);
 
-function rankOf([{ sent }, config]: IntendedConfig): { readonly kind: number; readonly instances: number } {
-  const instances = instancesOf(config) - instancesOf(sent);
+function toRank([{ sent }, config]: IntendedConfig): { readonly kind: number; readonly instances: number } {
+  const instances = countInstances(config) - countInstances(sent);
   if (onlyInstancesDiffer(sent, config)) return { kind: compareConfigs(sent, config).length === 0 ? 0 : 1, instances };
   return { kind: 2, instances };
 }
@@ -28,7 +28,7 @@ function rankOf([{ sent }, config]: IntendedConfig): { readonly kind: number; re
  * removed at once, although the load of the member succeeds. null if all can, or if the original
  * configs have the same fault.
  */
-export function misfitOf(members: readonly IntendedConfig[], ensembles: readonly IntendedConfig[]): string | null {
+export function findMisfit(members: readonly IntendedConfig[], ensembles: readonly IntendedConfig[]): string | null {
   for (const [model, config] of ensembles) {
     const misfit = ensembleMisfit(config, configIn([...members, ...ensembles]));
     if (misfit === null) continue;

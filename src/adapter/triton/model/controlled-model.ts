@@ -8,7 +8,7 @@ import type { ModelFiles } from '../../../triton/types.ts';
 import type { Applied, Restored } from '../../../tuner/adapter.ts';
 import type { ControlClient, ModelLoadOptions, OriginalState } from './control-options.ts';
 import { ModelLoads } from './model-loads.ts';
-import { changedByOthers, keptWithoutRepository, mismatch, refused, wordsOf } from './words.ts';
+import { changedByOthers, formatWords, keptWithoutRepository, mismatch, refused } from './words.ts';
 
 /** The change that brought a model to a config. */
 export type AppliedChange = Pick<Applied, 'change' | 'loadMs'>;
@@ -110,7 +110,7 @@ export class ControlledModel {
     const current = await this.#loads.configIfLoaded(signal);
     if (current === null) return 'it is not loaded any more';
     const differences = compareConfigs(this.#serving.read, current);
-    return differences.length === 0 ? null : wordsOf(differences);
+    return differences.length === 0 ? null : formatWords(differences);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { RESTORE_THE_RUN } from '../../../base/restore-advice.ts';
 import type { ConfigDifference } from '../../../triton/config/comparison.ts';
 import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
@@ -33,13 +33,13 @@ export const changedByOthers = (model: string): TrituneError =>
 export function mismatch(model: string, differences: readonly ConfigDifference[]): TrituneError {
   return new TrituneError(
     'CONFIG_MISMATCH',
-    `the server's config of '${model}' differs from the one sent: ${wordsOf(differences)}`,
+    `the server's config of '${model}' differs from the one sent: ${formatWords(differences)}`,
     'check whether somebody else changes the model; or this server ignores these fields: leave them out of the search space',
   );
 }
 
 /** Describes the first of the differences: the value on the server and the sent one. */
-export function wordsOf(differences: readonly ConfigDifference[]): string {
+export function formatWords(differences: readonly ConfigDifference[]): string {
   const shown = differences
     .slice(0, 3)
     .map(({ path, before, after }) => `${path} is ${valueText(after)}, not ${valueText(before)}`);
@@ -52,7 +52,7 @@ const valueText = (value: unknown): string => (value === undefined ? 'absent' : 
 /** `failures`: the reason for each model. `restored`: the models that are back. */
 export function restoreFailed(failures: ReadonlyMap<string, unknown>, restored: readonly Restored[]): TrituneError {
   const reasons = [...failures].map(
-    ([model, error]) => `'${model}' could not be put back as it was: ${messageOf(error)}`,
+    ([model, error]) => `'${model}' could not be put back as it was: ${formatMessage(error)}`,
   );
   const causes = [...failures.values()];
   return new TrituneError(

@@ -11,10 +11,12 @@ const COMMON = /^(max_batch_size|dynamic_batching\b.*|instance_group(\[\d+\](\.(
  * an arm's conditions. null without any, and if an arm cannot express one: a key with other than
  * word characters, or a list of several values.
  */
-export function conditionsOf(original: ModelConfig, config: ModelConfig): Arm['when'] | null {
+export function findConditions(original: ModelConfig, config: ModelConfig): Arm['when'] | null {
   const differences = compareConfigs(original, config).filter(({ path }) => !COMMON.test(path));
   const leaves = differences.flatMap(({ path, before, after }) =>
-    after === undefined ? leavesOf(path, before ?? null).map(([gone]) => [gone, null] as const) : leavesOf(path, after),
+    after === undefined
+      ? listLeaves(path, before ?? null).map(([gone]) => [gone, null] as const)
+      : listLeaves(path, after),
   );
   const entries = leaves.map(([path, value]) => [path.replace(/\[\d+\]/g, ''), value] as const);
   const isNamed = entries.every(([path, value]) => /^[\w.]+$/.test(path) && !Array.isArray(value));
@@ -25,10 +27,10 @@ export function conditionsOf(original: ModelConfig, config: ModelConfig): Arm['w
  * Returns the single values below a path. Servers add fields of their own, so whole messages never
  * compare equal.
  */
-function leavesOf(path: string, value: Json): (readonly [string, Json])[] {
-  if (Array.isArray(value) && value.length === 1) return leavesOf(path, value[0] as Json);
+function listLeaves(path: string, value: Json): (readonly [string, Json])[] {
+  if (Array.isArray(value) && value.length === 1) return listLeaves(path, value[0] as Json);
   if (!isJsonObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, below]) => {
-    return below === undefined ? [] : leavesOf(`${path}${/^\w+$/.test(name) ? `.${name}` : `["${name}"]`}`, below);
+    return below === undefined ? [] : listLeaves(`${path}${/^\w+$/.test(name) ? `.${name}` : `["${name}"]`}`, below);
   });
 }

@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import { hasServicePoints, meanSplit } from '../../../perfmodel/observation.ts';
 import type { WithoutParts } from '../../../perfmodel/parts.ts';
-import { executionMisses, serviceTimesOf } from '../../../perfmodel/service-times.ts';
+import { executionMisses, fitServiceTimes } from '../../../perfmodel/service-times.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
 import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 
@@ -24,7 +24,7 @@ const unlikeTheEmulator: WithoutParts = { has: (part) => part === 'front-end' ||
 
 /** Fits the service laws; null without statistics by batch size. */
 export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
-  const times = serviceTimesOf(attempts, unlikeTheEmulator);
+  const times = fitServiceTimes(attempts, unlikeTheEmulator);
   if (!times) return null;
   const telling = attempts.filter(({ observations }) => observations.some(hasServicePoints));
   const observations = telling.flatMap((attempt) => attempt.observations.filter(hasServicePoints));

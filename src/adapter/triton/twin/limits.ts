@@ -27,13 +27,13 @@ const SHAPES: readonly Footprint[] = [0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10].map((sa
  * it does, and the number of instances that were refused for another reason. Other refusals become
  * arms for settings that never loaded.
  */
-export function limitsOf(attempts: readonly Attempt[]): ServerLimits {
+export function readLimits(attempts: readonly Attempt[]): ServerLimits {
   const loaded = attempts.filter(({ isLoaded }) => isLoaded);
   const refused = attempts.filter(({ refusal }) => refusal !== null);
   const tooLarge = refused.filter(({ refusal }) => refusal?.kind === 'out-of-memory');
   const measured = measuredFootprint(attempts);
   const fitting = [...(measured ? [measured] : []), ...SHAPES]
-    .map((memory) => ({ memory, bounds: boundsOf(memory, loaded, tooLarge) }))
+    .map((memory) => ({ memory, bounds: computeBounds(memory, loaded, tooLarge) }))
     .find(({ bounds }) => bounds.above > bounds.below);
   const memory = fitting?.memory ?? measured ?? { model_mib: 0, instance_mib: 0, sample_mib: 0 };
   const isLimited = tooLarge.length > 0 && fitting !== undefined;
@@ -69,7 +69,7 @@ export function refusingArm(attempts: readonly Attempt[], { explained }: ServerL
 }
 
 /** Returns the largest memory that was loaded and the smallest that was refused. */
-function boundsOf(memory: Footprint, loaded: readonly Attempt[], tooLarge: readonly Attempt[]) {
+function computeBounds(memory: Footprint, loaded: readonly Attempt[], tooLarge: readonly Attempt[]) {
   const sizes = (attempts: readonly Attempt[]): number[] => attempts.map((attempt) => footprintMib(memory, attempt));
   return { below: Math.max(0, ...sizes(loaded)), above: Math.min(Number.POSITIVE_INFINITY, ...sizes(tooLarge)) };
 }

@@ -1,6 +1,6 @@
 import { median } from 'simple-statistics';
 import { MS_PER_S } from '../../../base/units.ts';
-import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { StudyRecord } from '../../../study/records/records.ts';
 
 /** Durations of loads, in seconds. */
@@ -21,7 +21,7 @@ const USUAL = { full: 0.5, add: 0.2, remove: 0.1 };
  * Returns medians over the loads of a study, the final's included. `model`: the original config's
  * settings key.
  */
-export function loadsOf(records: readonly StudyRecord[], model: string): LoadSeconds {
+export function toLoads(records: readonly StudyRecord[], model: string): LoadSeconds {
   const full = new Map<string, number[]>();
   const added: number[] = [];
   const removed: number[] = [];
@@ -31,7 +31,7 @@ export function loadsOf(records: readonly StudyRecord[], model: string): LoadSec
     if (record.type === 'study-started') instances = record.original.shape.policy.instances;
     else if (record.type === 'trial-started') {
       const { shape } = record.candidate;
-      configs.set(record.trial, { settingsKey: settingsKeyOf(shape), instances: shape.policy.instances });
+      configs.set(record.trial, { settingsKey: toSettingsKey(shape), instances: shape.policy.instances });
     } else if (record.type === 'trial-applied' && record.change !== 'none') {
       const now = configs.get(record.trial);
       if (!now) continue;

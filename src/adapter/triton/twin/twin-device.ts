@@ -10,7 +10,7 @@ const PLENTY_MIB = 2 ** 24;
  * Returns the device of the model; its memory is `limitMib` from refused loads, else the GPU's own
  * report.
  */
-export function deviceOf(
+export function toDevice(
   config: ModelConfig,
   attempts: readonly Attempt[],
   limitMib: number | null,

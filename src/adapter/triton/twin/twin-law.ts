@@ -3,10 +3,10 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.ts';
 import type { Arm, ModelProfile } from '../../../emulator/profile/schema.ts';
 import type { Observation } from '../../../perfmodel/observation.ts';
 import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import { modelConfigOf } from '../../../space/model-configs.ts';
+import { toModelConfig } from '../../../space/model-configs.ts';
 import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import { conditionsOf } from './conditions.ts';
+import { findConditions } from './conditions.ts';
 import type { FittedLaws } from './fitted-laws.ts';
 import type { LoadSeconds } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
@@ -85,7 +85,7 @@ export function answerTimes(roundTripMs: number): { readonly network_ms: number;
  * the fields that differ from the model's own. null if no field differs, or if the difference
  * cannot be expressed.
  */
-export function armOf(
+export function fitArm(
   attempts: readonly [Attempt, ...Attempt[]],
   original: ModelConfig,
   known: {
@@ -96,7 +96,7 @@ export function armOf(
   },
 ): TwinArm | null {
   const [{ settingsKey, choice }] = attempts;
-  const when = conditionsOf(original, modelConfigOf(choice.candidate));
+  const when = findConditions(original, toModelConfig(choice.candidate));
   if (!when) return null;
   const fitted = known.fitted.of(settingsKey);
   const seen =

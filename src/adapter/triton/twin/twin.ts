@@ -3,18 +3,18 @@ import { listed } from '../../../base/format.ts';
 import { NS_PER_MS } from '../../../base/units.ts';
 import { type EmulatorProfile, profileSchema } from '../../../emulator/profile/schema.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
-import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
-import { modelConfigOf } from '../../../space/model-configs.ts';
-import { type Attempt, attemptsOf } from '../../../study/analysis/memory/attempts.ts';
+import { toModelConfig } from '../../../space/model-configs.ts';
+import { type Attempt, listAttempts } from '../../../study/analysis/memory/attempts.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../../study/records/records.ts';
 import { type FittedLaws, fittedLaws } from './fitted-laws.ts';
-import { limitsOf, refusingArm } from './limits.ts';
-import { loadsOf } from './loads.ts';
+import { readLimits, refusingArm } from './limits.ts';
+import { toLoads } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
-import { deviceOf } from './twin-device.ts';
-import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twin-law.ts';
+import { toDevice } from './twin-device.ts';
+import { answerTimes, fitArm, lawFields, type TwinArm, turnaroundMs } from './twin-law.ts';
 
 /**
  * Returns an emulator profile that reproduces a study's server: the original config, the service
@@ -22,28 +22,28 @@ import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twi
  * give the same twin. Errors: UNSUPPORTED, with the reason, if the study has too little data;
  * JOURNAL_INVALID.
  */
-export function twinOf(records: readonly StudyRecord[]): EmulatorProfile {
+export function fitTwin(records: readonly StudyRecord[]): EmulatorProfile {
   const state = foldStudy(records);
   const { started } = state;
-  const original = modelConfigOf(started.original);
+  const original = toModelConfig(started.original);
   checkModelled(started);
-  const attempts = attemptsOf(state);
+  const attempts = listAttempts(state);
   const observations = attempts.flatMap((attempt) => attempt.observations);
-  const ownSettingsKey = settingsKeyOf(started.original.shape);
+  const ownSettingsKey = toSettingsKey(started.original.shape);
   const fitted = fittedLaws(attempts);
   if (!fitted)
     throw cannot(reasonFor(started, attempts), 'tune it again with --concurrency, on a server that reports statistics');
   const { network_ms, answer_lead_ms } = answerTimes(fitted.roundTripNs / NS_PER_MS);
-  const loads = loadsOf(records, ownSettingsKey);
-  const limits = limitsOf(attempts);
-  const others = otherSettingsOf(attempts, ownSettingsKey);
+  const loads = toLoads(records, ownSettingsKey);
+  const limits = readLimits(attempts);
+  const others = groupOtherSettings(attempts, ownSettingsKey);
   const law = measuredLaw(
-    lawOf(fitted, ownSettingsKey, attempts),
+    toLaw(fitted, ownSettingsKey, attempts),
     observations.filter(({ settingsKey }) => settingsKey === ownSettingsKey),
   );
   const arms = others.flatMap((attemptsOfOne): TwinArm[] => {
     const refusal = refusingArm(attemptsOfOne, limits);
-    const arm = armOf(attemptsOfOne, original, { fitted, base: law, loads, refusal });
+    const arm = fitArm(attemptsOfOne, original, { fitted, base: law, loads, refusal });
     return arm ? [arm] : [];
   });
   // The last arm that applies to a config counts, which should be the most specific one.
@@ -53,9 +53,9 @@ export function twinOf(records: readonly StudyRecord[]): EmulatorProfile {
     description:
       `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
       `made of what a study measured there.`,
-    source: sourceOf(started, fitted, limits.unexplained),
+    source: describeSource(started, fitted, limits.unexplained),
     ...(started.goal.budget && { suggested_latency_budget_ms: started.goal.budget.latencyMs }),
-    device: deviceOf(original, attempts, limits.memoryMib),
+    device: toDevice(original, attempts, limits.memoryMib),
     models: [
       {
         config: { ...original, name: started.model },
@@ -86,7 +86,7 @@ function checkModelled({ model, original, topology }: StudyStarted): void {
       'give a study of another model: the emulator has only the dynamic batcher and the default scheduler',
     );
   }
-  if ((modelConfigOf(original).instance_group ?? []).some(({ gpus = [] }) => gpus.some((gpu) => gpu > 0))) {
+  if ((toModelConfig(original).instance_group ?? []).some(({ gpus = [] }) => gpus.some((gpu) => gpu > 0))) {
     throw cannot(
       `'${model}' runs on another GPU than the first`,
       'give a study that uses GPU 0 only: the emulator has one GPU',
@@ -106,19 +106,22 @@ function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): stri
  * Returns the law of the model's own settings; if those were not measured, that of the first served
  * ones.
  */
-function lawOf(fitted: FittedLaws, ownSettingsKey: string, attempts: readonly Attempt[]): ServiceLaw {
+function toLaw(fitted: FittedLaws, ownSettingsKey: string, attempts: readonly Attempt[]): ServiceLaw {
   const laws = [ownSettingsKey, ...attempts.map(({ settingsKey }) => settingsKey)].map((key) => fitted.of(key));
   return laws.find((law) => law !== null) as ServiceLaw;
 }
 
 /** Groups the attempts with other settings than the original's. */
-function otherSettingsOf(attempts: readonly Attempt[], ownSettingsKey: string): (readonly [Attempt, ...Attempt[]])[] {
+function groupOtherSettings(
+  attempts: readonly Attempt[],
+  ownSettingsKey: string,
+): (readonly [Attempt, ...Attempt[]])[] {
   const groups = Map.groupBy(attempts, ({ settingsKey }) => settingsKey);
   groups.delete(ownSettingsKey);
   return [...groups.values()] as unknown as [Attempt, ...Attempt[]][];
 }
 
-function sourceOf(
+function describeSource(
   { at, seed, sampler, trituneVersion }: StudyStarted,
   { observations, medianResidual }: FittedLaws,
   unexplained: readonly string[],

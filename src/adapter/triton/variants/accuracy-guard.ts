@@ -1,5 +1,5 @@
 import type { Accuracy } from '../../../loadgen/accuracy.ts';
-import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
+import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { describeAccuracy, percent } from '../../../study/summary/accuracy-words.ts';
 import type { Applied } from '../../../tuner/adapter.ts';
@@ -30,10 +30,10 @@ export type AccuracyGuard = (applied: Applied, signal: AbortSignal) => Promise<A
  */
 export function createAccuracyGuard({ rule, original, compare }: GuardOptions): AccuracyGuard {
   const passed = new Set<string>();
-  const isOriginal = ({ shape }: Candidate): boolean => settingsKeyOf(shape) === settingsKeyOf(original.shape);
+  const isOriginal = ({ shape }: Candidate): boolean => toSettingsKey(shape) === toSettingsKey(original.shape);
   return async (applied, signal) => {
     const { candidate } = applied;
-    const key = settingsKeyOf(candidate.shape);
+    const key = toSettingsKey(candidate.shape);
     if (passed.has(key)) return applied;
     const accuracy = await compare(candidate, signal);
     if (accuracy.outsideShare > rule.outsideShare && !isOriginal(candidate)) throw inaccurate(accuracy, rule);

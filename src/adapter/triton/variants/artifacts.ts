@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
-import { messageOf } from '../../../base/errors.ts';
+import { formatMessage } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import { MS_PER_S, nsToMs } from '../../../base/units.ts';
@@ -8,7 +8,7 @@ import type { Artifact, BuildRecipe, LocalFile } from '../../../space/artifact.t
 import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 import { BuildFault, runBuild } from './build.ts';
-import { beginDraft, builtFiles, logOf, outputOf, sha256Of } from './cache.ts';
+import { beginDraft, builtFiles, formatLog, hashSha256, toOutputPath } from './cache.ts';
 
 /** The files of variants, built if they do not exist yet. */
 export interface Artifacts {
@@ -16,7 +16,7 @@ export interface Artifacts {
    * Returns the files of a variant and their build time; 0 if they existed. Errors: a
    * CandidateRefusedError of the kind `build-failed`; INTERRUPTED, or the signal's reason.
    */
-  filesOf(artifact: Artifact, signal: AbortSignal): Promise<PreparedFiles>;
+  prepareFiles(artifact: Artifact, signal: AbortSignal): Promise<PreparedFiles>;
 }
 
 export interface PreparedFiles {
@@ -40,7 +40,7 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
 
   /** Returns the milliseconds that it took. */
   async function build(artifact: Artifact, recipe: BuildRecipe, signal: AbortSignal): Promise<number> {
-    const log = logOf(cache, artifact);
+    const log = formatLog(cache, artifact);
     const startNs = clock.nowNs();
     const draft = await beginDraft(cache, artifact);
     try {
@@ -57,14 +57,14 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
   async function built(artifact: Artifact, recipe: BuildRecipe, signal: AbortSignal): Promise<PreparedFiles> {
     const there = await unchanged(await builtFiles(cache, artifact));
     if (there !== null) return { files: placed(artifact, recipe, there), buildMs: 0 };
-    for (const input of recipe.inputs) await contentOf(artifact.variant, input);
+    for (const input of recipe.inputs) await readContent(artifact.variant, input);
     const buildMs = await build(artifact, recipe, signal);
     const fresh = await unchanged(await builtFiles(cache, artifact));
     return { files: placed(artifact, recipe, fresh ?? new Map()), buildMs };
   }
 
   return {
-    filesOf: async (artifact, signal) => {
+    prepareFiles: async (artifact, signal) => {
       const known = failed.get(artifact.digest);
       if (known !== undefined) throw buildFailed(known);
       try {
@@ -84,20 +84,20 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
 const buildFailed = (reason: string): CandidateRefusedError =>
   new CandidateRefusedError('build-failed', reason, { message: reason, hint: 'see the log of the build' });
 
-/** Errors: as `contentOf`. */
+/** Errors: as `readContent`. */
 async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uint8Array>> {
   const read = new Map<string, Uint8Array>();
-  for (const [place, file] of Object.entries(files)) read.set(place, await contentOf(variant, file));
+  for (const [place, file] of Object.entries(files)) read.set(place, await readContent(variant, file));
   return read;
 }
 
 /** Errors: a BuildFault for a file that has changed since the study began. */
-async function contentOf(variant: string, { path, sha256, text }: LocalFile): Promise<Uint8Array> {
+async function readContent(variant: string, { path, sha256, text }: LocalFile): Promise<Uint8Array> {
   if (text !== undefined) return Buffer.from(text);
   const content = await readBytes(path, fileLimits.artifact).catch((error: unknown) => {
-    throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
+    throw new BuildFault(`variant '${variant}': ${formatMessage(error)}`);
   });
-  if (sha256Of(content) === sha256) return content;
+  if (hashSha256(content) === sha256) return content;
   throw new BuildFault(`variant '${variant}': ${path} has changed since the study began`);
 }
 
@@ -107,7 +107,7 @@ async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<s
   const read = new Map<string, Uint8Array>();
   for (const [name, { path, sha256 }] of Object.entries(files)) {
     const content = await readBytes(path, fileLimits.artifact).catch(() => null);
-    if (content === null || sha256Of(content) !== sha256) return null;
+    if (content === null || hashSha256(content) !== sha256) return null;
     read.set(name, content);
   }
   return read;
@@ -147,7 +147,7 @@ export function localPlaces({ files, build, ...artifact }: Artifact, cache: stri
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
   const ownFiles = lying.map(([place, { path, sha256 }]) => [place, { path, sha256 }] as const);
   if (!build) return new Map(ownFiles);
-  const output = outputOf(cache, artifact);
+  const output = toOutputPath(cache, artifact);
   const made: readonly (readonly [place: string, file: LocalPlace])[] =
     build.outputs === null
       ? [['', { path: output }]]

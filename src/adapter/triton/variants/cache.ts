@@ -28,24 +28,25 @@ const OUTCOME_FILE = 'built.json';
 export const cacheDirectory = (env: Readonly<Record<string, string | undefined>> = process.env): string =>
   join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tritune', 'variants');
 
-const folderOf = (directory: string, { digest }: Keyed): string => pathIn(directory, [digest.slice(0, 32)]);
+const toFolder = (directory: string, { digest }: Keyed): string => pathIn(directory, [digest.slice(0, 32)]);
 
 /** Returns the location of the command's output after the build. */
-export const outputOf = (directory: string, artifact: Keyed): string => join(folderOf(directory, artifact), 'output');
+export const toOutputPath = (directory: string, artifact: Keyed): string =>
+  join(toFolder(directory, artifact), 'output');
 
 /** Returns the location of the build's log, whether or not it succeeded. */
-export const logOf = (directory: string, { digest, variant }: Pick<Artifact, 'digest' | 'variant'>): string =>
+export const formatLog = (directory: string, { digest, variant }: Pick<Artifact, 'digest' | 'variant'>): string =>
   pathIn(directory, [`${variant}-${digest.slice(0, 12)}.log`]);
 
 /** True if the build's outcome exists. */
 export const isBuilt = (directory: string, artifact: Keyed): boolean =>
-  existsSync(join(folderOf(directory, artifact), OUTCOME_FILE));
+  existsSync(join(toFolder(directory, artifact), OUTCOME_FILE));
 
 /** Returns the built files if they are unchanged; null without any. */
 export async function builtFiles(directory: string, artifact: Keyed): Promise<Record<string, LocalFile> | null> {
-  const known = outcomeIn(folderOf(directory, artifact));
+  const known = outcomeIn(toFolder(directory, artifact));
   if (known === null) return null;
-  const output = outputOf(directory, artifact);
+  const output = toOutputPath(directory, artifact);
   const files = Object.entries(known.files).map(([name, file]) => [name, { path: join(output, name), ...file }]);
   return Object.fromEntries(files) as Record<string, LocalFile>;
 }
@@ -68,7 +69,7 @@ export interface Draft {
 
 /** Starts an entry of the cache. */
 export async function beginDraft(directory: string, artifact: Keyed): Promise<Draft> {
-  const folder = folderOf(directory, artifact);
+  const folder = toFolder(directory, artifact);
   const draft = `${folder}.${process.pid}.part`;
   const output = join(draft, 'output');
   await rm(draft, { recursive: true, force: true });
@@ -81,7 +82,7 @@ export async function beginDraft(directory: string, artifact: Keyed): Promise<Dr
       const entries = await readdir(output, { recursive: true, withFileTypes: true });
       const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
       const files: Outcome['files'] = {};
-      for (const path of paths.sort()) files[relative(output, path).split(sep).join('/')] = await contentOf(path);
+      for (const path of paths.sort()) files[relative(output, path).split(sep).join('/')] = await readContent(path);
       await writeFile(join(draft, OUTCOME_FILE), JSON.stringify({ seconds, files } satisfies Outcome));
       // The content of a changed or damaged entry was not accepted as the outcome above.
       await rm(folder, { recursive: true, force: true });
@@ -93,10 +94,10 @@ export async function beginDraft(directory: string, artifact: Keyed): Promise<Dr
   };
 }
 
-async function contentOf(path: string): Promise<Outcome['files'][string]> {
+async function readContent(path: string): Promise<Outcome['files'][string]> {
   const content = await readBytes(path, fileLimits.artifact);
-  return { sha256: sha256Of(content), bytes: content.length };
+  return { sha256: hashSha256(content), bytes: content.length };
 }
 
 /** Returns the SHA-256 digest in hexadecimal. */
-export const sha256Of = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+export const hashSha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');

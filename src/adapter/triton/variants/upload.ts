@@ -1,4 +1,4 @@
-import { isTrituneError, messageOf } from '../../../base/errors.ts';
+import { formatMessage, isTrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
@@ -18,7 +18,7 @@ const WAY_OUT =
  * name.
  */
 export function checkUpload(files: ModelFiles, { default_model_filename: json = '' }: ModelConfig): void {
-  if (sizeOf(files) > MAX_BYTES) {
+  if (computeSize(files) > MAX_BYTES) {
     const reason = `the files have ${megabytes(files)}, and a load call takes 2147 MB at most`;
     throw new CandidateRefusedError('upload-refused', reason, { hint: WAY_OUT });
   }
@@ -41,14 +41,14 @@ const REFUSALS =
 
 /** True if the error is about the upload and not about the model. */
 export const isUploadRefusal = (error: unknown): boolean =>
-  isTrituneError(error, 'INTERRUPTED', 'SERVER_TIMEOUT') ? false : REFUSALS.test(messageOf(error));
+  isTrituneError(error, 'INTERRUPTED', 'SERVER_TIMEOUT') ? false : REFUSALS.test(formatMessage(error));
 
 /** Returns the error for an upload that was refused. */
 export function uploadRefused(error: unknown, files: ModelFiles): CandidateRefusedError {
-  const reason = `the server did not take the upload of ${megabytes(files)}: ${messageOf(error)}; ${WAY_OUT}`;
+  const reason = `the server did not take the upload of ${megabytes(files)}: ${formatMessage(error)}; ${WAY_OUT}`;
   return new CandidateRefusedError('upload-refused', reason, { message: reason, hint: WAY_OUT, cause: error });
 }
 
-const sizeOf = (files: ModelFiles): number => [...files.values()].reduce((sum, { length }) => sum + length, 0);
+const computeSize = (files: ModelFiles): number => [...files.values()].reduce((sum, { length }) => sum + length, 0);
 
-const megabytes = (files: ModelFiles): string => `${(sizeOf(files) / 1e6).toFixed(1)} MB`;
+const megabytes = (files: ModelFiles): string => `${(computeSize(files) / 1e6).toFixed(1)} MB`;

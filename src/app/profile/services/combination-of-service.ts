@@ -1,4 +1,4 @@
-import { extrasOf, promptSubject } from '../../../spec/combination-of.ts';
+import { listExtras, promptSubject } from '../../../spec/combination-of.ts';
 import type { Combination, Driver, LoadKind, Subject } from '../../../spec/combinations.ts';
 import type { ServiceKind, ServiceSpec } from './service.ts';
 
@@ -23,15 +23,15 @@ export function combinationOfService(
   kind: ServiceKind,
   options: Partial<Combined>,
 ): Combination {
-  return { subject: subjectOf(kind, options), driver, load: loadOf(driver, options), extras: extrasOf(options) };
+  return { subject: toSubject(kind, options), driver, load: formatLoad(driver, options), extras: listExtras(options) };
 }
 
-function subjectOf(kind: ServiceKind, { model, endpoint, protocol }: Partial<Combined>): Subject {
+function toSubject(kind: ServiceKind, { model, endpoint, protocol }: Partial<Combined>): Subject {
   if (kind === 'triton') return model?.includes(',') ? 'several models' : 'one model';
   return kind === 'http' ? 'plain HTTP' : promptSubject(protocol === 'grpc' ? 'triton-grpc' : endpoint);
 }
 
-function loadOf(driver: Driver, options: Partial<Combined>): LoadKind {
+function formatLoad(driver: Driver, options: Partial<Combined>): LoadKind {
   const { workload, scenario, batchSizes, requestRateRange } = options;
   if (workload !== undefined) return 'workload';
   if (driver === 'capacity') return 'request rate';

@@ -1,16 +1,16 @@
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { secretsInUrl, shownUrl } from '../../../base/secrets.ts';
 import { MS_PER_S } from '../../../base/units.ts';
-import { addressOf } from '../../../loadgen/transports/address.ts';
+import { parseAddress } from '../../../loadgen/transports/address.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { diagnoseTls } from '../../../triton/wire/tls.ts';
 import { isOfThisMachine } from '../../server/devices.ts';
 import type { PlainContent } from '../../traffic/http/content.ts';
-import { contentOf } from '../../traffic/http/content-of-kind.ts';
+import { readContent } from '../../traffic/http/content-of-kind.ts';
 import { type HttpServer, httpRequests, openHttp } from '../../traffic/http/open-http.ts';
-import { hasClasses, limitsOf } from '../../traffic/workload.ts';
+import { findLimits, hasClasses } from '../../traffic/workload.ts';
 import { levelTarget } from '../measuring.ts';
 import { checkLimits, type ProfilePlan } from '../plan.ts';
 import {
@@ -59,7 +59,7 @@ async function openService(
   { signal, maxInFlight }: ServiceSetting,
 ): Promise<ServedTarget> {
   const { address } = to;
-  const requests = requestSetOf(to, plan);
+  const requests = toRequestSet(to, plan);
   const sender = await openHttp(to, requests, spec.requestTimeout * MS_PER_S, spec);
   const target = levelTarget(
     {
@@ -70,7 +70,7 @@ async function openService(
       devices: devicesAt(address, spec, null),
       ...(maxInFlight !== undefined && { usual: { openLoop: { maxInFlight } } }),
       check: async (measurement) => {
-        const fault = silenceOf(measurement);
+        const fault = toSilence(measurement);
         if (fault) throw await noReply(fault.kind, fault.firstMessage, to);
       },
       explain: async (error) =>
@@ -87,7 +87,7 @@ async function openService(
     // The machine that computes behind the URL is unknown.
     followsHost: isOfThisMachine(address),
     batch: to.batch,
-    gpusOf: gpusOfUnknown(spec),
+    countGpus: gpusOfUnknown(spec),
   };
 }
 
@@ -97,7 +97,7 @@ async function requestTo(options: ServiceSpec): Promise<HttpRequestTo> {
     throw usage('the URL is missing', 'add it, for example -u http://localhost:8000/inference');
   }
   const { url, tls } = await readUrl(options.url, options);
-  const content = await contentOf(options, url.credentials);
+  const content = await readContent(options, url.credentials);
   const { host = url.host, method, headers, body, secrets, bodies, batch, refusalsFail, notes } = content;
   // The API of an address without a path.
   const hasPath = url.target !== '/' && options.path === undefined;
@@ -120,7 +120,7 @@ async function requestTo(options: ServiceSpec): Promise<HttpRequestTo> {
  * Returns the requests, those of each class in turn. Errors: USAGE for classes with their own
  * requests.
  */
-function requestSetOf(
+function toRequestSet(
   to: Pick<HttpRequestTo, 'url' | 'bodies' | 'batch'>,
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): RequestSet {
@@ -140,13 +140,13 @@ function requestSetOf(
   const requestClasses = classes.map((each) => ({
     name: each.name,
     requests: requests.length,
-    ...(limitsOf(each) && { limits: each.limits }),
+    ...(findLimits(each) && { limits: each.limits }),
   }));
   return { ...one, requests: classes.flatMap(() => requests), classes: requestClasses };
 }
 
 /** Returns the first failure of a level without a single reply. */
-function silenceOf({ requests, failures, replies }: Measurement): Measurement['failures'][number] | undefined {
+function toSilence({ requests, failures, replies }: Measurement): Measurement['failures'][number] | undefined {
   return requests > 0 && replies === undefined ? failures[0] : undefined;
 }
 
@@ -162,7 +162,7 @@ async function noReply(kind: string, message: string, { url, address, tls }: Htt
   const words = `${url} gave no reply`;
   if (kind === 'timeout') return new TrituneError('SERVER_TIMEOUT', `${words}: ${message}`, hint);
   const code = kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';
-  const trouble = await diagnoseTls(addressOf(address), tls);
+  const trouble = await diagnoseTls(parseAddress(address), tls);
   return new TrituneError(code, `${words}: ${trouble?.message ?? message}`, trouble?.hint ?? hint);
 }
 

@@ -6,7 +6,7 @@ import type { ServiceKind } from './service.ts';
  * Returns the kind of service in the options; an endpoint means a language model. Errors:
  * UNSUPPORTED for another kind.
  */
-export function serviceKindOf({
+export function toServiceKind({
   serviceKind,
   endpoint,
 }: {

@@ -7,13 +7,13 @@ import type { PlayedFront } from '../../../profiler/play.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
-import { headersOf } from '../../server/headers.ts';
-import { type ClassPrompts, classPromptsOf } from '../../traffic/prompts/class-prompts.ts';
+import { readHeaders } from '../../server/headers.ts';
+import { type ClassPrompts, prepareClassPrompts } from '../../traffic/prompts/class-prompts.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
-import { promptsOf } from '../../traffic/prompts/prompts.ts';
+import { preparePrompts } from '../../traffic/prompts/prompts.ts';
 import { promptWindows } from '../../traffic/prompts/windows.ts';
 import type { Sender } from '../../traffic/sender.ts';
-import { type WorkloadFront, frontsOf as workloadFronts } from '../../traffic/workload.ts';
+import { type WorkloadFront, listFronts as workloadFronts } from '../../traffic/workload.ts';
 import { levelTarget } from '../measuring.ts';
 import { type ProfilePlan, planProfile } from '../plan.ts';
 import {
@@ -37,14 +37,14 @@ interface PromptFront {
  * model, plus the times of its tokens.
  */
 export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
-  const askedEndpoint = askedOf(options);
-  const where = await serverOf(options);
+  const askedEndpoint = splitEndpoint(options);
+  const where = await readServer(options);
   checkMetricsKnown(options, where.address);
   const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
   const modelName = { model: options.model, modelVersion: options.modelVersion ?? '' };
   const { endpoint, model, server } = await findEndpoint({ ...where, ...askedEndpoint, ...modelName, ...how });
   setting.tell(`${model} on ${server.name} ${server.version} at ${where.address}, by ${endpoint.kind}`);
-  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
+  const { fronts, plan } = await readFronts({ ...options, model }, asFarAsKnown);
   return {
     model,
     endpoint: endpoint.kind,
@@ -107,7 +107,7 @@ async function openService(
     windows: { ...defaultWindowRule, ...promptWindows },
     followsHost: false,
     batch: 1,
-    gpusOf: gpusOfUnknown(spec),
+    countGpus: gpusOfUnknown(spec),
   };
 }
 
@@ -126,7 +126,7 @@ function checkServed({ requests, errorRate, failures }: Measurement, address: st
  * Returns the model and its requests, or those of each model that the classes of a workload name. A
  * trace says when its requests are due.
  */
-async function frontsOf(
+async function readFronts(
   options: ServiceSpec & { readonly model: string },
   asFarAsKnown: ProfilePlan,
 ): Promise<{ readonly fronts: readonly PromptFront[]; readonly plan: ProfilePlan }> {
@@ -134,13 +134,13 @@ async function frontsOf(
   const setting = { model, seed: options.seed, traceSpeed: options.traceSpeed };
   const { workload } = asFarAsKnown;
   if (!workload) {
-    const prompts = await promptsOf(options, setting);
+    const prompts = await preparePrompts(options, setting);
     const plan = prompts.schedule ? await planProfile(options, false, prompts.schedule) : asFarAsKnown;
     return { fronts: [{ model, prompts }], plan };
   }
   const fronts: PromptFront[] = [];
   for (const part of workloadFronts(workload, model)) {
-    fronts.push({ model: part.model, part, prompts: await classPromptsOf(part, options, setting, workload) });
+    fronts.push({ model: part.model, part, prompts: await prepareClassPrompts(part, options, setting, workload) });
   }
   return { fronts, plan: asFarAsKnown };
 }
@@ -149,7 +149,7 @@ async function frontsOf(
  * Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and
  * certificates.
  */
-async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
+async function readServer(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
   if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
   const { url, tls } = await readUrl(options.url, options);
   if (url.credentials !== undefined)
@@ -158,7 +158,7 @@ async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string 
     address: url.address,
     host: url.host,
     basePath: url.target.replace(/\/(v1\/?)?$/, ''),
-    headers: headersOf(options),
+    headers: readHeaders(options),
     tls,
   };
 }
@@ -172,7 +172,7 @@ const kinds: readonly AskedEndpoint[] = [
  * A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats
  * what the endpoint says better.
  */
-function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
+function splitEndpoint({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
   readonly requestedEndpoint: AskedEndpoint;
   readonly path: string | undefined;
 } {

@@ -62,7 +62,7 @@ export interface ServedTarget extends LevelTarget {
    * Returns the GPUs that the model uses, of those that the user states or the metrics report;
    * undefined if that is unknown.
    */
-  gpusOf(server: { readonly stated: number | undefined; readonly reported: number | undefined }): number | undefined;
+  countGpus(server: { readonly stated: number | undefined; readonly reported: number | undefined }): number | undefined;
 }
 
 /**
@@ -77,6 +77,6 @@ export type FindService = (options: ServiceSpec, plan: ProfilePlan, setting: Ser
  * of them.
  */
 export const gpusOfUnknown =
-  ({ metricsUrl }: Pick<ProfileSpec, 'metricsUrl'>): ServedTarget['gpusOf'] =>
+  ({ metricsUrl }: Pick<ProfileSpec, 'metricsUrl'>): ServedTarget['countGpus'] =>
   ({ stated, reported }) =>
     stated ?? (metricsUrl === undefined ? undefined : reported);

@@ -5,24 +5,24 @@ import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
-import { gpusOf } from '../../../space/gpus.ts';
-import { shapeOf } from '../../../space/shape.ts';
+import { countGpus } from '../../../space/gpus.ts';
+import { readShape } from '../../../space/shape.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import type { ProfileSpec } from '../../../spec/profile-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
-import { instancesOf } from '../../../triton/config/instances.ts';
+import { countInstances } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { readOtherConfigs } from '../../../triton/control/other-configs.ts';
 import type { TritonClient } from '../../../triton/types.ts';
 import { noteOwnRequests } from '../../server/client-requests.ts';
-import { devicesOf } from '../../server/devices.ts';
+import { listDevices } from '../../server/devices.ts';
 import { checkLeftovers, leftoversIn } from '../../server/leftover.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from '../../server/open-server.ts';
 import type { Sender } from '../../traffic/sender.ts';
 import { openTraffic, type TrafficAsked } from '../../traffic/tensors/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../../traffic/tensors/requests.ts';
-import { classInputsOf, classShares, frontsOf, type WorkloadFront } from '../../traffic/workload.ts';
+import { listAssumptions, readRequests } from '../../traffic/tensors/requests.ts';
+import { classShares, listFronts, prepareClassInputs, type WorkloadFront } from '../../traffic/workload.ts';
 import { type LevelListener, levelTarget } from '../measuring.ts';
 import { checkLimits, type ProfilePlan } from '../plan.ts';
 import type { FindService, ServedTarget } from './service.ts';
@@ -30,7 +30,7 @@ import type { FindService, ServedTarget } from './service.ts';
 /** Finds tensor models on a Triton, running or launched. */
 export const findTensors: FindService = async (options, plan, { signal, tell, alike = false }) => {
   checkLimits(options, plan);
-  const models = modelsOf(options, plan);
+  const models = listModels(options, plan);
   const opened = await openServer(options, { loadModels: models }, null, signal);
   try {
     if (!alike) await checkLeftovers(opened, models);
@@ -57,11 +57,11 @@ export const findTensors: FindService = async (options, plan, { signal, tell, al
 };
 
 /** Returns the models to send to. Errors: USAGE if none is named. */
-function modelsOf(
+function listModels(
   spec: Pick<ProfileSpec, 'model'>,
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): readonly [string, ...string[]] {
-  const models = workload ? frontsOf(workload, spec.model).map(({ model }) => model) : [spec.model];
+  const models = workload ? listFronts(workload, spec.model).map(({ model }) => model) : [spec.model];
   const [first, ...others] = models.filter((model) => model !== undefined);
   if (first === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   return [first, ...others];
@@ -87,7 +87,7 @@ export async function openTensors(
     );
   }
   const { workload } = plan;
-  const parts: readonly (WorkloadFront | undefined)[] = workload ? frontsOf(workload, model) : [undefined];
+  const parts: readonly (WorkloadFront | undefined)[] = workload ? listFronts(workload, model) : [undefined];
   let listening: LevelListener | undefined;
   const onObserved: TrafficAsked['onObserved'] = observes
     ? (observed, outputs) => listening?.onRequest(observed, outputs)
@@ -98,9 +98,11 @@ export async function openTensors(
   };
   try {
     for (const part of parts) {
-      const original = await modelOf(opened.client, part?.model ?? model, spec);
+      const original = await readModel(opened.client, part?.model ?? model, spec);
       const inputs =
-        workload && part ? await classInputsOf(part, spec, original, workload) : await requestsOf(spec, original);
+        workload && part
+          ? await prepareClassInputs(part, spec, original, workload)
+          : await readRequests(spec, original);
       fronts.push(await openFront(opened, original.config, inputs, spec, plan, onObserved));
     }
   } catch (error) {
@@ -114,7 +116,7 @@ export async function openTensors(
       isDecoupled: configs.some(({ model_transaction_policy: policy }) => policy?.decoupled === true),
       assumptions: fronts.flatMap(({ assumptions }) => assumptions),
       fronts: fronts.map(({ options }, index) => ({ ...options, classes: parts[index]?.indexes })),
-      devices: devicesOf(opened, parts[0]?.model ?? model),
+      devices: listDevices(opened, parts[0]?.model ?? model),
       onLevel: (listener) => {
         listening = listener;
       },
@@ -129,7 +131,7 @@ export async function openTensors(
     windows: defaultWindowRule,
     followsHost: target.hostWorkUs !== undefined && configs.every(isOnCpu),
     batch: meanBatch(fronts, parts, plan),
-    gpusOf: ({ stated, reported }) => gpusOf(shapeOfAll(configs), stated ?? reported),
+    countGpus: ({ stated, reported }) => countGpus(shapeOfAll(configs), stated ?? reported),
   };
 }
 
@@ -141,8 +143,8 @@ const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
   groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
 
 const shapeOfAll = (configs: readonly [ModelConfig, ...ModelConfig[]]): CandidateShape => ({
-  ...shapeOf(configs[0]),
-  members: Object.fromEntries(configs.map((config) => [config.name ?? '', shapeOf(config)])),
+  ...readShape(configs[0]),
+  members: Object.fromEntries(configs.map((config) => [config.name ?? '', readShape(config)])),
 });
 
 /** Each model weighs by its requests in the workload. */
@@ -177,25 +179,25 @@ async function openFront(
     config,
     inputs,
     onObserved,
-    levels: levelRangeOf(plan),
+    levels: toLevelRange(plan),
     timeoutMs: spec.requestTimeout * MS_PER_S,
   });
   return {
     config,
-    assumptions: assumptionsOf(inputs),
+    assumptions: listAssumptions(inputs),
     options: {
       ...traffic.sending,
       requests: ofVersion(traffic.requestsFor(config), spec.modelVersion ?? ''),
       stats: opened.client,
-      composing: await composingOf(opened.client, config, spec),
-      instances: instancesOf(config),
+      composing: await readComposing(opened.client, config, spec),
+      instances: countInstances(config),
     },
     close: traffic.close,
   };
 }
 
 /** Loads the model if the server was started for the run; leaves other servers alone. */
-async function modelOf(
+async function readModel(
   client: TritonClient,
   model: string,
   spec: ProfileSpec,
@@ -214,7 +216,7 @@ async function modelOf(
   return { config, metadata };
 }
 
-function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
+function toLevelRange({ mode, sweep: { range } }: ProfilePlan): LevelRange {
   const NO_END = 1024;
   return { mode, low: range.start, high: range.end === 0 ? Math.max(range.start, NO_END) : range.end };
 }
@@ -226,7 +228,7 @@ const ofVersion = (set: RequestSet, version: string): RequestSet =>
  * Returns the models of an ensemble, including nested ones, followed by the models that the user
  * says the model calls.
  */
-async function composingOf(
+async function readComposing(
   client: TritonClient,
   config: ModelConfig,
   { blsComposingModels }: ProfileSpec,

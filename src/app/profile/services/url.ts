@@ -2,7 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { type PlainHttpUrl, plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import type { TlsSpec } from '../../../spec/server-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
-import { type Devices, devicesOf, isOfThisMachine } from '../../server/devices.ts';
+import { type Devices, isOfThisMachine, listDevices } from '../../server/devices.ts';
 import { readTls } from '../../server/read-tls.ts';
 import { wantsTls } from '../../server/tls.ts';
 import type { ServiceSpec } from './service.ts';
@@ -39,6 +39,6 @@ export function checkMetricsKnown({ collectMetrics, metricsUrl }: ServiceSpec, a
  * another server.
  */
 export const devicesAt = (address: string, { metricsUrl }: ServiceSpec, model: string | null): Devices =>
-  devicesOf({ server: { url: address, emulated: null }, ...(metricsUrl !== undefined && { metricsUrl }) }, model);
+  listDevices({ server: { url: address, emulated: null }, ...(metricsUrl !== undefined && { metricsUrl }) }, model);
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

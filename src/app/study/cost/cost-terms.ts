@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
@@ -9,7 +9,7 @@ import type { CostTerms } from '../../../study/records/schema/goal.ts';
 
 /** Returns the prices in a YAML or JSON file. Errors: INPUT_INVALID with the place of the fault. */
 export function readPrices(file: string): PriceList {
-  const outcome = priceList.safeParse(contentOf(file));
+  const outcome = priceList.safeParse(readContent(file));
   if (outcome.success) return outcome.data;
   const [issue] = outcome.error.issues;
   const place = issue?.path.join('.') ?? '';
@@ -18,11 +18,11 @@ export function readPrices(file: string): PriceList {
   );
 }
 
-function contentOf(file: string): unknown {
+function readContent(file: string): unknown {
   try {
     return readDocument(file);
   } catch (error) {
-    throw invalid(`cannot read ${file}: ${messageOf(error)}`);
+    throw invalid(`cannot read ${file}: ${formatMessage(error)}`);
   }
 }
 
@@ -44,7 +44,7 @@ type CostAsked = Pick<StudySpec, 'prices' | 'cost'>;
  * for a wrong file; USAGE if the spec does not say which of the prices count, names one that does
  * not exist, or has a rate without prices.
  */
-export function costTermsOf(spec: CostAsked): CostTerms | undefined {
+export function toCostTerms(spec: CostAsked): CostTerms | undefined {
   const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
   if (spec.prices === undefined) {
     if (spec.cost === undefined) return undefined;

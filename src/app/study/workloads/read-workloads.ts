@@ -4,14 +4,14 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StartedWorkloads, StudyStarted } from '../../../study/records/records.ts';
-import { meanRateOf } from '../../../workload/plan/plan-of.ts';
+import { computeMeanRate } from '../../../workload/plan/plan-of.ts';
 import { readWorkload } from '../../../workload/read-workload.ts';
-import { robustRuleOf } from '../../../workload/robust-rule.ts';
+import { parseRobustRule } from '../../../workload/robust-rule.ts';
 import { type SplitWorkload, splitWorkload } from '../../../workload/split.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import type { Workload } from '../../../workload/workload.ts';
-import { durationOf } from '../../../workload/workload.ts';
-import { hasClasses, limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
+import { findDuration } from '../../../workload/workload.ts';
+import { findLimits, hasClasses, type PlayedWorkload, played } from '../../traffic/workload.ts';
 
 /**
  * A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials
@@ -75,7 +75,7 @@ type Begun = Pick<StudyStarted, 'spec' | 'workloads'>;
 
 /** Returns the time scale of a workload in a study that gives none. */
 function usualScale(workload: Workload, place: number, spec: StudySpec, begun: Begun | null): number {
-  const durationS = durationOf(workload);
+  const durationS = findDuration(workload);
   const scaleTo = (mostS: number): number => Math.min(1, mostS / durationS);
   const recordedS = begun?.workloads?.of[place]?.passSeconds;
   // Earlier versions did not shorten passes by the time budget.
@@ -98,23 +98,23 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
   const whole = await Promise.all(workloads.files.map((file) => readWorkload(file)));
   checkNames(whole, workloads.files);
   const { holdout, timeScale, robust } = workloads;
-  const levelRate = meanRateOf(whole[0] as Workload);
+  const levelRate = computeMeanRate(whole[0] as Workload);
   const as = (workload: Workload, place: number, seed: number): StudiedWorkload => ({
     name: workload.name,
     weight: workloads.weights?.[place] ?? 1,
-    perLevel: meanRateOf(workload) / levelRate,
+    perLevel: computeMeanRate(workload) / levelRate,
     played: played(workload, { seed, timeScale: timeScale ?? usualScale(workload, place, spec, begun) }),
   });
   const parts = whole.map((workload, place) => {
-    const search = (part: Workload): StudiedWorkload => as(part, place, seedOf(spec, place));
+    const search = (part: Workload): StudiedWorkload => as(part, place, chooseSeed(spec, place));
     if (holdout === undefined) return { search: search(workload), final: search(workload) };
-    const { train, holdout: rest } = splitOf(workload, holdout, spec.seed);
+    const { train, holdout: rest } = splitPlayed(workload, holdout, spec.seed);
     // Generated parts are drawn anew.
-    return { search: search(train), final: as(rest, place, seedOf(spec, place + whole.length)) };
+    return { search: search(train), final: as(rest, place, chooseSeed(spec, place + whole.length)) };
   });
   const all = parts.map(({ search }) => search) as [StudiedWorkload, ...StudiedWorkload[]];
   return {
-    rule: robustRuleOf(robust),
+    rule: parseRobustRule(robust),
     search: all,
     final: holdout === undefined ? all : (parts.map(({ final }) => final) as typeof all),
     record: {
@@ -126,7 +126,7 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
         weight: each.weight,
         perLevel: each.perLevel,
         passSeconds: each.played.passS,
-        digest: digestOf(each.played),
+        digest: computeDigest(each.played),
       })),
     },
   };
@@ -136,19 +136,19 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
  * Returns a workload in the form that a profile takes. `goodput`: limits for requests without
  * classes.
  */
-export function profiledOf(
+export function toProfiled(
   { name, weight, perLevel, played: { workload, planAt } }: StudiedWorkload,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,
 ): ProfiledWorkload {
   const [only] = hasClasses(workload) ? [] : workload.classes;
-  return { name, weight, perLevel, planAt, limits: (only && limitsOf(only)) ?? goodput };
+  return { name, weight, perLevel, planAt, limits: (only && findLimits(only)) ?? goodput };
 }
 
 /**
  * Splits the parts with the same name. A workload without a trace stays whole on both sides,
  * because the final draws it anew.
  */
-function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
+function splitPlayed(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
   const hasTrace = workload.phases.some(({ arrivals }) => arrivals.process === 'trace');
   if (!hasTrace) return { train: workload, holdout: workload };
   const { train, holdout } = splitWorkload(workload, { holdoutShare, seed });
@@ -157,7 +157,7 @@ function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitW
 }
 
 /** Workloads with the same seed would have their bursts at the same moments. */
-const seedOf = ({ seed }: StudySpec, place: number): number => seed + place;
+const chooseSeed = ({ seed }: StudySpec, place: number): number => seed + place;
 
 function checkNames(workloads: readonly Workload[], files: readonly string[]): void {
   const names = workloads.map(({ name }) => name);
@@ -175,7 +175,7 @@ function checkNames(workloads: readonly Workload[], files: readonly string[]): v
  * Returns a digest that shows whether a file, or a trace that it names, still holds the same
  * arrivals.
  */
-function digestOf({ planAt, perSecond }: PlayedWorkload): string {
+function computeDigest({ planAt, perSecond }: PlayedWorkload): string {
   const { arrivalsNs, classOf, classes, durationNs } = planAt(perSecond);
   const bytes = ({ buffer, byteOffset, byteLength }: Float64Array | Uint16Array): Uint8Array =>
     new Uint8Array(buffer, byteOffset, byteLength);
@@ -234,11 +234,11 @@ export function simulatedWorkloads(
 ): StudyWorkloads {
   const [first, ...others] = search.map(({ name, weight, perLevel, played: { workload, planAt } }) => {
     const limits = workload.classes.flatMap((each): [string, number][] => {
-      const { e2eNs } = limitsOf(each) ?? goodput ?? {};
+      const { e2eNs } = findLimits(each) ?? goodput ?? {};
       return e2eNs === undefined ? [] : [[each.name, e2eNs]];
     });
     const ofReplies = workload.classes.flatMap((each): [string, RequestLimits][] => {
-      const requestLimits = limitsOf(each);
+      const requestLimits = findLimits(each);
       return requestLimits === undefined ? [] : [[each.name, requestLimits]];
     });
     const models = workload.classes.flatMap((each): [string, string][] =>

@@ -1,8 +1,8 @@
 import { shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
-import { contentOf } from '../../traffic/http/content-of-kind.ts';
+import { type StudiedWorkload, type StudiedWorkloads, toProfiled } from '../../study/workloads/read-workloads.ts';
+import { readContent } from '../../traffic/http/content-of-kind.ts';
 import { httpRequests, openHttp } from '../../traffic/http/open-http.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
 import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
@@ -12,16 +12,16 @@ import type { RequestKind, RequestWorkload } from './request-profile.ts';
  * Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body
  * that cannot be read.
  */
-export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
+export async function prepareHttpRequests(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
   const { model, goal, server, http = {}, prompts, traffic, seed } = spec;
   checkEndOnly(goal.goodput, '--goodput');
   const options = { ...prompts, ...http, ...server, model, seed, batch: traffic.batch };
-  const { host, secrets, path = '/', ...content } = await contentOf(options, undefined);
+  const { host, secrets, path = '/', ...content } = await readContent(options, undefined);
   const requests = httpRequests(model, content);
   const under = (workload: StudiedWorkload): RequestWorkload => {
     const { classes } = workload.played.workload;
     if (classes.length > 1) throw oneClass(workload.name);
-    return { ...profiledOf(workload, spec), requests };
+    return { ...toProfiled(workload, spec), requests };
   };
   const workloads = studied
     ? { rule: studied.rule, search: studied.search.map(under), final: studied.final.map(under) }

@@ -3,7 +3,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import type { StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
-import { promptsOf } from '../../traffic/prompts/prompts.ts';
+import { preparePrompts } from '../../traffic/prompts/prompts.ts';
 import { promptTimeoutMs, promptWindowsFor } from '../../traffic/prompts/windows.ts';
 import { promptWorkloads } from './prompt-workloads.ts';
 import type { RequestKind } from './request-profile.ts';
@@ -14,10 +14,10 @@ import type { RequestKind } from './request-profile.ts';
  */
 export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
   const { model, seed, server, traffic, limits } = spec;
-  // `requestKindOf` gives no other endpoint.
+  // `toRequestKind` gives no other endpoint.
   const endpoint = isTextEndpoint(server.endpoint) ? 'openai' : (server.endpoint ?? 'openai');
   const workloads = studied ? await promptWorkloads(spec, studied) : undefined;
-  const { requests } = workloads?.search[0] ?? (await promptsOf(spec.prompts ?? {}, { model, seed }));
+  const { requests } = workloads?.search[0] ?? (await preparePrompts(spec.prompts ?? {}, { model, seed }));
   let foundEndpoint: FoundEndpoint | null = null;
   return {
     requests,

@@ -2,9 +2,9 @@ import type { ProfiledWorkload, ProfiledWorkloads } from '../../../adapter/workl
 import { TrituneError } from '../../../base/errors.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
-import { classPromptsOf } from '../../traffic/prompts/class-prompts.ts';
-import { frontsOf, type WorkloadFront } from '../../traffic/workload.ts';
+import { type StudiedWorkload, type StudiedWorkloads, toProfiled } from '../../study/workloads/read-workloads.ts';
+import { prepareClassPrompts } from '../../traffic/prompts/class-prompts.ts';
+import { listFronts, type WorkloadFront } from '../../traffic/workload.ts';
 
 /** A workload for a language model. */
 export interface PromptWorkload extends ProfiledWorkload {
@@ -13,7 +13,7 @@ export interface PromptWorkload extends ProfiledWorkload {
 
 /**
  * Prepares the prompts of a study's workloads. Errors: USAGE for classes of other models, and as
- * `classPromptsOf`.
+ * `prepareClassPrompts`.
  */
 export async function promptWorkloads(
   spec: StudySpec,
@@ -27,9 +27,9 @@ export async function promptWorkloads(
   } = spec;
   const prepared = async (workload: StudiedWorkload): Promise<PromptWorkload> => {
     const { name, played } = workload;
-    const front = onlyFront(name, frontsOf(played, model), model);
-    const { requests } = await classPromptsOf(front, { ...prompts, endpoint }, { model, seed }, played);
-    return { ...profiledOf(workload, spec), requests };
+    const front = onlyFront(name, listFronts(played, model), model);
+    const { requests } = await prepareClassPrompts(front, { ...prompts, endpoint }, { model, seed }, played);
+    return { ...toProfiled(workload, spec), requests };
   };
   const ofSearch = await Promise.all(search.map(prepared));
   return { rule, search: ofSearch, final: final === search ? ofSearch : await Promise.all(final.map(prepared)) };

@@ -1,7 +1,7 @@
 import type { RequestKindName } from '../../../spec/request-kind.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
-import { httpRequestsOf } from './http-requests.ts';
+import { prepareHttpRequests } from './http-requests.ts';
 import { promptRequests } from './prompt-requests.ts';
 import type { RequestKind } from './request-profile.ts';
 
@@ -11,4 +11,4 @@ export const requestsOfKind: Readonly<
     Exclude<RequestKindName, 'tensors'>,
     (spec: StudySpec, workloads: StudiedWorkloads | null) => Promise<RequestKind>
   >
-> = { prompts: promptRequests, http: httpRequestsOf };
+> = { prompts: promptRequests, http: prepareHttpRequests };

@@ -10,7 +10,7 @@ import { play } from '../../../profiler/play.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
 import type { MeasureOptions, MeasurePurpose } from '../../../tuner/adapter.ts';
-import { devicesOf } from '../../server/devices.ts';
+import { listDevices } from '../../server/devices.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
 import type { Sender } from '../../traffic/sender.ts';
 
@@ -93,7 +93,7 @@ export function requestProfile(
   ): Promise<Measurement> {
     const now = serving();
     const { sending, timeoutMs } = await senderTo(now);
-    const devices = devicesOf({ server: { url: now.address, emulated: null } }, model);
+    const devices = listDevices({ server: { url: now.address, emulated: null } }, model);
     try {
       const measured = await play(
         {

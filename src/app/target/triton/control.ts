@@ -10,7 +10,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { Control } from '../../../tuner/adapter.ts';
 import type { FoundTarget, OpenStudy } from '../../study/study.ts';
-import { originalsOf } from './originals.ts';
+import { listOriginals } from './originals.ts';
 
 const LOAD_TIMEOUT_S = 600;
 /**
@@ -65,7 +65,7 @@ export function controlOfStudy(
 ): Control {
   const { model, server, limits, measurement } = spec;
   const isNewStudy = earlier.length === 0;
-  return controlOver(client, originalsOf({ model, ...target }), server.restore, {
+  return controlOver(client, listOriginals({ model, ...target }), server.restore, {
     ...limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,

@@ -5,17 +5,17 @@ import type { JsonObject } from '../../../base/json.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { MARK } from '../../../space/artifact.ts';
 import { checkVariants } from '../../../space/check-variants.ts';
-import { originalOf, TRITON } from '../../../space/model-configs.ts';
+import { TRITON, toOriginal } from '../../../space/model-configs.ts';
 import { loadSpace, spaceFromJson } from '../../../space/source/load.ts';
 import { presetFor } from '../../../space/source/presets.ts';
 import type { ServerIdentity, StudyStarted } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { FoundTarget, OpenStudy } from '../../study/study.ts';
 import { checkAlike } from './check-alike.ts';
-import { configsOf, limitsOf, type TritonModels } from './models.ts';
-import { jointTarget, jointTargetOf } from './pipeline/joint-target.ts';
+import { readLimits, type TritonModels, toConfigs } from './models.ts';
+import { createJointTarget, jointTarget } from './pipeline/joint-target.ts';
 import type { Together } from './pipeline/read-together.ts';
-import { clientsOf, type ServedClients } from './pipeline/served-clients.ts';
+import { connectClients, type ServedClients } from './pipeline/served-clients.ts';
 import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { withEngine } from './served-settings.ts';
 
@@ -36,7 +36,7 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
   const { originalModel: model, others, together } = models;
   if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);
   const clients = started ? started.clients : undefined;
-  const served = clientsOf(study, models);
+  const served = connectClients(study, models);
   const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
   const clientText = clients ?? served?.told();
   return {
@@ -60,13 +60,13 @@ function spaceOfModel(
   if (spaces.across) throw aboutSeveral(spec.model);
   const { config } = model;
   const preset = presetFor(config.backend || config.platform);
-  const limits = limitsOf(spec.goal.latencyBudgetMs);
+  const limits = readLimits(spec.goal.latencyBudgetMs);
   const searchSpace = lookUp(spaces.members, names[0]) ?? spaces.whole ?? loadSpace(preset, { limits });
   const space = withKnownBuilds(clients?.serving(searchSpace, spec.model, config) ?? searchSpace, cacheDirectory());
   for (const [name, other] of others) checkAlike(spec.model, model, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
   // An exact copy, because a config that the server has already needs no load.
-  const original = withEngine(originalOf(config, otherConfigs), space, spec);
+  const original = withEngine(toOriginal(config, otherConfigs), space, spec);
   checkVariants(space, original);
   return spaceOfOne(space, original);
 }
@@ -85,9 +85,9 @@ function spaceOfTogether(
   models: TritonModels,
   clients: ServedClients | null,
 ): TunedSpace {
-  if (started) return spaceOfSeveral(jointTargetOf(started));
-  const limits = limitsOf(spec.goal.latencyBudgetMs);
-  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.spaces, limits, clients));
+  if (started) return spaceOfSeveral(createJointTarget(started));
+  const limits = readLimits(spec.goal.latencyBudgetMs);
+  return spaceOfSeveral(jointTarget(models.together as Together, toConfigs(models), models.spaces, limits, clients));
 }
 
 /**
@@ -115,12 +115,12 @@ function unloadedIn(models: TritonModels['others']): readonly string[] | undefin
  */
 export function startedOn(started: StudyStarted, models: TritonModels): StudyStarted {
   const { originalModel, others } = models;
-  const configs = configsOf(models);
+  const configs = toConfigs(models);
   const [ownName] = models.names;
   const { [ownName]: _, ...otherConfigs } = configs;
   const fingerprint = models.together
     ? started.original.fingerprint
-    : originalOf(originalModel.config, otherConfigs).fingerprint;
+    : toOriginal(originalModel.config, otherConfigs).fingerprint;
   if (fingerprint !== started.original.fingerprint)
     throw new TrituneError(
       'UNSUPPORTED',

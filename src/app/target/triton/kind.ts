@@ -3,7 +3,7 @@ import { createTracing } from '../../../adapter/triton/tracing.ts';
 import { TRITON } from '../../../space/model-configs.ts';
 import type { StudyStarted } from '../../../study/records/records.ts';
 import { tritonDocuments } from '../../output/documents.ts';
-import { checkControllable, type OpenServer, openServer, serverOf } from '../../server/open-server.ts';
+import { checkControllable, type OpenServer, openServer, toServer } from '../../server/open-server.ts';
 import type { StudyOfTarget, Target, TargetKind, TargetSetting } from '../../study/study.ts';
 import { callsFinder } from './calls/find-calls.ts';
 import { controlOfStudy } from './control.ts';
@@ -24,7 +24,7 @@ export const tritonOn = (server: OpenServer): TargetKind => ({
 
 async function openTriton(study: StudyOfTarget, setting: TargetSetting): Promise<Target> {
   const named = namedBy(study, setting);
-  const server = await openServer(serverOf(study.spec), modelsOfLaunch(named), study.directory, setting.signal);
+  const server = await openServer(toServer(study.spec), modelsOfLaunch(named), study.directory, setting.signal);
   try {
     await checkControllable(server.client);
     const target = await openModels(server, named, study, setting);

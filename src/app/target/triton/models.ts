@@ -10,9 +10,9 @@ import type { TritonClient } from '../../../triton/types.ts';
 import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 import type { OpenStudy } from '../../study/study.ts';
 import { controlOver } from './control.ts';
-import { originalsOf } from './originals.ts';
+import { listOriginals } from './originals.ts';
 import { askedTopology } from './pipeline/asked-topology.ts';
-import { readParts, type Together, togetherOf } from './pipeline/read-together.ts';
+import { readParts, readTogether, type Together } from './pipeline/read-together.ts';
 
 /**
  * The models that a study may change, where their names are known before the server is asked, and
@@ -64,7 +64,7 @@ export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'start
   ];
   if (started)
     return {
-      names: distinct(originalsOf(started).map(({ model }) => model)),
+      names: distinct(listOriginals(started).map(({ model }) => model)),
       fronts,
       spaces: nothingGiven,
       requestedTopology: topology,
@@ -76,17 +76,17 @@ export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'start
 }
 
 function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
-  return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: limitsOf(latencyBudgetMs) });
+  return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: readLimits(latencyBudgetMs) });
 }
 
 /** Returns the limits that the latency budget sets for a search space. */
-export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
+export const readLimits = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 
 /**
  * Reads the models and their parts, and loads those that are not loaded. If one cannot be read,
  * restores all of them. `findCalls` finds the models that others call from their code. Errors:
- * those of `readOriginal`, of `topologyOf` and of `findCalls`.
+ * those of `readOriginal`, of `readTopology` and of `findCalls`.
  */
 export async function readModels(
   client: TritonClient,
@@ -102,10 +102,10 @@ export async function readModels(
       ? await withCalls(client, named.requestedTopology, read, findCalls)
       : named.requestedTopology;
     const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
-    const together = started ? resumed(started) : await togetherOf(client, topology, configs);
-    return { ...modelsOf({ ...named, requestedTopology: topology }, read), together };
+    const together = started ? resumed(started) : await readTogether(client, topology, configs);
+    return { ...listModels({ ...named, requestedTopology: topology }, read), together };
   } catch (error) {
-    if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
+    if (read.size > 0) await leaveAsTheyWere(client, listModels(named, read));
     throw error;
   }
 }
@@ -126,14 +126,14 @@ async function withCalls(
 const resumed = ({ topology }: StudyStarted): Together | null =>
   topology ? { topology, bystanders: {}, unreadable: new Map(), unread: [] } : null;
 
-function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<TritonModels, 'together'> {
+function listModels(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<TritonModels, 'together'> {
   const [ownName] = named.names;
   const others = new Map([...read].filter(([name]) => name !== ownName));
   return { ...named, names: [ownName, ...others.keys()], originalModel: read.get(ownName) as OriginalModel, others };
 }
 
 /** Returns the configs of all models. */
-export const configsOf = ({
+export const toConfigs = ({
   names: [ownName],
   originalModel: model,
   others,

@@ -13,7 +13,7 @@ import type { Candidate } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import type { Profile } from '../../../tuner/adapter.ts';
-import { devicesOf } from '../../server/devices.ts';
+import { listDevices } from '../../server/devices.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { nothingSeen, type Seen } from '../../study/expected-duration.ts';
 import { levelsOfStudy } from '../../study/goal.ts';
@@ -23,7 +23,7 @@ import { compareReplies, expectsOutputs } from '../../traffic/tensors/compare-ou
 import { firstTimeoutMs, lookFirst } from '../../traffic/tensors/first-requests.ts';
 import { openFronts } from '../../traffic/tensors/open-fronts.ts';
 import type { TrafficAsked } from '../../traffic/tensors/open-traffic.ts';
-import { assumptionsOf } from '../../traffic/tensors/requests.ts';
+import { listAssumptions } from '../../traffic/tensors/requests.ts';
 import { promptRequests } from '../requests/prompt-requests.ts';
 import { requestProfile } from '../requests/request-profile.ts';
 import type { FoundTriton } from './describe.ts';
@@ -75,7 +75,7 @@ export async function openTensors(
   const { model, goal, measurement } = spec;
   const { inputs, otherFronts, underWorkloads, all } = await inputsOfStudy(study, models);
   const config = configOfModel(original, model);
-  for (const each of all) for (const line of assumptionsOf(each)) tell(line);
+  for (const each of all) for (const line of listAssumptions(each)) tell(line);
   const isExpected = expectsOutputs(inputs, config);
   if (space.hasVariants && !isExpected) tell(UNCHECKED);
   const isGuarded = isExpected && (spec.accuracy !== undefined || space.hasVariants);
@@ -86,7 +86,7 @@ export async function openTensors(
   // Outputs that the accuracy guard has checked need not be checked in every reply.
   const unchecked = isGuarded && spec.traffic.outputTolerance === undefined && { check: null };
   const fronts = await openFronts(opened, [{ ...first, ...unchecked }, ...others], spec.levels.requestDistribution);
-  const devices = devicesOf(opened, model);
+  const devices = listDevices(opened, model);
   const profile = createProfile({
     ...fronts.traffic,
     topology,
@@ -96,7 +96,7 @@ export async function openTensors(
     percentile: goal.percentile,
     precision: measurement.precisionPercent / 100,
     ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
-    ...(measurement.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(goal) }),
+    ...(measurement.stability === 'perf-analyzer' && { stability: toPerfAnalyzerRule(goal) }),
     ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
@@ -133,14 +133,16 @@ const trafficAsked = (
   spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
   config,
   inputs,
-  otherInputs: underWorkloads.flatMap((inputsOf) => inputsOf[index] ?? []).filter((each) => each !== inputs),
+  otherInputs: underWorkloads
+    .flatMap((workloadInputs) => workloadInputs[index] ?? [])
+    .filter((each) => each !== inputs),
   levels,
   timeoutMs:
     spec.traffic.requestTimeoutSeconds === undefined ? REPLY_TIMEOUT_MS : spec.traffic.requestTimeoutSeconds * MS_PER_S,
 });
 
 /** With a budget, the budgeted latency must be stable, and the budget is the threshold. */
-const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
+const toPerfAnalyzerRule = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
   latencyBudgetMs === undefined
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudgetMs };

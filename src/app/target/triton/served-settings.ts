@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
 import { readDocument } from '../../../base/read-document.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
@@ -38,7 +38,7 @@ export function readSettings(file: string): JsonObject {
     const value = readDocument(file);
     if (isJsonObject(value)) return value;
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a JSON file', {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${formatMessage(error)}`, 'give a JSON file', {
       cause: error,
     });
   }

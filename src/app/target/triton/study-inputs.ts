@@ -14,7 +14,7 @@ export interface StudyInputs {
   readonly all: readonly PreparedInputs[];
 }
 
-/** Prepares the requests of a study. Errors: USAGE, INPUT_INVALID, those of `requestsOf`. */
+/** Prepares the requests of a study. Errors: USAGE, INPUT_INVALID, those of `readRequests`. */
 export async function inputsOfStudy(
   { spec, workloads }: Pick<OpenStudy, 'spec' | 'workloads'>,
   models: TritonModels,

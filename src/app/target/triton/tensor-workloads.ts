@@ -5,10 +5,10 @@ import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
-import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
+import { type StudiedWorkload, type StudiedWorkloads, toProfiled } from '../../study/workloads/read-workloads.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
 import type { OpenFronts } from '../../traffic/tensors/open-fronts.ts';
-import { classInputsOf, frontsOf, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
+import { findLimits, listFronts, prepareClassInputs, type WorkloadFront } from '../../traffic/workload.ts';
 import type { TritonModels } from './models.ts';
 import { trafficTo } from './pipeline/front-inputs.ts';
 
@@ -17,7 +17,7 @@ export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
 
 /**
  * Prepares the requests of a study's workloads for its models. Errors: USAGE for classes of models
- * that the study does not send to, and as `requestsOf`.
+ * that the study does not send to, and as `readRequests`.
  */
 export function inputsOfWorkloads(
   spec: StudySpec,
@@ -34,7 +34,7 @@ export function inputsOfWorkloads(
       Promise.all(
         frontsIn(workload, spec.model, models).map((front) => {
           const original = front.model === spec.model ? originalModel : (others.get(front.model) as OriginalModel);
-          return classInputsOf(front, trafficTo(spec, front.model), original, workload.played);
+          return prepareClassInputs(front, trafficTo(spec, front.model), original, workload.played);
         }),
       ),
     ),
@@ -51,7 +51,7 @@ export function profiledWorkloads(
 ): ProfiledWorkloads<TensorWorkload> {
   const models = topology?.fronts.map(({ model }) => model) ?? [spec.model];
   const profiled = (workload: StudiedWorkload, index: number): TensorWorkload => ({
-    ...profiledOf(workload, spec),
+    ...toProfiled(workload, spec),
     fronts: frontsIn(workload, spec.model, models).map(({ indexes }, place) => ({
       requestsFor: fronts.requestsFrom(place, inputs[index]?.[place] as PreparedInputs),
       classes: indexes,
@@ -69,8 +69,8 @@ function frontsIn(
   model: string,
   models: readonly string[],
 ): readonly WorkloadFront[] {
-  for (const each of played.workload.classes) checkEndOnly(limitsOf(each), `class '${each.name}' of ${name}`);
-  const fronts = frontsOf(played, model);
+  for (const each of played.workload.classes) checkEndOnly(findLimits(each), `class '${each.name}' of ${name}`);
+  const fronts = listFronts(played, model);
   const stray = fronts.find((front) => !models.includes(front.model));
   if (stray) {
     throw new TrituneError(

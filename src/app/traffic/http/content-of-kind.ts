@@ -13,7 +13,7 @@ export type ContentSpec = HttpSpec &
  * Returns what an HTTP service is sent: what the options say, or what their API takes. Errors: as
  * `plainContent` and `textContent`.
  */
-export function contentOf(options: ContentSpec, credentials: string | undefined): Promise<PlainContent> {
+export function readContent(options: ContentSpec, credentials: string | undefined): Promise<PlainContent> {
   const { endpoint } = options;
   return isTextEndpoint(endpoint)
     ? textContent({ ...options, endpoint }, credentials)

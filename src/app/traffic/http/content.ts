@@ -1,10 +1,10 @@
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { trituneVersion } from '../../../base/package.ts';
 import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
-import { headersOf } from '../../server/headers.ts';
+import { readHeaders } from '../../server/headers.ts';
 
 /** The request, without its destination. */
 export interface PlainContent {
@@ -39,12 +39,12 @@ type ContentOptions = HttpSpec & HeaderSpec & { readonly basicAuth?: string };
  * never shows a header's value or a password; INPUT_INVALID for a body that cannot be read.
  */
 export async function plainContent(options: ContentOptions, credentials: string | undefined): Promise<PlainContent> {
-  const { body, bodies } = await bodiesOf(options);
+  const { body, bodies } = await readBodies(options);
   const method = options.method?.toUpperCase() ?? (body === null ? 'GET' : 'POST');
   if (!/^[A-Z][A-Z-]*$/.test(method) || method === 'CONNECT' || method === 'TRACE') {
     throw usage(`'${options.method}' is not a supported HTTP method`, 'give for example --method POST');
   }
-  const headers = headersOf(options, reserved);
+  const headers = readHeaders(options, reserved);
   const names = new Set(headers.map(({ name }) => name));
   const login = options.basicAuth ?? credentials;
   const requestHeaders = [
@@ -71,11 +71,11 @@ export async function plainContent(options: ContentOptions, credentials: string 
 }
 
 /** Returns the body of every request, or several and the first of them. */
-async function bodiesOf({ body, bodyFile, bodiesFile }: HttpSpec): Promise<Pick<PlainContent, 'body' | 'bodies'>> {
+async function readBodies({ body, bodyFile, bodiesFile }: HttpSpec): Promise<Pick<PlainContent, 'body' | 'bodies'>> {
   if ([body, bodyFile, bodiesFile].filter((each) => each !== undefined).length > 1)
     throw usage('--body, --body-file and --bodies-file cannot be used together', 'leave all but one of them out');
   if (bodiesFile === undefined)
-    return { body: bodyFile === undefined ? bytesOf(body) : await readBody(bodyFile), bodies: [] };
+    return { body: bodyFile === undefined ? findBytes(body) : await readBody(bodyFile), bodies: [] };
   const lines = (await readBody(bodiesFile)).toString('utf8').split(/\r?\n/);
   const [first, ...others] = lines.filter((line) => line.trim() !== '').map((line) => Buffer.from(line));
   if (first === undefined)
@@ -83,13 +83,13 @@ async function bodiesOf({ body, bodyFile, bodiesFile }: HttpSpec): Promise<Pick<
   return { body: first, bodies: [first, ...others] };
 }
 
-const bytesOf = (text: string | undefined): Uint8Array | null => (text === undefined ? null : Buffer.from(text));
+const findBytes = (text: string | undefined): Uint8Array | null => (text === undefined ? null : Buffer.from(text));
 
 const readBody = (file: string): Promise<Buffer> =>
   readBytes(file, fileLimits.inputData).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
-      `cannot read '${file}': ${messageOf(error)}`,
+      `cannot read '${file}': ${formatMessage(error)}`,
       'give the path of a file with the body',
     );
   });

@@ -3,7 +3,7 @@ import type { PlainHttpRequest } from '../../../loadgen/plain-http/plain-http.ts
 import type { InferRequest, RequestHeader, RequestSet } from '../../../loadgen/types.ts';
 import type { ClientSpec } from '../../../spec/traffic-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
-import { clientThreadsOf } from '../client-threads.ts';
+import { startClientThreads } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
 import type { PlainContent } from './content.ts';
 
@@ -41,7 +41,7 @@ export async function openHttp(
   client: ClientSpec,
 ): Promise<Sender> {
   const options = { address, tls, keepsAlive, timeoutMs, ...(refusalsFail && { refusalsFail }) };
-  const workers = await clientThreadsOf(client, { protocol: 'plain-http', options, request, secrets });
+  const workers = await startClientThreads(client, { protocol: 'plain-http', options, request, secrets });
   const runs = nullRuns(workers, { protocol: 'http', requests });
   await runs.warmUp();
   // The null server speaks no TLS.

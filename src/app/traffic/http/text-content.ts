@@ -4,7 +4,7 @@ import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { TextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { promptsOf } from '../prompts/prompts.ts';
+import { preparePrompts } from '../prompts/prompts.ts';
 import { type PlainContent, plainContent } from './content.ts';
 
 /**
@@ -15,7 +15,7 @@ interface TextApi {
   readonly path: string;
   /** Texts in front of those that are inferences, such as the query of a reranking. */
   readonly before: number;
-  fieldsOf(texts: readonly string[]): Readonly<Record<string, Json>>;
+  toFields(texts: readonly string[]): Readonly<Record<string, Json>>;
 }
 
 /**
@@ -23,9 +23,9 @@ interface TextApi {
  * at this path; classification as vLLM and Dynamo serve it.
  */
 const textApis: Readonly<Record<TextEndpoint, TextApi>> = {
-  embeddings: { path: '/v1/embeddings', before: 0, fieldsOf: (input) => ({ input }) },
-  rerank: { path: '/v1/rerank', before: 1, fieldsOf: ([query = '', ...documents]) => ({ query, documents }) },
-  classify: { path: '/v1/classify', before: 0, fieldsOf: (input) => ({ input }) },
+  embeddings: { path: '/v1/embeddings', before: 0, toFields: (input) => ({ input }) },
+  rerank: { path: '/v1/rerank', before: 1, toFields: ([query = '', ...documents]) => ({ query, documents }) },
+  classify: { path: '/v1/classify', before: 0, toFields: (input) => ({ input }) },
 };
 
 /** What is sent to an API that takes texts: the texts of prompts, `batch` of them in a request. */
@@ -43,14 +43,14 @@ export interface TextSpec extends PromptSpec {
  */
 const USUAL_REQUESTS = 1000;
 
-/** Returns the requests. Errors: USAGE, INPUT_INVALID as `promptsOf` and `plainContent`. */
+/** Returns the requests. Errors: USAGE, INPUT_INVALID as `preparePrompts` and `plainContent`. */
 export async function textContent(
   options: TextSpec & HttpSpec & HeaderSpec,
   credentials: string | undefined,
 ): Promise<PlainContent> {
   const { endpoint, model, batch = 1, seed, prompts = USUAL_REQUESTS, extraInputs } = options;
   const api = textApis[endpoint];
-  const texts = await textsOf({ ...options, prompts }, { model: model ?? '', seed });
+  const texts = await readTexts({ ...options, prompts }, { model: model ?? '', seed });
   const size = api.before + batch;
   const bodies = Array.from({ length: Math.max(1, Math.ceil(texts.all.length / size)) }, (_, index) => {
     const ownTexts = Array.from(
@@ -58,15 +58,15 @@ export async function textContent(
       (__, place) => texts.all[(index * size + place) % texts.all.length] as string,
     );
     return Buffer.from(
-      JSON.stringify({ ...(model !== undefined && { model }), ...api.fieldsOf(ownTexts), ...extraInputs }),
+      JSON.stringify({ ...(model !== undefined && { model }), ...api.toFields(ownTexts), ...extraInputs }),
     );
   });
   const plain = await plainContent({ ...options, body: String(bodies[0]) }, credentials);
   return { ...plain, bodies, path: options.path ?? api.path, batch, refusalsFail: true, notes: texts.notes };
 }
 
-async function textsOf(spec: PromptSpec, setting: { readonly model: string; readonly seed: number }) {
-  const { requests, countedBy } = await promptsOf(spec, setting);
+async function readTexts(spec: PromptSpec, setting: { readonly model: string; readonly seed: number }) {
+  const { requests, countedBy } = await preparePrompts(spec, setting);
   const prompts = requests.requests.flatMap(({ prompt }) => prompt ?? []);
   const tokens = prompts.reduce((sum, { inputTokens }) => sum + (inputTokens ?? 0), 0) / prompts.length;
   const counted = countedBy === 'estimate' ? ', counted by an estimate (--tokenizer counts exactly)' : '';

@@ -1,8 +1,8 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { type ClassRequests, classedSet } from '../../../loadgen/classed-set.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from '../workload.ts';
-import { type PromptSetting, type PromptTraffic, promptsOf } from './prompts.ts';
+import { classShares, findLimits, hasClasses, type PlayedWorkload, type WorkloadFront } from '../workload.ts';
+import { type PromptSetting, type PromptTraffic, preparePrompts } from './prompts.ts';
 
 /**
  * The prompts of a workload for a language model: `requests` with classes, or without if the
@@ -12,10 +12,10 @@ export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
 
 /**
  * Returns the prompts of a front's classes. Options apply where a class says nothing. Errors: as
- * `promptsOf`; UNSUPPORTED for classes that ask in another way than the command says, and for
+ * `preparePrompts`; UNSUPPORTED for classes that ask in another way than the command says, and for
  * conversations among several classes.
  */
-export async function classPromptsOf(
+export async function prepareClassPrompts(
   front: WorkloadFront,
   options: PromptSpec & { readonly endpoint?: string | undefined },
   setting: PromptSetting,
@@ -32,13 +32,13 @@ export async function classPromptsOf(
     }
     if (requests)
       throw unsupported(`class '${name}' sends tensors to a language model`, 'give the class `prompts` instead');
-    traffics.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
+    traffics.push(await preparePrompts({ ...options, ...prompts }, { ...setting, model: front.model }));
   }
   const [only] = traffics;
   if (only && !hasClasses(played.workload)) return only;
   const classes = traffics.map(({ requests }, index): ClassRequests => {
     const each = front.classes[index] as WorkloadFront['classes'][number];
-    return { name: each.name, limits: limitsOf(each), set: requests, share: shares[index] as number };
+    return { name: each.name, limits: findLimits(each), set: requests, share: shares[index] as number };
   });
   return {
     requests: classedSet(classes as [ClassRequests, ...ClassRequests[]]),

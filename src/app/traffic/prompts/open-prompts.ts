@@ -2,7 +2,7 @@ import { nullRuns } from '../../../loadgen/client/ceiling.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { ClientSpec } from '../../../spec/traffic-spec.ts';
-import { clientThreadsOf } from '../client-threads.ts';
+import { startClientThreads } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function openPromptTraffic(
   const { address, host, model, endpoint, timeoutMs, headers, tls, extra } = options;
   // Agents take no other field, and callers have some.
   const sent = { address, host, model, endpoint, timeoutMs, headers, tls, ...(extra && { extra }) };
-  const workers = await clientThreadsOf(client, { protocol: 'language', options: sent });
+  const workers = await startClientThreads(client, { protocol: 'language', options: sent });
   const protocol = options.endpoint.kind === 'triton-grpc' ? 'grpc-text' : 'events';
   await nullRuns(workers, { protocol, requests }).warmUp();
   return threadSender(workers);

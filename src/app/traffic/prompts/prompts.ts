@@ -52,14 +52,14 @@ const madeUp = {
  * Makes or reads the prompts that the options ask for. Errors: USAGE; INPUT_INVALID for a file,
  * with the line.
  */
-export async function promptsOf(spec: PromptSpec, setting: PromptSetting): Promise<PromptTraffic> {
+export async function preparePrompts(spec: PromptSpec, setting: PromptSetting): Promise<PromptTraffic> {
   checkOneSource(spec);
   const tokenizer = spec.tokenizer === undefined ? estimate : await openTokenizer(spec.tokenizer);
   const { promptFile } = spec;
   const source =
     promptFile === undefined
       ? synthetic(spec, setting, tokenizer)
-      : await readPromptFile(promptFile, fileRuleOf(spec, setting), tokenizer);
+      : await readPromptFile(promptFile, toFileRule(spec, setting), tokenizer);
   const requests = promptRequests(source, setting.model);
   return {
     requests,
@@ -96,7 +96,7 @@ function synthetic(spec: PromptSpec, { seed }: PromptSetting, tokenizer: Tokeniz
   return { ...source, notes: [`${prompts} made-up prompts, ${lengths}${shared}, seed ${seed}`, ...source.notes] };
 }
 
-const fileRuleOf = (spec: PromptSpec, { seed }: PromptSetting) => ({
+const toFileRule = (spec: PromptSpec, { seed }: PromptSetting) => ({
   outputTokens: spec.outputTokens ?? null,
   prompts: spec.prompts ?? null,
   sessions: spec.sessions ?? false,

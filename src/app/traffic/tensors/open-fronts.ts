@@ -44,12 +44,12 @@ export async function openFronts(
   );
   return {
     traffic: { ...(first as FrontTraffic), otherFronts },
-    requestsFrom: (place, inputs) => requestsOf(open[place] as OpenTraffic, fronts[place] as TrafficAsked, inputs),
+    requestsFrom: (place, inputs) => createRequests(open[place] as OpenTraffic, fronts[place] as TrafficAsked, inputs),
     close,
   };
 }
 
-function requestsOf(
+function createRequests(
   traffic: OpenTraffic,
   { config }: TrafficAsked,
   inputs?: PreparedInputs,
@@ -65,7 +65,7 @@ function frontTraffic(
 ): FrontTraffic {
   return {
     ...traffic.sending,
-    requestsFor: requestsOf(traffic, requestedTraffic),
+    requestsFor: createRequests(traffic, requestedTraffic),
     scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: requestedTraffic.spec.seed }, perSecond),
   };
 }

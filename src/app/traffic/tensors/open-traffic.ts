@@ -10,11 +10,11 @@ import type { TrafficSpec } from '../../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { OpenServer } from '../../server/open-server.ts';
-import { checkAgents, inferThreadsOf } from '../client-threads.ts';
+import { checkAgents, startInferThreads } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
-import { replyCheckOf, sequencesOf } from './requests.ts';
+import { createReplyCheck, findSequences } from './requests.ts';
 import { openSharedTransport } from './shared-memory.ts';
-import { transportOptionsOf } from './transport.ts';
+import { toTransportOptions } from './transport.ts';
 
 /**
  * The requests, their transport and their senders. `seed` seeds everything random in them.
@@ -23,7 +23,7 @@ import { transportOptionsOf } from './transport.ts';
 export type SeededTraffic = TrafficSpec & { readonly seed: number; readonly mostBatch?: number };
 
 /** The traffic of a study. */
-export const trafficOf = ({ traffic, levels, seed }: StudySpec): SeededTraffic => ({
+export const toTraffic = ({ traffic, levels, seed }: StudySpec): SeededTraffic => ({
   ...traffic,
   seed,
   ...(levels.batch && { batch: levels.batch.low, mostBatch: levels.batch.high }),
@@ -83,7 +83,7 @@ export async function openTraffic(opened: Opened, requestedTraffic: TrafficAsked
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, requestedTraffic);
   const { spec, onObserved } = requestedTraffic;
   const { protocol } = opened.server;
-  const workers = await inferThreadsOf(spec, protocol, traffic.options, onObserved).catch(async (error: unknown) => {
+  const workers = await startInferThreads(spec, protocol, traffic.options, onObserved).catch(async (error: unknown) => {
     await traffic.close();
     throw error;
   });
@@ -112,9 +112,9 @@ async function prepared(
   { client, server, tls, headers }: Opened,
   { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: replyCheck }: TrafficAsked,
 ) {
-  const sequences = sequencesOf(spec, config, levels);
-  const kind = transportOptionsOf(spec, config);
-  const check = replyCheck === undefined ? replyCheckOf(inputs, spec) : (replyCheck ?? undefined);
+  const sequences = findSequences(spec, config, levels);
+  const kind = toTransportOptions(spec, config);
+  const check = replyCheck === undefined ? createReplyCheck(inputs, spec) : (replyCheck ?? undefined);
   if (check) checkReadable(spec, config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(

@@ -22,7 +22,7 @@ export type SeededRequests = RequestSpec &
  * Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID,
  * UNSUPPORTED (an unknown data type).
  */
-export async function requestsOf(
+export async function readRequests(
   options: SeededRequests,
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
 ): Promise<PreparedInputs> {
@@ -50,7 +50,7 @@ export async function requestsOf(
 }
 
 /** Returns the defaults that were chosen, one per line. */
-export const assumptionsOf = ({ assumed }: PreparedInputs): readonly string[] =>
+export const listAssumptions = ({ assumed }: PreparedInputs): readonly string[] =>
   assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
 
 const DEFAULT_SEQUENCE_LENGTH = 20;
@@ -61,7 +61,7 @@ const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
  * Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options
  * that do not apply to the model.
  */
-export function sequencesOf(
+export function findSequences(
   {
     sequenceLength,
     sequenceLengthVariation,
@@ -101,6 +101,6 @@ export function sequencesOf(
 const isGenerated = ([kind]: readonly string[] = ['random']): boolean => kind === 'zero' || kind === 'random';
 
 /** The check of replies, if the requests expect any outputs. */
-export function replyCheckOf(inputs: PreparedInputs, { outputTolerance = 0 }: RequestSpec): ReplyCheck | undefined {
+export function createReplyCheck(inputs: PreparedInputs, { outputTolerance = 0 }: RequestSpec): ReplyCheck | undefined {
   return inputs.requests.some((request) => request.expected) ? replyCheck(outputTolerance) : undefined;
 }

@@ -37,7 +37,7 @@ export async function openSharedTransport(
   control: SharedMemory,
   plan: AskedRegions,
 ): Promise<SharedTransport> {
-  const shared = await sharedRegionsOf(flags, control, plan);
+  const shared = await openSharedRegions(flags, control, plan);
   try {
     const all = { ...options, sharedOutputs: shared?.outputs };
     const transport = openTransport(protocol, all);
@@ -64,7 +64,7 @@ export async function openSharedTransport(
  * Returns the shared memory registered with the server, if the flags ask for any. Errors:
  * UNSUPPORTED, SERVER_FAILED.
  */
-export async function sharedRegionsOf(
+export async function openSharedRegions(
   {
     sharedMemory = 'none',
     outputSharedMemorySize: unknownOutputBytes = DEFAULT_OUTPUT_BYTES,

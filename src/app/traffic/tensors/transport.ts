@@ -7,7 +7,7 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
  * Returns the options of the transport. Errors: USAGE for a decoupled model without streams, which
  * it requires.
  */
-export function transportOptionsOf(
+export function toTransportOptions(
   { streaming, compression, tensorFormat }: TransportSpec,
   { name, model_transaction_policy }: ModelConfig,
 ): Pick<OpenOptions, 'streaming' | 'compression' | 'tensorFormat'> {

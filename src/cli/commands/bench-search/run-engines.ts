@@ -21,7 +21,7 @@ export async function runBenchEngines(
     most: ALL_ENGINES,
     chosenBy: CHOSEN_BY_ENGINES,
     problemAt: (index: number) => engineProblem(engineAt(index)),
-    nameOf: ({ testProblem }: BudgetedProblem) => testProblem.name,
+    formatName: ({ testProblem }: BudgetedProblem) => testProblem.name,
   };
   const names = Object.keys(contest.samplers);
   for (const [title, results] of await runMadeUp(engines, contest, options, terminal))

@@ -22,7 +22,7 @@ export interface MadeUp {
   readonly chosenBy: number;
   readonly problemAt: (index: number) => SuitePlan['testProblems'][number];
   /** Names a problem during its search. */
-  readonly nameOf: (problem: BudgetedProblem) => string;
+  readonly formatName: (problem: BudgetedProblem) => string;
 }
 
 /**
@@ -35,7 +35,7 @@ export type MadeUpResults = readonly (readonly [title: string, results: readonly
  * Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE.
  */
 export async function runMadeUp(
-  { kind, requestedCount, most, chosenBy, problemAt, nameOf }: MadeUp,
+  { kind, requestedCount, most, chosenBy, problemAt, formatName }: MadeUp,
   { samplers, measurements }: MadeUpContest,
   { seed, seeds = 1, statistics, studies }: BenchSearchOptions,
   terminal: Terminal,
@@ -48,7 +48,7 @@ export async function runMadeUp(
   for (let each = seed; each < seed + seeds; each++) {
     const plan = { samplers, testProblems, measurements, seed: each, statistics };
     const shownResults = await runSuite(plan, ({ sampler, outcome: { problem } }) =>
-      terminal.status(`${nameOf(problem)}, seed ${each}: ${sampler}`),
+      terminal.status(`${formatName(problem)}, seed ${each}: ${sampler}`),
     );
     results.push(...shownResults);
   }

@@ -21,7 +21,7 @@ export async function runBenchPipelines(
     most: ALL_PIPELINES,
     chosenBy: CHOSEN_BY,
     problemAt: (index: number) => pipelineProblem(pipelineAt(index)),
-    nameOf: ({ testProblem, tightness }: BudgetedProblem) => `${testProblem.name}, ${tightness} budget`,
+    formatName: ({ testProblem, tightness }: BudgetedProblem) => `${testProblem.name}, ${tightness} budget`,
   };
   const names = Object.keys(contest.samplers);
   const upResults = await runMadeUp(pipelines, contest, options, terminal);

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { MakeSampler } from '../../../benchmark/contest.ts';
 import type { TestProblem } from '../../../benchmark/problem.ts';
-import { playStudies, type StudyResult, studySummaryOf } from '../../../benchmark/study-suite.ts';
+import { playStudies, type StudyResult, summarizeStudies } from '../../../benchmark/study-suite.ts';
 import { steadySpeeds } from '../../../study/speed/speeds.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { BenchSearchOptions } from './options.ts';
@@ -72,7 +72,7 @@ function table(title: string, results: readonly StudyResult[], terminal: Termina
   terminal.print(`${title}: % of the optimum`);
   terminal.print(`${' '.repeat(NAME_WIDTH)}${COLUMNS.map((name) => `  ${name}`).join('')}`);
   for (const [name, studyResults] of Map.groupBy(results, ({ sampler }) => sampler)) {
-    const { mean, median, worstTenth, worst, configs, measurements, seconds } = studySummaryOf(studyResults);
+    const { mean, median, worstTenth, worst, configs, measurements, seconds } = summarizeStudies(studyResults);
     const figures = [...[mean, median, worstTenth, worst, configs].map((share) => 100 * share), measurements, seconds];
     const cells = figures.map((figure, index) => figure.toFixed(1).padStart((COLUMNS[index]?.length ?? 0) + 2));
     terminal.print(`${name.padEnd(NAME_WIDTH)}${cells.join('')}`);

@@ -2,7 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { MakeSampler } from '../../../benchmark/contest.ts';
 import { oneByOneSampler } from '../../../benchmark/pipelines/one-by-one.ts';
 import type { TestProblem } from '../../../benchmark/problem.ts';
-import { gridOf, otherServers, recordedGrids, scenarios } from '../../../benchmark/problems.ts';
+import { otherServers, recordedGrids, scenarios, toGrid } from '../../../benchmark/problems.ts';
 import { type Result, runSuite } from '../../../benchmark/suite.ts';
 import { type Mechanism, mechanisms, type Without } from '../../../study/search/queueing/mechanisms.ts';
 import type { SamplerName } from '../../../study/search/samplers/registry.ts';
@@ -38,11 +38,11 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
   const without = leftOut(options);
   const kind = isOfPipelines ? 'pipeline' : options.engines === undefined ? 'one' : 'engine';
   const measurements = options.measurements ?? USUAL_MEASUREMENTS[kind];
-  const samplers = Object.fromEntries(names.map((name) => [name, makeOf(name, measurements, without)]));
+  const samplers = Object.fromEntries(names.map((name) => [name, chooseMake(name, measurements, without)]));
   if (isOfPipelines) return runBenchPipelines({ samplers, measurements }, options, terminal);
   if (kind === 'engine') return runBenchEngines({ samplers, measurements }, options, terminal);
   const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
-  const grids = options.grid?.map(gridOf) ?? recordedGrids();
+  const grids = options.grid?.map(toGrid) ?? recordedGrids();
   const made = scenarios(count);
   const usualOthers = options.quick ? QUICK_OTHER_SERVERS : ALL_OTHER_SERVERS;
   const others = otherServers(options.otherServers ?? (count === 0 ? 0 : usualOthers));
@@ -92,7 +92,7 @@ function leftOut({ without = [] }: BenchSearchOptions): Without {
 }
 
 /** Returns the factory of the sampler with that name. */
-const makeOf =
+const chooseMake =
   (name: string, measurements: number, without: Without): MakeSampler =>
   (space, { testProblem, ...of }) => {
     if (name !== ONE_BY_ONE || !of.topology || !testProblem?.narrowed)

@@ -1,4 +1,4 @@
-import { chancesOf, type Result, sharesByStarts, stopsOf, summaryOf } from '../../../benchmark/suite.ts';
+import { type Result, sharesByStarts, summarize, summarizeChances, summarizeStops } from '../../../benchmark/suite.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const WIDEST_CELL = '  100 / 100 / 100'.length;
@@ -23,12 +23,12 @@ export function printShares(
   for (const name of names) {
     const keptResults = results.filter(({ sampler }) => sampler === name);
     if (keptResults.length === 0) continue;
-    const summaries = counts.map((count) => summaryOf(keptResults, count));
+    const summaries = counts.map((count) => summarize(keptResults, count));
     const cells = summaries.map(({ median, worstTenth, worst }) =>
       [median, worstTenth, worst].map(percent).join(' / '),
     );
-    const at = summaryOf(keptResults, Math.min(12, most));
-    const stops = stopsOf(keptResults);
+    const at = summarize(keptResults, Math.min(12, most));
+    const stops = summarizeStops(keptResults);
     const stopped = stops
       ? `${stops.stopped} of ${keptResults.length}, after ${stops.measurements} at ${percent(stops.share)}`
       : 'none';
@@ -70,7 +70,7 @@ export function printStarts(
 /** Prints the outcomes of proposals, by the sampler's predicted chance to meet the goal. */
 export function tellChances(results: readonly Result[], names: readonly string[], terminal: Terminal): void {
   for (const name of names) {
-    const bands = chancesOf(results.filter(({ sampler }) => sampler === name));
+    const bands = summarizeChances(results.filter(({ sampler }) => sampler === name));
     const texts = bands.map(
       ({ low, high, proposals, met }) => `${percent(low)} to ${percent(high)} %: ${percent(met)} % of ${proposals}`,
     );

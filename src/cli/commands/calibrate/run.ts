@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { calibratedProfile } from '../../../emulator/profile/calibrated-profile.ts';
 import { joinedSetUps, readResultTable, type SetUp } from '../../../emulator/profile/result-table.ts';
-import { policyOf } from '../../../queueing/batcher-policy.ts';
+import { toPolicy } from '../../../queueing/batcher-policy.ts';
 import { levelsToFit, predictHeldOut } from '../../../queueing/calibration/held-out.ts';
 import { parseConfigText } from '../../../triton/config/parser.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CalibrateOptions } from './options.ts';
-import { configOf, selected } from './set-ups.ts';
-import { describeSetUp, sourceOf, tableOf } from './tables.ts';
+import { selected, toConfig } from './set-ups.ts';
+import { describeSetUp, describeSource, formatTable } from './tables.ts';
 
 /**
  * Calibrates every set-up of the tables, prints the results, and writes the profile. Errors:
@@ -22,16 +22,16 @@ export async function runCalibrate(
   options: CalibrateOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const base = parseConfigText(await textOf(options.config), options.config).config;
+  const base = parseConfigText(await readTableText(options.config), options.config).config;
   const read: SetUp[] = [];
-  for (const file of files) read.push(...readResultTable(await textOf(file), file, options.clientBatch));
+  for (const file of files) read.push(...readResultTable(await readTableText(file), file, options.clientBatch));
   const setUps = selected(joinedSetUps(read), options.select ?? []);
   const fits = setUps.map((setUp) => {
     terminal.status(`calibrating ${describeSetUp(setUp)}`);
-    const { config, instances } = configOf(base, setUp, setUps, options.instances);
-    const heldOut = predictHeldOut(setUp.rows, policyOf(config, instances), options.fit ?? levelsToFit(setUp.rows));
+    const { config, instances } = toConfig(base, setUp, setUps, options.instances);
+    const heldOut = predictHeldOut(setUp.rows, toPolicy(config, instances), options.fit ?? levelsToFit(setUp.rows));
     terminal.status(null);
-    for (const line of tableOf(setUp, heldOut)) terminal.print(line);
+    for (const line of formatTable(setUp, heldOut)) terminal.print(line);
     return { setUp, heldOut, config };
   });
   if (options.output === undefined) return;
@@ -40,7 +40,7 @@ export async function runCalibrate(
     {
       name,
       description: `Emulates ${fits.map(({ setUp }) => describeSetUp(setUp)).join('; ')}, as its published or recorded results have it.`,
-      source: `Calibrated from ${listed(files.map((file) => basename(file)))}. ${fits.map(sourceOf).join(' ')}`,
+      source: `Calibrated from ${listed(files.map((file) => basename(file)))}. ${fits.map(describeSource).join(' ')}`,
       gpu: [...new Set(setUps.map(({ labels }) => labels.gpu?.toUpperCase() ?? 'GPU'))].join(', '),
     },
     fits.map(({ config, heldOut }) => ({ config, server: heldOut.calibration.server })),
@@ -49,11 +49,11 @@ export async function runCalibrate(
   terminal.print(options.output);
 }
 
-async function textOf(file: string): Promise<string> {
+async function readTableText(file: string): Promise<string> {
   try {
     return await readText(file, fileLimits.results);
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'check the path');
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${formatMessage(error)}`, 'check the path');
   }
 }
 
@@ -61,6 +61,6 @@ async function write(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${messageOf(error)}`, 'choose another path');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${formatMessage(error)}`, 'choose another path');
   }
 }

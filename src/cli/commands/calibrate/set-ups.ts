@@ -27,7 +27,7 @@ export function selected(setUps: readonly SetUp[], names: readonly string[]): Se
  * unique name if there are several. The instances come from the option, else the table, else the
  * config's groups.
  */
-export function configOf(
+export function toConfig(
   base: ModelConfig,
   setUp: SetUp,
   all: readonly SetUp[],

@@ -10,7 +10,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 export const describeSetUp = ({ labels }: SetUp): string => Object.values(labels).join(', ') || 'the table';
 
 /** Returns the fitted figures, then measured and predicted ones row by row, then the errors. */
-export function tableOf(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {
+export function formatTable(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {
   const { estimates, quality, sizesAlone, rowsOfTraffic } = calibration;
   const cells = rows.map(({ row, predicted: predictedRow, isUsed }) => [
     `${row.concurrency}`,
@@ -67,7 +67,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** Returns the origin of a model's figures, for its profile. */
-export function sourceOf({ setUp, heldOut }: { readonly setUp: SetUp; readonly heldOut: HeldOut }): string {
+export function describeSource({ setUp, heldOut }: { readonly setUp: SetUp; readonly heldOut: HeldOut }): string {
   const { calibration, medianMiss, rows } = heldOut;
   const levels = rows.flatMap(({ row, isUsed }) => (isUsed ? [row.concurrency] : []));
   const front = calibration.estimates

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
-import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
+import { toServiceKind } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { capacityOptions } from '../../../spec/capacity-spec.ts';
@@ -45,7 +45,7 @@ export function capacityCommand(terminal: Terminal): Command {
     async ({ set = [], ...flags }: AnyProtocol<ParsedCapacityOptions>) => {
       const options = filledOptions<AnyProtocol<ParsedCapacityOptions>>(flags, capacityOptions, set);
       const changed = namesOfChanges(set, capacityOptions);
-      const kind = serviceKindOf(options);
+      const kind = toServiceKind(options);
       const keptOptions = command.options.filter(
         (option) =>
           (changed.has(option.attributeName()) || command.getOptionValueSource(option.attributeName()) === 'cli') &&
@@ -58,13 +58,13 @@ export function capacityCommand(terminal: Terminal): Command {
         options.endpoint,
       );
       const { runCapacityCommand } = await import('./run.ts');
-      process.exitCode = await runCapacityCommand(kind, await withProtocolOf(kind, options), terminal);
+      process.exitCode = await runCapacityCommand(kind, await chooseProtocolOptions(kind, options), terminal);
     },
   );
 }
 
 /** A language model's endpoint says its protocol, and any URL is one of HTTP. */
-async function withProtocolOf(
+async function chooseProtocolOptions(
   kind: ServiceKind,
   options: AnyProtocol<ParsedCapacityOptions>,
 ): Promise<ParsedCapacityOptions> {

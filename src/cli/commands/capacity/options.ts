@@ -47,7 +47,7 @@ export interface CapacityFlags extends CapacityQuestions, CapacityOutputs, SetFl
 export type ParsedCapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
 
 /** Returns the rows of another table with these keys. */
-const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
+const toRows = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
   Object.fromEntries(keys.map((key) => [key, table[key]])) as unknown as OptionTable<Pick<O, K>>;
 
 const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
@@ -110,7 +110,7 @@ const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measuremen
     heading: 'Cost and replicas',
     parse: percentOnly(0, 50),
   },
-  ...rowsOf(costOptionTable, ['prices', 'instanceType']),
+  ...toRows(costOptionTable, ['prices', 'instanceType']),
   gpu: { ...costOptionTable.gpu, help: 'GPU of --prices that the server has, or GPU/SLICE; each one used is paid for' },
   serverGpus: {
     ...costOptionTable.serverGpus,
@@ -129,7 +129,7 @@ const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 
 export const capacityOptionTable = filledBy<ParsedCapacityOptions>(capacityOptions, {
   ...optionTable,
-  ...rowsOf(profileRows, shared),
+  ...toRows(profileRows, shared),
   workload: { ...profileRows.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },
   goodput: {
     ...profileRows.goodput,

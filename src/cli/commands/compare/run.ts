@@ -1,7 +1,7 @@
 import { access, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes } from '../../../app/exit-codes.ts';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { inertLine } from '../../../base/format.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
@@ -41,10 +41,10 @@ export async function runCompare(
   print(decisionLine(decision));
   const advice = adviceLine(decision);
   if (advice !== null) print(advice);
-  return exitCodeOf(decision, options);
+  return toExitCode(decision, options);
 }
 
-function exitCodeOf({ verdict }: GateDecision, { failIfUnsure, passIfUnsure }: CompareOptions): number {
+function toExitCode({ verdict }: GateDecision, { failIfUnsure, passIfUnsure }: CompareOptions): number {
   if (verdict === 'passed') return exitCodes.done;
   if (verdict === 'regression' || failIfUnsure) return exitCodes.regression;
   return passIfUnsure ? exitCodes.done : exitCodes.inconclusive;
@@ -77,7 +77,7 @@ async function read(path: string): Promise<GateDocument> {
     if (error instanceof TrituneError) throw error;
     throw new TrituneError(
       'INPUT_INVALID',
-      `cannot read ${path}: ${messageOf(error)}`,
+      `cannot read ${path}: ${formatMessage(error)}`,
       'give a file or the directory of a run',
     );
   }
@@ -100,6 +100,6 @@ async function write(decision: GateDecision, { junit, json, markdown }: CompareO
     if (json !== undefined) await writeFile(json, gateJson(decision));
     if (markdown !== undefined) await writeFile(markdown, gateMarkdown(decision), { flag: 'a' });
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${messageOf(error)}`, 'choose another file');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${formatMessage(error)}`, 'choose another file');
   }
 }

@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import type { Terminal } from '../../terminal.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
-import { type Outline, outlineOf } from './outline.ts';
+import { type Outline, outlineCommand } from './outline.ts';
 import { zshCompletion } from './zsh.ts';
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
@@ -17,7 +17,7 @@ export function completionCommand(terminal: Terminal): Command {
     .addHelpText('after', '\nExample:\n  source <(tritune completion bash)')
     .addArgument(new Argument('<shell>').choices(Object.keys(shells)))
     .action((shell: keyof typeof shells, _: unknown, command: Command) => {
-      const root: Outline = outlineOf(command.parent as Command);
+      const root: Outline = outlineCommand(command.parent as Command);
       terminal.print(shells[shell](root).trimEnd());
     });
 }

@@ -17,12 +17,12 @@ function __${name}_chooses
 end
 complete -c ${name} -f
 ${walk(root)
-  .flatMap(({ path, outline }) => linesOf(name, path, outline))
+  .flatMap(({ path, outline }) => listLines(name, path, outline))
   .join('\n')}
 `;
 }
 
-function linesOf(name: string, path: readonly string[], { options, arguments: taken, commands }: Outline): string[] {
+function listLines(name: string, path: readonly string[], { options, arguments: taken, commands }: Outline): string[] {
   const at = (condition: string): string =>
     `complete -c ${name} -n ${quoted([`__${name}_${condition}`, ...path].join(' '))}`;
   // Text before the first command belongs to the root.

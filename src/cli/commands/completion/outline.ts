@@ -30,17 +30,17 @@ export interface Outline {
 /**
  * Returns a command's options, arguments and inner commands, including those that commander adds.
  */
-export function outlineOf(command: Command): Outline {
+export function outlineCommand(command: Command): Outline {
   const help = command.createHelp();
   return {
     name: command.name(),
     help: command.description(),
     options: help.visibleOptions(command).map(outlinedOption),
-    arguments: command.registeredArguments.map((argument) => ({ name: argument.name(), ...expectedOf(argument) })),
+    arguments: command.registeredArguments.map((argument) => ({ name: argument.name(), ...toExpected(argument) })),
     commands: help
       .visibleCommands(command)
       .filter((each) => each.name() !== 'help')
-      .map(outlineOf),
+      .map(outlineCommand),
   };
 }
 
@@ -53,11 +53,11 @@ export function walk(outline: Outline, path: readonly string[] = []): { path: re
 function outlinedOption(option: Option): OutlinedOption {
   const { short = null, long, description } = option;
   const takesValue = option.required || option.optional;
-  return { short, long: long as string, help: description, value: takesValue ? expectedOf(option) : null };
+  return { short, long: long as string, help: description, value: takesValue ? toExpected(option) : null };
 }
 
 /** Uses the choices, else the help's name of the value: `<file>`, `<directory>`, `<path>`. */
-function expectedOf(of: Option | Argument): Value {
+function toExpected(of: Option | Argument): Value {
   const placeholder = 'flags' in of ? (/[<[](.*)[>\]]/.exec(of.flags)?.[1] ?? '') : `${of.name()} ${of.description}`;
   if (of.argChoices) return { words: of.argChoices, paths: null };
   const offers = of instanceof OfferingOption ? of.offers : [];

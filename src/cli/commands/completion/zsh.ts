@@ -7,7 +7,7 @@ const OR_FILES = '_tritune_or_files';
  * Returns a completion script for zsh, for a folder in `fpath` or for sourcing after `compinit`.
  */
 export function zshCompletion(root: Outline): string {
-  const functions = walk(root).map(({ path, outline }) => functionOf([root.name, ...path], outline));
+  const functions = walk(root).map(({ path, outline }) => formatFunction([root.name, ...path], outline));
   return `#compdef ${root.name}
 ${OR_FILES}() {
   compadd -- "$@"
@@ -18,14 +18,14 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _${root.name} "$@"; else co
 `;
 }
 
-function functionOf(path: readonly string[], { options, arguments: taken, commands }: Outline): string {
+function formatFunction(path: readonly string[], { options, arguments: taken, commands }: Outline): string {
   const name = functionName(path);
   const specs = [
     ...options.map(({ short, long, help, value }) => {
       const flags = short ? `'(${short} ${long})'{${short},${long}}` : long;
-      return `${flags}${quoted(`[${help.replaceAll(/[\\[\]]/g, '\\$&')}]${value ? `:value:${actionOf(value)}` : ''}`)}`;
+      return `${flags}${quoted(`[${help.replaceAll(/[\\[\]]/g, '\\$&')}]${value ? `:value:${formatAction(value)}` : ''}`)}`;
     }),
-    ...taken.map((value, index) => quoted(`${index + 1}:${value.name.replaceAll(':', '\\:')}:${actionOf(value)}`)),
+    ...taken.map((value, index) => quoted(`${index + 1}:${value.name.replaceAll(':', '\\:')}:${formatAction(value)}`)),
   ];
   if (commands.length === 0) return `${name}() {\n  _arguments -s -S ${specs.join(' \\\n    ')}\n}`;
   const described = commands.map((each) => quoted(`${each.name}:${each.help}`));
@@ -49,7 +49,7 @@ ${commands.map((each) => `        ${each.name}) ${functionName([...path, each.na
 const functionName = (path: readonly string[]): string => `_${path.join('_').replaceAll(/[^\w]/g, '_')}`;
 
 /** A lone space means a value about which nothing is known. */
-function actionOf({ words, paths }: Value): string {
+function formatAction({ words, paths }: Value): string {
   // zsh runs an action after a space unchanged.
   if (words.length > 0 && paths !== null) return ` ${OR_FILES} ${words.join(' ')}`;
   if (words.length > 0) return `(${words.join(' ')})`;

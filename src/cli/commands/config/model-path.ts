@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 
 /** The served file and its version, from a path in a model repository. */
 export interface ModelPath {
@@ -20,8 +20,8 @@ const FOLDER_MODEL = /\.(savedmodel|openvino)$/;
  */
 export async function readModelPath(path: string, version?: number): Promise<ModelPath> {
   const at = resolve(path);
-  if (FOLDER_MODEL.test(at) || !(await isFolder(at))) return { file: basename(at), version: versionOf(dirname(at)) };
-  if (versionOf(at) !== null) return { file: await onlyFileIn(at), version: versionOf(at) };
+  if (FOLDER_MODEL.test(at) || !(await isFolder(at))) return { file: basename(at), version: parseVersion(dirname(at)) };
+  if (parseVersion(at) !== null) return { file: await onlyFileIn(at), version: parseVersion(at) };
   const versions = (await namesIn(at)).filter((name) => VERSION.test(name)).map(Number);
   const chosen = version ?? Math.max(...versions);
   if (!versions.includes(chosen))
@@ -32,7 +32,8 @@ export async function readModelPath(path: string, version?: number): Promise<Mod
   return { file: await onlyFileIn(join(at, String(chosen))), version: chosen };
 }
 
-const versionOf = (folder: string): number | null => (VERSION.test(basename(folder)) ? Number(basename(folder)) : null);
+const parseVersion = (folder: string): number | null =>
+  VERSION.test(basename(folder)) ? Number(basename(folder)) : null;
 
 async function onlyFileIn(folder: string): Promise<string> {
   const names = (await namesIn(folder)).filter((name) => !name.startsWith('.'));
@@ -50,7 +51,10 @@ const namesIn = async (folder: string): Promise<string[]> => (await reading(fold
 
 const reading = <T>(path: string, work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    throw wrong(`cannot read ${path}: ${messageOf(error)}`, "give a model's file, or its directory in a repository");
+    throw wrong(
+      `cannot read ${path}: ${formatMessage(error)}`,
+      "give a model's file, or its directory in a repository",
+    );
   });
 
 const wrong = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

@@ -4,12 +4,12 @@ import { createControl } from '../../../adapter/triton/control.ts';
 import { whileHeld } from '../../../adapter/triton/hold-model.ts';
 import { checkNames, checkParts, checkProtected } from '../../../app/server/protect.ts';
 import { realClock } from '../../../base/clock.ts';
-import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
 import { makeFolder } from '../../../base/make-folder.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { type ConfigEdits, editConfig } from '../../../space/edits/edit-config.ts';
-import { candidateOf } from '../../../space/model-configs.ts';
+import { toCandidate } from '../../../space/model-configs.ts';
 import { compareConfigs } from '../../../triton/config/comparison.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { printConfigText } from '../../../triton/config/printer.ts';
@@ -18,7 +18,7 @@ import type { TritonClient } from '../../../triton/types.ts';
 import type { Terminal } from '../../terminal.ts';
 import { readModelPath } from './model-path.ts';
 import type { ConfigOptions } from './options.ts';
-import { type ConfigStart, startOf, withServer } from './start.ts';
+import { type ConfigStart, readStart, withServer } from './start.ts';
 
 /**
  * Makes the config, checks it, reports which fields changed, and prints, writes or loads it.
@@ -26,8 +26,8 @@ import { type ConfigStart, startOf, withServer } from './start.ts';
  * loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
-  const start = await startOf(options, terminal.tell);
-  const config = editConfig(start.config, { ...(await pathEdits(options)), ...editsOf(options) });
+  const start = await readStart(options, terminal.tell);
+  const config = editConfig(start.config, { ...(await pathEdits(options)), ...readEdits(options) });
   checkConfig(config, start);
   if (options.load) checkNames([options.model ?? config.name ?? ''], options);
   for (const { path, before, after } of compareConfigs(start.before, config)) {
@@ -42,7 +42,7 @@ export async function runConfig(options: ConfigOptions, terminal: Terminal): Pro
 const LONGEST_LINE = 2000;
 const words = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value));
 
-const editsOf = (options: ConfigOptions): ConfigEdits => ({
+const readEdits = (options: ConfigOptions): ConfigEdits => ({
   ...pick('accelerator', options.backendAccelerator === 'trt' ? 'tensorrt' : options.backendAccelerator),
   ...pick('tensorrtPrecision', options.tensorrtPrecision),
   ...pick('tensorrtWorkspaceBytes', options.tensorrtMaxWorkspaceSize),
@@ -89,7 +89,11 @@ async function writeNew(file: string, text: string, force: boolean): Promise<voi
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new TrituneError('OUTPUT_EXISTS', `${file} already exists`, 'add --force to overwrite it');
     }
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${messageOf(error)}`, 'choose another --output');
+    throw new TrituneError(
+      'OUTPUT_UNWRITABLE',
+      `cannot write ${file}: ${formatMessage(error)}`,
+      'choose another --output',
+    );
   }
 }
 
@@ -127,7 +131,7 @@ async function loadHeld(
     mayBeLoading: before !== null && (await client.runMark(model)) !== null,
   });
   const { change, loadMs } = await control.apply(
-    candidateOf(config),
+    toCandidate(config),
     AbortSignal.timeout(options.loadTimeout * MS_PER_S + SETTLE_TIMEOUT_MS),
   );
   const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];

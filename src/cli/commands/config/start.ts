@@ -1,9 +1,9 @@
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
-import { addressesOf, connectControl } from '../../../app/server/addresses.ts';
+import { connectControl, resolveAddresses } from '../../../app/server/addresses.ts';
 import { checkLeftovers, leftoversIn, type Served } from '../../../app/server/leftover.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
 import { errorLine } from '../../../base/error-line.ts';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
 import type { ServerIdentity } from '../../../study/records/records.ts';
@@ -31,7 +31,7 @@ export interface ConfigStart {
  * Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID,
  * MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*.
  */
-export async function startOf(options: ConfigOptions, tell: (line: string) => void): Promise<ConfigStart> {
+export async function readStart(options: ConfigOptions, tell: (line: string) => void): Promise<ConfigStart> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
   if ((inputs ?? outputs) && !isNew)
@@ -74,7 +74,11 @@ async function refuseLeftovers(
 
 async function fromFile(file: string, model: string | undefined): Promise<ConfigStart> {
   const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read ${file}: ${formatMessage(error)}`,
+      "give a model's config.pbtxt",
+    );
   });
   const { config, unknownFields } = parseConfigText(text, file);
   if (model !== undefined && config.name !== undefined && config.name !== model) {
@@ -93,7 +97,7 @@ export async function withServer<T>(
   options: ConfigOptions,
   work: (client: TritonClient, server: ServerIdentity) => Promise<T>,
 ): Promise<T> {
-  const { client, server } = await connectControl(addressesOf(options, await readTls(options)));
+  const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
   try {
     return await work(client, server);
   } finally {

@@ -43,11 +43,11 @@ export function deviceInstances(
   const match = /^(?:(gpu|cpu|model)=|(\d{1,4})[:=])(\d+)$/.exec(text.trim());
   if (!match) throw wrong(`'${text}' is not a number of instances`, 'write gpu=2, 0:1 (for GPU 0) or cpu=4');
   const [, kind, gpu, count] = match;
-  const on = kind === undefined ? { kind: kinds.gpu, gpu: Number(gpu) } : { kind: kindOf(kind), gpu: null };
+  const on = kind === undefined ? { kind: kinds.gpu, gpu: Number(gpu) } : { kind: toKind(kind), gpu: null };
   return [...(previous ?? []), { ...on, count: positiveWhole(count as string) }];
 }
 
-const kindOf = (name: string) => kinds[name as keyof typeof kinds];
+const toKind = (name: string) => kinds[name as keyof typeof kinds];
 
 /**
  * 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', without the batch dimension; repeated options

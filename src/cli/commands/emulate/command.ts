@@ -9,7 +9,7 @@ import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import { type TrustFlags, trustOptionTable } from '../../options/trust.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addEngineSwitches, type EngineOptions, engineOptionTable, engineSettingsOf } from './engine-options.ts';
+import { addEngineSwitches, type EngineOptions, engineOptionTable, toEngineSettings } from './engine-options.ts';
 
 interface EmulateOptions extends EngineOptions, TrustFlags {
   readonly profile?: string;
@@ -80,7 +80,7 @@ export function emulateCommand(terminal: Terminal): Command {
   return command.action(async (options: EmulateOptions) => {
     const { startEmulator } = await import('../../../emulator/start-emulator.ts');
     const { withEngineSettings } = await import('../../../emulator/language/language-model.ts');
-    const profile = withEngineSettings(await profileOf(options, terminal), engineSettingsOf(options));
+    const profile = withEngineSettings(await readProfile(options, terminal), toEngineSettings(options));
     const { httpPort, port = httpPort, startDelay = 0 } = options;
     await realClock.sleep(startDelay * MS_PER_S);
     const emulator = await startEmulator({ ...options, profile, httpPort: port });
@@ -95,7 +95,7 @@ export function emulateCommand(terminal: Terminal): Command {
 }
 
 /** Errors: USAGE, PROFILE_INVALID, and for a twin those of `twinOfRun` and OUTPUT_UNWRITABLE. */
-async function profileOf(
+async function readProfile(
   { profile, from, writeProfile, trustRun }: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile' | 'trustRun'>,
   { tell, confirm }: Terminal,
 ): Promise<EmulatorProfile> {

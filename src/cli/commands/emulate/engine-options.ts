@@ -52,7 +52,7 @@ export function addEngineSwitches(command: Command): void {
 }
 
 /** Returns the given settings, under the names of a profile. */
-export function engineSettingsOf(options: EngineOptions): Partial<EmulatedEngineSettings> {
+export function toEngineSettings(options: EngineOptions): Partial<EmulatedEngineSettings> {
   const settings: { readonly [name in keyof EmulatedEngineSettings]: EmulatedEngineSettings[name] | undefined } = {
     max_num_seqs: options.maxNumSeqs,
     max_num_batched_tokens: options.maxNumBatchedTokens,

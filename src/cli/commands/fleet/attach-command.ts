@@ -1,5 +1,5 @@
 import type { TemporalFlags } from '../../../app/fleet/temporal-options.ts';
-import { commandLineOf } from '../../../base/command-name.ts';
+import { formatCommandLine } from '../../../base/command-name.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 
 /**
@@ -13,5 +13,5 @@ export function attachCommand(study: string, temporal: string, flags: TemporalFl
     if (value === undefined || value === false || value === row.default) return [];
     return value === true ? [flag] : [flag, value];
   });
-  return commandLineOf(['fleet', 'attach', study, '--temporal', temporal, ...words]);
+  return formatCommandLine(['fleet', 'attach', study, '--temporal', temporal, ...words]);
 }

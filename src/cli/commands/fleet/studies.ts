@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
+import { exitCodes, toExitCode } from '../../../app/exit-codes.ts';
 import { followOnFleet } from '../../../app/fleet/follow.ts';
 import { openMirror } from '../../../app/fleet/mirror.ts';
 import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
@@ -83,7 +83,7 @@ export async function runAttach(study: string, flags: AttachFlags, terminal: Ter
     const outcome = await followOnFleet(client, study, mirror, screen, { signal, stops: false });
     interrupts.check();
     await screen.untilLeft(signal);
-    return exitCodeOf(outcome);
+    return toExitCode(outcome);
   } finally {
     screen?.close();
     await mirror.journal.close();

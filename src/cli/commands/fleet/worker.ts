@@ -13,7 +13,7 @@ import { agentAccess } from '../../../app/traffic/client-threads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { runFleetWorker } from '../../../fleet/temporal/worker.ts';
 import type { AddressSpec } from '../../../spec/server-spec.ts';
-import { specOf } from '../../../spec/spec-of-options.ts';
+import { toSpec } from '../../../spec/spec-of-options.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { WorkerFlags } from './options.ts';
@@ -29,7 +29,7 @@ export async function runWorker(workerFlags: WorkerFlags, terminal: Terminal): P
     );
   const flags = { ...workerFlags, ...(await withProtocol<AddressSpec>({ ...workerFlags, url })) };
   const { protocol } = flags;
-  const { server, traffic } = specOf({ ...flags, model: '-', url });
+  const { server, traffic } = toSpec({ ...flags, model: '-', url });
   const agents = agentsIn(traffic);
   if (agents.agents !== undefined) await agentAccess(agents);
   const name = serverAddress(url, protocol === 'grpc' ? 8001 : 8000);

@@ -44,7 +44,7 @@ export class AbbreviatingCommand extends Command {
         return arg;
       }
       const [givenName = arg] = arg.split('=', 1);
-      const name = this.#nameOf(givenName);
+      const name = this.#completeName(givenName);
       const rest = arg.slice(givenName.length);
       isValue = rest === '' && this.#optionNamed(name)?.required === true;
       return name + rest;
@@ -52,7 +52,7 @@ export class AbbreviatingCommand extends Command {
   }
 
   /** Returns the given name if no option begins with it: the parser reports that. */
-  #nameOf(beginning: string): string {
+  #completeName(beginning: string): string {
     if (this.#optionNamed(beginning) || beginning === '--help') return beginning;
     const candidates = this.options.flatMap(({ long }) => (long?.startsWith(beginning) ? [long] : []));
     const theirs = candidates.filter((name) => perfAnalyzerNames.has(name));

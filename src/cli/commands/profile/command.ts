@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
-import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
+import { toServiceKind } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkCombination } from '../../../spec/combinations.ts';
@@ -66,7 +66,7 @@ export function profileCommand(terminal: Terminal): Command {
     refuse();
     const allOptions = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
     const changed = namesOfChanges(set, profileOptions);
-    const kind = serviceKindOf(allOptions);
+    const kind = toServiceKind(allOptions);
     const isGiven = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
     checkCombination(combinationOfService('profile', kind, allOptions));
     refuseOthers(
@@ -76,14 +76,14 @@ export function profileCommand(terminal: Terminal): Command {
     );
     const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
     const ofPrompts = kind === 'language' ? { ...Object.fromEntries(usual), ...prompts.resolve() } : {};
-    const options = { ...(await withProtocolOf(kind, allOptions)), ...ofPrompts };
-    const { exitCodeOf, runProfile } = await import('./run.ts');
-    process.exitCode = exitCodeOf(await runProfile(kind, options, terminal, false));
+    const options = { ...(await chooseProtocolOptions(kind, allOptions)), ...ofPrompts };
+    const { toExitCode, runProfile } = await import('./run.ts');
+    process.exitCode = toExitCode(await runProfile(kind, options, terminal, false));
   });
 }
 
 /** A language model's endpoint says its protocol, and any URL is one of HTTP. */
-async function withProtocolOf(kind: ServiceKind, options: AnyProtocol<AllOptions>): Promise<AllOptions> {
+async function chooseProtocolOptions(kind: ServiceKind, options: AnyProtocol<AllOptions>): Promise<AllOptions> {
   if (kind !== 'triton') return { protocol: 'http', ...options };
   const { withProtocol } = await import('../../../app/server/find-protocol.ts');
   return withProtocol<AllOptions>(options, withoutAliases);

@@ -1,7 +1,7 @@
 import type { ProfileDocuments } from '../../../app/profile/documents.ts';
 import { measuredWhole } from '../../../app/profile/measured-whole.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
-import { type ProfilePlan, settingsOf } from '../../../app/profile/plan.ts';
+import { type ProfilePlan, toSettings } from '../../../app/profile/plan.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import type { ProfileProgress } from '../../../profiler/progress.ts';
@@ -32,7 +32,7 @@ export async function measureLevels(
   target: LevelTarget,
   walk: (measure: MeasureLevel) => Promise<void>,
 ): Promise<void> {
-  const settings = settingsOf(plan, options, target);
+  const settings = toSettings(plan, options, target);
   for (const line of target.assumptions) terminal.tell(line);
   const screen = createProfileScreen(settings, { verbose: options.verbose === true, alike }, terminal);
   const levelReports: LevelReport[] = [];

@@ -12,7 +12,7 @@ export interface ChosenLoad<O> {
  * With a rate, a concurrency is the maximum number of requests in flight, and not a level;
  * perf_analyzer takes only one of them for a model on a Triton. Errors: USAGE.
  */
-export function loadOf<O extends LevelSpec>(kind: ServiceKind, options: O): ChosenLoad<O> {
+export function toLoad<O extends LevelSpec>(kind: ServiceKind, options: O): ChosenLoad<O> {
   const { concurrencyRange, ...others } = options;
   if (kind === 'triton' || !concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
   const { start, end } = concurrencyRange;

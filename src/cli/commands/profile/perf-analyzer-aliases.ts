@@ -10,20 +10,20 @@ import { refusedFlags } from './perf-analyzer-options.ts';
 export function withoutAliases(options: ProfileOptions): ProfileOptions {
   return {
     ...options,
-    ...batchOf(options),
-    ...levelsOf(options),
-    ...inputOf(options),
-    ...wireOf(options),
-    ...tlsOf(options),
+    ...toBatch(options),
+    ...chooseLevels(options),
+    ...toInput(options),
+    ...toWireOptions(options),
+    ...toTlsOptions(options),
   };
 }
 
-function batchOf({ batch, batchSize = batch }: ProfileOptions): Pick<ProfileOptions, 'batch'> {
+function toBatch({ batch, batchSize = batch }: ProfileOptions): Pick<ProfileOptions, 'batch'> {
   if (batch > 1 && batch !== batchSize) throw usage('--batch and --batch-size mean the same', 'leave one of them out');
   return { batch: batchSize };
 }
 
-function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {
+function chooseLevels(options: ProfileOptions): Partial<ProfileOptions> {
   const { startConcurrency: start, endConcurrency: end, dynamicConcurrency } = options;
   if (start === undefined && end === undefined && !dynamicConcurrency) return {};
   if (options.concurrencyRange) throw usage('-t, -c and -d cannot be used with --concurrency-range', 'leave them out');
@@ -31,7 +31,7 @@ function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {
   return { concurrencyRange: { start: first, end: dynamicConcurrency ? (end ?? 0) : (end ?? first), step: 1 } };
 }
 
-function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOptions): Partial<ProfileOptions> {
+function toInput({ inputData, zeroInput, dataDirectory, ...options }: ProfileOptions): Partial<ProfileOptions> {
   const inputs = [inputData, zeroInput, dataDirectory].filter((value) => value !== undefined);
   if (inputs.length > 1)
     throw usage('-z, --data-directory and --input-data cannot be used together', 'use --input-data alone');
@@ -42,7 +42,7 @@ function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOpt
   };
 }
 
-function wireOf(options: ProfileOptions): Partial<ProfileOptions> {
+function toWireOptions(options: ProfileOptions): Partial<ProfileOptions> {
   const { inputTensorFormat: input, outputTensorFormat: output, grpcCompressionAlgorithm: coding } = options;
   if (input !== undefined && output !== undefined && input !== output) {
     throw usage(
@@ -57,7 +57,7 @@ function wireOf(options: ProfileOptions): Partial<ProfileOptions> {
   };
 }
 
-function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
+function toTlsOptions(options: ProfileOptions): Partial<ProfileOptions> {
   if (options.protocol === 'grpc') {
     const { sslGrpcUseSsl, sslGrpcRootCertificationsFile: ca } = options;
     return {

@@ -72,7 +72,7 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
   return {
     resolve: () => {
       const options = added.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
-      return specOf(options.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
+      return toSpec(options.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
     },
   };
 }
@@ -80,19 +80,19 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
 /**
  * Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED.
  */
-export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
+export function toSpec(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
   const counts: Given = {};
   for (const [name, text] of flags) {
     const reason = lookUp(refused, name);
     if (reason !== undefined)
       throw new TrituneError('UNSUPPORTED', `--${name} is not supported: ${reason}`, 'leave it out');
     const figure = lookUp(figures, name);
-    if (figure) counts[figure] = figureOf(`--${name}`, text);
+    if (figure) counts[figure] = parseFigure(`--${name}`, text);
     else if (files.includes(name)) counts.promptFile = text;
   }
   const { 'slice.fromMs': fromMs = 0, 'slice.toMs': toMs } = counts;
   const distributions = counted.flatMap((name) => {
-    const distribution = distributionOf(counts, name);
+    const distribution = toDistribution(counts, name);
     return distribution ? [[name, distribution] as const] : [];
   });
   return {
@@ -111,7 +111,7 @@ export function specOf(flags: readonly (readonly [name: string, text: string])[]
  * Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution
  * from mean·(1 − r) to mean·(1 + r).
  */
-function distributionOf(counts: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
+function toDistribution(counts: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
   const [mean, std = 0] = [counts[`${name}.mean`], counts[`${name}.std`]];
   const ratio = name.endsWith('Tokens') ? (counts.rangeRatio ?? 0) : 0;
   if (mean === undefined) return null;
@@ -120,7 +120,7 @@ function distributionOf(counts: Given, name: Counted): NonNullable<PromptSpec[Co
   return { kind: 'uniform', low: Math.max(1, Math.floor(mean * (1 - ratio))), high: Math.ceil(mean * (1 + ratio)) };
 }
 
-function figureOf(name: string, text: string): number {
+function parseFigure(name: string, text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
   throw usage(`${name} is not a number: '${text}'`, 'give a number of 0 or more');

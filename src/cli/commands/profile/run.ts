@@ -21,7 +21,7 @@ import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { PlainHttpFlags } from './http-options.ts';
 import { measureLevels } from './levels.ts';
-import { loadOf } from './load.ts';
+import { toLoad } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { runScenario } from './scenario.ts';
@@ -46,7 +46,7 @@ export async function runProfile(
   terminal: Terminal,
   alike: boolean,
 ): Promise<ProfileOutcome> {
-  const { options, maxInFlight } = loadOf(kind, { ...profileOptions, ...withoutAliases(profileOptions) });
+  const { options, maxInFlight } = toLoad(kind, { ...profileOptions, ...withoutAliases(profileOptions) });
   const { tell } = terminal;
   const asFarAsKnown = await planProfile(options, alike);
   warnIfInsecure(options, terminal);
@@ -126,7 +126,7 @@ export async function interruptible(
  * Returns the exit code of a profile. Errors: SERVER_FAILED if most requests failed at every level,
  * with the first message.
  */
-export function exitCodeOf({ reports, wasInterrupted }: ProfileOutcome): number {
+export function toExitCode({ reports, wasInterrupted }: ProfileOutcome): number {
   if (wasInterrupted) return exitCodes.interrupted;
   const levels = reports.map(({ measurement }) => failedRequestsOfSent(measurement));
   const [first] = levels;

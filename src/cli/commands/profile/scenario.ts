@@ -1,6 +1,6 @@
 import { safeName } from '../../../app/output/directory.ts';
 import { writeScenarioFiles } from '../../../app/profile/documents.ts';
-import { gpuNameOf, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
+import { readGpuName, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
 import { scenarioParameters } from '../../../app/profile/scenario-parameters.ts';
 import { openTensors } from '../../../app/profile/services/tensors.ts';
 import type { OpenServer } from '../../../app/server/open-server.ts';
@@ -10,7 +10,7 @@ import { type PngRenderer, pngRenderer } from '../../../report/png.ts';
 import type { Scenario, ScenarioCase, ScenarioRow } from '../../../report/scenario/case.ts';
 import { scenarioFiles } from '../../../report/scenario/files.ts';
 import { parameterLines, resultLines } from '../../../report/scenario/tables.ts';
-import { instancesOf } from '../../../triton/config/instances.ts';
+import { countInstances } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type LevelRun, measureLevels } from './levels.ts';
 import type { ProfileOptions } from './options.ts';
@@ -33,17 +33,17 @@ export async function runScenario(levels: LevelRun, triton: OpenServer, scenario
   const { model } = levels.options;
   if (model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   const run: ScenarioRun = { ...levels, triton, model };
-  const labels = labelsOf(run.options);
+  const labels = parseLabels(run.options);
   const config = await triton.client.modelConfig(model);
   const rows: ScenarioRow[] = [];
   try {
     if (scenario === 'online') {
-      await measureInto(rows, run, run.options.batch, concurrenciesOf(run.options));
+      await measureInto(rows, run, run.options.batch, listConcurrencies(run.options));
     } else {
-      for (const batch of batchesOf(run, config)) await measureInto(rows, run, batch, [ONE_CLIENT]);
+      for (const batch of listBatches(run, config)) await measureInto(rows, run, batch, [ONE_CLIENT]);
     }
   } finally {
-    if (rows.length > 0) await present(run, rows, await caseOf(run, scenario, config, rows, labels));
+    if (rows.length > 0) await present(run, rows, await toCase(run, scenario, config, rows, labels));
   }
 }
 
@@ -68,7 +68,7 @@ async function measureInto(
   }
 }
 
-function concurrenciesOf({ concurrencies = DEFAULT_CONCURRENCIES }: ProfileOptions): readonly number[] {
+function listConcurrencies({ concurrencies = DEFAULT_CONCURRENCIES }: ProfileOptions): readonly number[] {
   const { low, high, step } = concurrencies;
   if (step === undefined) return doubling(concurrencies);
   return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
@@ -81,7 +81,7 @@ function doubling({ low, high }: { readonly low: number; readonly high: number }
   return [...values, high];
 }
 
-function batchesOf({ model, options }: ScenarioRun, { max_batch_size: most = 0 }: ModelConfig): readonly number[] {
+function listBatches({ model, options }: ScenarioRun, { max_batch_size: most = 0 }: ModelConfig): readonly number[] {
   if (options.batchSizes === undefined) return doubling({ low: 1, high: Math.max(most, 1) });
   const tooLarge = options.batchSizes.find((batch) => batch > Math.max(most, 1));
   if (tooLarge === undefined) return options.batchSizes;
@@ -92,7 +92,7 @@ function batchesOf({ model, options }: ScenarioRun, { max_batch_size: most = 0 }
   );
 }
 
-function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
+function parseLabels({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
   return Object.fromEntries(
     label.map((text) => {
       const [, name, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/s.exec(text) ?? [];
@@ -102,14 +102,14 @@ function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, strin
   );
 }
 
-async function caseOf(
+async function toCase(
   { triton, options }: ScenarioRun,
   scenario: Scenario,
   config: ModelConfig,
   rows: readonly ScenarioRow[],
   labels: Readonly<Record<string, string>>,
 ): Promise<ScenarioCase> {
-  const gpu = labels.GPU ?? (await gpuNameOf(triton, config, rows.at(-1)?.report.measurement));
+  const gpu = labels.GPU ?? (await readGpuName(triton, config, rows.at(-1)?.report.measurement));
   const dataset = (options.inputData ?? ['random']).join(' ');
   const parameters = scenarioParameters({
     config,
@@ -121,7 +121,7 @@ async function caseOf(
     labels,
   });
   const backend = String(config.backend || config.platform || '');
-  return { scenario, gpu: gpu ?? 'cpu', backend, dataset, instances: instancesOf(config), parameters };
+  return { scenario, gpu: gpu ?? 'cpu', backend, dataset, instances: countInstances(config), parameters };
 }
 
 async function present(

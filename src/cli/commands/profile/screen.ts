@@ -1,5 +1,5 @@
 import { formatMs, formatRate } from '../../../base/format.ts';
-import { heyLines, summaryOf } from '../../../headless/hey-summary.ts';
+import { findSummary, heyLines } from '../../../headless/hey-summary.ts';
 import { classLines } from '../../../headless/perf-analyzer/class-lines.ts';
 import {
   closingLines,
@@ -74,7 +74,7 @@ export function createProfileScreen(
       printAll(tokenLines(report));
       printAll(classLines(report));
       if (!alike) printAll(trustLines(report));
-      const replies = summaryOf(report.measurement);
+      const replies = findSummary(report.measurement);
       if (replies) printAll(heyLines(replies));
       for (const line of levelWarnings(report, settings)) terminal.tell(line);
     },

@@ -1,7 +1,7 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
-import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
+import { type PlannedRecording, planRecording, recordingIn, toWindows } from '../../../app/record/plan-recording.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
-import { openServer, serverOf } from '../../../app/server/open-server.ts';
+import { openServer, toServer } from '../../../app/server/open-server.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { describeTriton } from '../../../app/target/triton/describe.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/target/triton/models.ts';
@@ -22,7 +22,7 @@ const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
  */
 export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
   const named = modelsNamedBy({ spec, started: null });
-  const opened = await openServer(serverOf(spec), { laterModels: named.names }, null, new AbortController().signal);
+  const opened = await openServer(toServer(spec), { laterModels: named.names }, null, new AbortController().signal);
   try {
     await checkLeftovers(opened, named.names);
     const models = await readModels(opened.client, named);
@@ -42,7 +42,7 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
 function expectation({ candidates, groups, sampler }: PlannedRecording, recording: RecordingSpec): string[] {
   const { repeats, levelValues: levels, latencyLimitMs } = recording;
   const points = sampler.left({ trials: [] });
-  const { minWindows, minWindowMs } = { ...defaultWindowRule, ...windowsOf(recording) };
+  const { minWindows, minWindowMs } = { ...defaultWindowRule, ...toWindows(recording) };
   const pointSeconds = (minWindows * minWindowMs) / 1e3 + TYPICAL.warmUpSeconds;
   const inPlace = candidates.length - groups;
   const loadSeconds = repeats * (groups * TYPICAL.loadSeconds + inPlace * TYPICAL.inPlaceSeconds);

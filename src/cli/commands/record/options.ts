@@ -115,7 +115,7 @@ export function loadLevels(text: string): readonly number[] {
  * Returns the options of the study that records into the file; its journal is in the directory next
  * to the file. Errors: USAGE.
  */
-export function studyOptionsOf(flags: RecordFlags, grid: string): FlatStudyOptions & RecordingOptions {
+export function toStudyOptions(flags: RecordFlags, grid: string): FlatStudyOptions & RecordingOptions {
   const { concurrency: levels, ...rest } = flags;
   const [low, high] = [levels[0], levels.at(-1)];
   if (low === undefined || high === undefined)

@@ -1,6 +1,6 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
-import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
+import { type PlannedRecording, planRecording, recordingIn, toWindows } from '../../../app/record/plan-recording.ts';
 import { checkOverwritten, writeRecording } from '../../../app/record/write-recording.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
@@ -10,17 +10,17 @@ import { openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-stu
 import { resumedSpec } from '../../../app/study/resumed-spec.ts';
 import type { OpenStudy } from '../../../app/study/study.ts';
 import { realClock } from '../../../base/clock.ts';
-import { commandLineOf } from '../../../base/command-name.ts';
+import { formatCommandLine } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { createRecordingLines } from '../../../headless/recording-lines.ts';
-import { specOf } from '../../../spec/spec-of-options.ts';
+import { toSpec } from '../../../spec/spec-of-options.ts';
 import { StudyFold } from '../../../study/records/fold.ts';
 import type { TunerEvent } from '../../../tuner/seams.ts';
 import { tune } from '../../../tuner/tune.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { dryRecording } from './dry-run.ts';
-import { type RecordFlags, studyOptionsOf } from './options.ts';
+import { type RecordFlags, toStudyOptions } from './options.ts';
 
 /**
  * Runs `tritune record`, from its options to its exit code. `named`: the options that the user
@@ -35,7 +35,7 @@ export async function runRecord(
   if (flags.resume !== undefined)
     return record(() => resumedRecording(flags.resume ?? '', flags, named, terminal), terminal);
   if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
-  const spec = specOf(studyOptionsOf(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));
+  const spec = toSpec(toStudyOptions(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));
   checkNames([spec.model], spec.server);
   if (flags.dryRun) {
     warnIfInsecure(spec.server, terminal);
@@ -68,7 +68,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   warnIfInsecure(spec.server, terminal);
   const interrupts = listenForInterrupts(
     terminal.tell,
-    () => `the model may be left changed; put it back with ${commandLineOf(['restore', directory])}`,
+    () => `the model may be left changed; put it back with ${formatCommandLine(['restore', directory])}`,
   );
   const { signal } = interrupts;
   try {
@@ -88,7 +88,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
 function recordStudy(study: OpenStudy, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const { spec, journal, directory } = study;
   const { tell } = terminal;
-  return onTarget(study, { signal, tell, windows: windowsOf(recordingIn(spec)) }, async (target, ending) => {
+  return onTarget(study, { signal, tell, windows: toWindows(recordingIn(spec)) }, async (target, ending) => {
     const planned = planRecording(study, target);
     const { plan, sampler, samplerFor } = planned;
     const show = watch(study, planned, terminal);
@@ -105,7 +105,7 @@ function recordStudy(study: OpenStudy, terminal: Terminal, signal: AbortSignal):
     const isComplete = await written(study, planned, terminal);
     if (failure) throw failure.error;
     if (isComplete) return exitCodes.done;
-    tell(`tritune: points are missing; continue with ${commandLineOf(['record', '--resume', directory])}`);
+    tell(`tritune: points are missing; continue with ${formatCommandLine(['record', '--resume', directory])}`);
     return exitCodes.interrupted;
   });
 }

@@ -3,7 +3,7 @@ import { worstExitCode } from '../../../app/exit-codes.ts';
 import { RUNS_DIRECTORY } from '../../../app/output/directory.ts';
 import { inertLine } from '../../../base/format.ts';
 import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../../spec/server-spec.ts';
-import { failureOf } from '../../failure.ts';
+import { toFailure } from '../../failure.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { protectOptionTable } from '../../options/protect.ts';
@@ -43,8 +43,12 @@ export function restoreCommand(terminal: Terminal): Command {
     .description('Put back the models that a killed run left changed')
     .argument('[directories...]', `Output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
-    const { restoreRun, studiesOf, unrestoredRuns } = await import('../../../app/restore/restore-study.ts');
-    const directories = named.length > 0 ? await studiesOf(named) : await unrestoredRuns();
+    const {
+      restoreRun,
+      readStudies: listStudies,
+      unrestoredRuns,
+    } = await import('../../../app/restore/restore-study.ts');
+    const directories = named.length > 0 ? await listStudies(named) : await unrestoredRuns();
     if (directories.length === 0)
       terminal.print(`no run in ${named.join(', ') || RUNS_DIRECTORY} left a model changed`);
     const trust = { tell: terminal.tell, confirm: terminal.confirm };
@@ -54,7 +58,7 @@ export function restoreCommand(terminal: Terminal): Command {
       try {
         terminal.print(inertLine(`${directory}: ${await restoreRun(directory, { ...options, ...trust })}`));
       } catch (error) {
-        const { line, exitCode } = failureOf(error, false);
+        const { line, exitCode } = toFailure(error, false);
         terminal.tell(directories.length > 1 ? `${directory}: ${line}` : (line ?? ''));
         codes.push(exitCode);
       }

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { describeSpace } from '../../../space/describe.ts';
-import { candidateOf } from '../../../space/model-configs.ts';
+import { toCandidate } from '../../../space/model-configs.ts';
 import { loadSpace } from '../../../space/source/load.ts';
 import { presetNames } from '../../../space/source/presets.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
@@ -29,7 +29,7 @@ export function spaceCommand(terminal: Terminal): Command {
     .argument('<file|preset>')
     .option('--config <file>', "Model's config.pbtxt; count the candidates that are valid for it")
     .action(async (space: string, options: { config?: string }) => {
-      const base = options.config === undefined ? undefined : candidateOf(await readConfig(options.config));
+      const base = options.config === undefined ? undefined : toCandidate(await readConfig(options.config));
       terminal.print(describeSpace(loadSpace(space), base));
     });
   return command.addCommand(formerSchemaCommand('space', terminal), { hidden: true });
@@ -37,7 +37,11 @@ export function spaceCommand(terminal: Terminal): Command {
 
 async function readConfig(file: string): Promise<ModelConfig> {
   const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read ${file}: ${formatMessage(error)}`,
+      "give a model's config.pbtxt",
+    );
   });
   return parseConfigText(text, file).config;
 }

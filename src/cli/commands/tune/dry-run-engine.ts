@@ -5,7 +5,7 @@ import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
-import { targetOf } from '../../../app/target/target-of.ts';
+import { toTarget } from '../../../app/target/target-of.ts';
 import { spaceOfOne } from '../../../app/target/triton/pipeline/tuned-space.ts';
 import { plainLine } from '../../../base/format.ts';
 import { shownCommand } from '../../../base/secrets.ts';
@@ -27,7 +27,7 @@ export async function dryRunOfEngine(studySpec: StudySpec, terminal: Terminal): 
   try {
     const study = { spec, sampler, workloads, directory: logs.path, earlier: [], started: null, commandLine: [] };
     const { tell } = terminal;
-    const target = await targetOf(study, undefined).open(study, { signal: new AbortController().signal, tell });
+    const target = await toTarget(study, undefined).open(study, { signal: new AbortController().signal, tell });
     try {
       const { expected, plan } = planStudy(study, target);
       terminal.print(spaceOfOne(spaceFromJson(target.space.definition), target.original).describe());

@@ -1,7 +1,7 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { countClients } from '../../../app/server/client-requests.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
-import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
+import { type OpenServer, openServer, toServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
@@ -15,7 +15,7 @@ import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '.
 import { inputsOfFronts, trafficTo } from '../../../app/target/triton/pipeline/front-inputs.ts';
 import { inputsOfWorkloads } from '../../../app/target/triton/tensor-workloads.ts';
 import { type FirstRequests, firstTimeoutMs, lookFirst } from '../../../app/traffic/tensors/first-requests.ts';
-import { assumptionsOf } from '../../../app/traffic/tensors/requests.ts';
+import { listAssumptions } from '../../../app/traffic/tensors/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
@@ -31,13 +31,13 @@ import type { Terminal } from '../../terminal.ts';
  * is and whether it accepts them.
  */
 export async function dryRun(askedSpec: AskedSpec, terminal: Terminal): Promise<number> {
-  const studies = isSeriesSpec(askedSpec) ? studiesOf(askedSpec) : [askedSpec];
+  const studies = isSeriesSpec(askedSpec) ? listStudies(askedSpec) : [askedSpec];
   const [first] = studies as [StudySpec];
   warnIfInsecure(first.server, terminal);
   for (const study of studies) checkSpec(study);
   const laterModels = studies.flatMap((spec) => modelsNamedBy({ spec, started: null }).names);
   // A server started for the run loads the model now, which shows how long a load takes.
-  const opened = await openServer(serverOf(first), { laterModels }, null, new AbortController().signal);
+  const opened = await openServer(toServer(first), { laterModels }, null, new AbortController().signal);
   try {
     let [least, most] = [0, 0];
     for (const [index, study] of studies.entries()) {
@@ -47,7 +47,7 @@ export async function dryRun(askedSpec: AskedSpec, terminal: Terminal): Promise<
       least += leastSeconds;
       most += seconds;
     }
-    if (studies.length > 1) terminal.print(`\nexpected in total: ${spanOf(least, most)}, one model after another`);
+    if (studies.length > 1) terminal.print(`\nexpected in total: ${formatSpan(least, most)}, one model after another`);
     return exitCodes.done;
   } finally {
     await opened.close();
@@ -55,7 +55,7 @@ export async function dryRun(askedSpec: AskedSpec, terminal: Terminal): Promise<
 }
 
 /** The studies of a series, each with its share of the time. */
-const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySpec[] =>
+const listStudies = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySpec[] =>
   studies.map((study) => ({
     ...study,
     limits: {
@@ -96,12 +96,12 @@ async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Ter
   const { batch } = plan.study.levels;
   const size = batch && batch.low < batch.high ? `${batch.low} to ${batch.high}` : (batch?.low ?? inputs.batch);
   terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
-  for (const line of assumptionsOf(inputs)) terminal.print(line);
+  for (const line of listAssumptions(inputs)) terminal.print(line);
   if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
   terminal.print(searchLine(sampler.name, { trials, measurements }));
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
   terminal.print(
-    `expected: about ${spanOf(leastSeconds, seconds)}${basisOf(first, seen, expectation)}; nothing was changed`,
+    `expected: about ${formatSpan(leastSeconds, seconds)}${describeBasis(first, seen, expectation)}; nothing was changed`,
   );
   if (!isSure) terminal.print('depending on the results, it may take half or twice as long');
   const slow = space.slowParameters;
@@ -135,11 +135,11 @@ export function searchLine(
   return `sampler ${sampler}: ${limit}about ${measurements} measurements`;
 }
 
-const spanOf = (least: number, most: number): string =>
+const formatSpan = (least: number, most: number): string =>
   least < most ? `${formatDuration(least)} to ${formatDuration(most)}` : formatDuration(most);
 
 /** Returns the basis of the expected duration. */
-function basisOf(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
+function describeBasis(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
   const answered = first && 'requestMs' in first ? first : null;
   const parts = [
     ...(answered ? [`a single request takes ${formatMs(answered.requestMs)}, measured with ${answered.sent}`] : []),

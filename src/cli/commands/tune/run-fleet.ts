@@ -1,4 +1,4 @@
-import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
+import { exitCodes, toExitCode } from '../../../app/exit-codes.ts';
 import { checkFleetSpec } from '../../../app/fleet/fleet-spec.ts';
 import { beginOnFleet, followOnFleet } from '../../../app/fleet/follow.ts';
 import { openMirror } from '../../../app/fleet/mirror.ts';
@@ -30,7 +30,7 @@ export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun
   if (group === undefined) throw new TrituneError('USAGE', '--temporal needs a group of servers', 'add --group NAME');
   checkFleetSpec(spec);
   checkSpec(spec);
-  const study = nameOf(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);
+  const study = formatName(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);
   const { client, close } = await openClient(await temporalAddress(fleet, flags));
   const order = { study, group, spec: recordedSpec(spec), commandLine: process.argv.slice(2) };
   try {
@@ -80,7 +80,7 @@ async function watched(
     const outcome = await followOnFleet(client, study, mirror, screen, { signal, stops: true });
     interrupts.check();
     await screen.untilLeft(signal);
-    return exitCodeOf(outcome);
+    return toExitCode(outcome);
   } finally {
     screen?.close();
     try {
@@ -93,7 +93,7 @@ async function watched(
 }
 
 /** Errors: USAGE for a name that no folder can have. */
-function nameOf(study: string): string {
+function formatName(study: string): string {
   if (study === safeName(study)) return study;
   throw new TrituneError(
     'USAGE',

@@ -2,9 +2,9 @@ import { exitCodes, worstExitCode } from '../../../app/exit-codes.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import type { OpenSeries } from '../../../app/series/open-series.ts';
 import { type SeriesWatch, tuneSeries } from '../../../app/series/tune-series.ts';
-import { commandLineOf } from '../../../base/command-name.ts';
+import { formatCommandLine } from '../../../base/command-name.ts';
 import type { SeriesEntry } from '../../../study/summary/summary-schema.ts';
-import { failureOf } from '../../failure.ts';
+import { toFailure } from '../../failure.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts';
@@ -28,7 +28,7 @@ export async function runSeries(
   let models: readonly SeriesEntry[] = [];
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `a model may be left changed; put it back with ${commandLineOf(['restore', directory])}`,
+    () => `a model may be left changed; put it back with ${formatCommandLine(['restore', directory])}`,
     'stopping the whole run, and putting the model back',
   );
   const closeScreen = (): void => {
@@ -54,7 +54,7 @@ export async function runSeries(
       closeScreen();
     },
     onTurnFailed: (_, error) => {
-      const { line } = failureOf(error, verbose);
+      const { line } = toFailure(error, verbose);
       closeScreen();
       if (line !== null) terminal.tell(line);
     },

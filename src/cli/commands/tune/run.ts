@@ -1,4 +1,4 @@
-import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
+import { exitCodes, toExitCode } from '../../../app/exit-codes.ts';
 import { discardEmpty } from '../../../app/output/directory.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import { isSeries } from '../../../app/series/directory.ts';
@@ -11,13 +11,13 @@ import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
 import type { OpenStudy } from '../../../app/study/study.ts';
 import { tuneStudy } from '../../../app/study/tune-study.ts';
-import { noticesOf } from '../../../app/trust/run-effects.ts';
+import { listNotices } from '../../../app/trust/run-effects.ts';
 import { realClock } from '../../../base/clock.ts';
-import { commandLineOf } from '../../../base/command-name.ts';
+import { formatCommandLine } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
 import { modelsIn } from '../../../spec/series-fields.ts';
-import { askedOf, optionsFor } from '../../../spec/series-options.ts';
+import { optionsFor, toStudyOrSeries } from '../../../spec/series-options.ts';
 import { changedSpec } from '../../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { togetherOptions } from '../../../spec/together-options.ts';
@@ -73,7 +73,7 @@ export async function runTune(seriesFlags: SeriesFlags, named: Named, terminal: 
 
 /** A file with a study may be from anybody. */
 function announce(file: string, studies: readonly StudySpec[], named: Named, { tell }: Terminal): void {
-  const notices = new Set(studies.flatMap((study) => noticesOf(study, named)));
+  const notices = new Set(studies.flatMap((study) => listNotices(study, named)));
   for (const notice of notices) tell(plainLine(`${file} ${notice}`));
 }
 
@@ -97,7 +97,7 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
  * INPUT_INVALID.
  */
 function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
-  if (flags.spec === undefined) return askedOf(flags);
+  if (flags.spec === undefined) return toStudyOrSeries(flags);
   const spec = readSpec(flags.spec);
   if (flags.together && !isSeriesSpec(spec))
     return changedSpec(spec, togetherOptions(flags), [...named, 'model', 'modelRequests', 'modelBudgets']);
@@ -137,7 +137,7 @@ async function runStudy(
   const { directory, spec } = study;
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the model may be left changed; put it back with ${commandLineOf(['restore', directory])}`,
+    () => `the model may be left changed; put it back with ${formatCommandLine(['restore', directory])}`,
   );
   let screen: Screen | null = null;
   try {
@@ -150,7 +150,7 @@ async function runStudy(
     const outcome = await tuneStudy(study, interrupts.signal, screen);
     interrupts.check();
     await screen.untilLeft(interrupts.signal);
-    return exitCodeOf(outcome);
+    return toExitCode(outcome);
   } finally {
     screen?.close();
     try {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { exitCodes } from '../../../app/exit-codes.ts';
 import type { StudyWatch } from '../../../app/study/watch.ts';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { BREAKS, closingLines } from '../../../headless/closing.ts';
 import { createJsonLines } from '../../../headless/json-lines.ts';
 import { createLines } from '../../../headless/lines.ts';
@@ -61,10 +61,10 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
 
 /** Errors: USAGE for `--ui tui` without a terminal. */
 export function requireCanvas(ui: UiName, terminal: Terminal): void {
-  if (ui === 'tui') canvasOf(terminal);
+  if (ui === 'tui') createCanvas(terminal);
 }
 
-function canvasOf({ canvas }: Terminal): TerminalCanvas {
+function createCanvas({ canvas }: Terminal): TerminalCanvas {
   if (canvas) return canvas;
   throw new TrituneError('USAGE', 'the full screen needs a terminal', 'use --ui lines or --ui json');
 }
@@ -124,7 +124,7 @@ interface TakenOver {
  * after the screen closes. The terminal is always released before the process ends.
  */
 async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
-  const canvas = canvasOf(terminal);
+  const canvas = createCanvas(terminal);
   // React's development build is slower, and keeps a record of every render.
   process.env.NODE_ENV ??= 'production';
   const { openTui } = await import('../../../tui/open.ts');
@@ -144,7 +144,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
     leave();
     // A run has a model to restore; the listener for interrupts ends it in order.
     if (reach.commands !== null) return;
-    terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
+    terminal.tell(`tritune: INTERNAL: ${formatMessage(error)} (this is a defect of tritune: please report it)`);
     process.exit(exitCodes.internal);
   };
   process.on('exit', leave);

@@ -38,7 +38,7 @@ export const seriesOptionTable: OptionTable<
     flags: '--mix <a=3,b=1>',
     help: 'Shares of the load for --together; a=40/s is a fixed rate (default: equal shares)',
     heading: 'Several models',
-    parse: (text, previous) => ({ ...previous, ...mixOf(text) }),
+    parse: (text, previous) => ({ ...previous, ...parseMix(text) }),
   },
   blsComposing: {
     flags: '--bls-composing <a,b,…>',
@@ -65,7 +65,7 @@ export const seriesOptionTable: OptionTable<
     flags: tuneOptionTable.latencyBudget.flags,
     help: forEach(tuneOptionTable.latencyBudget.help),
     heading: 'Goal',
-    parse: (text, previous) => [...(previous ?? []), ...text.split(',').map(budgetOf)],
+    parse: (text, previous) => [...(previous ?? []), ...text.split(',').map(toBudget)],
   },
   timeBudget: {
     ...tuneOptionTable.timeBudget,
@@ -79,7 +79,7 @@ function namesIn(text: string): readonly string[] {
 }
 
 /** Parses `a=3,b=1` as shares, `a=40/s` as a rate. A name alone has an equal share. */
-function mixOf(text: string): NonNullable<SeriesOptions['mix']> {
+function parseMix(text: string): NonNullable<SeriesOptions['mix']> {
   const parts = namesIn(text).map((part) => {
     const [, model = part, value = '1', isRate] = /^(.+)=([^=]+?)(\/s)?$/.exec(part) ?? [];
     return [model, isRate ? { requestsPerSecond: positiveNumber(value) } : { share: positiveNumber(value) }] as const;
@@ -102,7 +102,7 @@ function forEach(help: string): string {
 }
 
 /** A model's name may contain '='; a number does not. */
-function budgetOf(text: string): Budget {
+function toBudget(text: string): Budget {
   const at = text.lastIndexOf('=');
   return { model: at < 0 ? null : text.slice(0, at), latencyMs: latencyMs(text.slice(at + 1)) };
 }

@@ -1,5 +1,5 @@
 import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
-import { robustRuleOf } from '../../../workload/robust-rule.ts';
+import { parseRobustRule } from '../../../workload/robust-rule.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveNumbers } from '../../options/option-values.ts';
 
@@ -36,6 +36,6 @@ export const workloadOptionTable: OptionTable<WorkloadOptions> = under<WorkloadO
 
 /** Errors: USAGE for an unknown rule. */
 function robustRule(text: string): string {
-  robustRuleOf(text);
+  parseRobustRule(text);
   return text;
 }

@@ -5,11 +5,11 @@ import { shownWorkload } from '../../../app/workload/show.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { capital, formatDuration, formatFigure, inertJson } from '../../../base/format.ts';
 import { CHART_COLUMNS, drawnWorkloadLines } from '../../../headless/drawn-workload.ts';
-import { ratesOf } from '../../../workload/figures.ts';
-import { meanRateOf } from '../../../workload/plan/plan-of.ts';
+import { computeRates } from '../../../workload/figures.ts';
+import { computeMeanRate } from '../../../workload/plan/plan-of.ts';
 import { readWorkload } from '../../../workload/read-workload.ts';
 import { splitWorkload } from '../../../workload/split.ts';
-import { durationOf, type Workload } from '../../../workload/workload.ts';
+import { findDuration, type Workload } from '../../../workload/workload.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { FromLogOptions, ShowOptions, SplitOptions } from './options.ts';
 
@@ -21,7 +21,7 @@ export async function showWorkload(
 ): Promise<void> {
   const shown = shownWorkload(await readWorkload(file), { ...options, meanPerSecond: rate });
   const { workload, plan, figures, naturalS } = shown;
-  const rates = ratesOf(plan, CHART_COLUMNS);
+  const rates = computeRates(plan, CHART_COLUMNS);
   if (!json) {
     const drawn = { ...workload, figures, rates, naturalS, isScaled: rate !== undefined };
     for (const line of drawnWorkloadLines(drawn)) terminal.print(line);
@@ -43,8 +43,8 @@ function contentLine(workload: Workload): string {
     [phases.length, 'phase', 'phases'],
   ] as const;
   const parts = counts.map(([count, one, more]) => `${count} ${count === 1 ? one : more}`);
-  const rate = `${formatFigure(meanRateOf(workload))} requests/s on average`;
-  return [...parts, ...(sessions ? ['sessions'] : []), formatDuration(durationOf(workload)), rate].join(', ');
+  const rate = `${formatFigure(computeMeanRate(workload))} requests/s on average`;
+  return [...parts, ...(sessions ? ['sessions'] : []), formatDuration(findDuration(workload)), rate].join(', ');
 }
 
 /** `tritune workload from-log FILE…`. */

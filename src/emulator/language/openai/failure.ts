@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { sendJson } from '../../http/reply.ts';
-import { httpStatusOf, type ProtocolFailure } from '../../wire/protocol-failure.ts';
+import { type ProtocolFailure, toHttpStatus } from '../../wire/protocol-failure.ts';
 
 /** A refusal of an OpenAI endpoint, in vLLM's form. */
 export class OpenAiFailure extends Error {
@@ -17,8 +17,8 @@ export class OpenAiFailure extends Error {
 }
 
 /** Returns a failure of the emulator's own as one of OpenAI's. */
-export function openAiFailureOf(failure: ProtocolFailure): OpenAiFailure {
-  const status = httpStatusOf(failure);
+export function toOpenAiFailure(failure: ProtocolFailure): OpenAiFailure {
+  const status = toHttpStatus(failure);
   const type = status === 404 ? 'NotFoundError' : status < 500 ? 'BadRequestError' : 'InternalServerError';
   return new OpenAiFailure(status, type, failure.message);
 }

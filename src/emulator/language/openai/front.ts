@@ -10,7 +10,7 @@ import { asProtocolFailure } from '../../wire/protocol-failure.ts';
 import { modelOwner } from '../../wire/server-identity.ts';
 import { engineMetrics } from '../engine-metrics.ts';
 import { LanguageVersion } from '../language-version.ts';
-import { OpenAiFailure, openAiFailureOf, sendOpenAiFailure } from './failure.ts';
+import { OpenAiFailure, sendOpenAiFailure, toOpenAiFailure } from './failure.ts';
 import { AnswerStream, type OpenAiKind, sendAnswer, sendTexts } from './reply.ts';
 import { type OpenAiRequest, readChat, readCompletion, readTexts, type TextsKind } from './request.ts';
 
@@ -30,7 +30,7 @@ export function answersOpenAi(
   try {
     route(context, body, response);
   } catch (error) {
-    const failure = error instanceof OpenAiFailure ? error : openAiFailureOf(asProtocolFailure(error));
+    const failure = error instanceof OpenAiFailure ? error : toOpenAiFailure(asProtocolFailure(error));
     sendOpenAiFailure(response, failure);
   }
   return true;
@@ -69,7 +69,7 @@ const servedBy = ({ repository }: ServerContext): readonly LanguageVersion[] =>
 /** Each text takes as long as a prompt with one token for an answer. */
 function answerTexts(context: ServerContext, kind: TextsKind, body: Buffer, response: ServerResponse): void {
   const { model, texts } = readTexts(kind, body);
-  const version = versionOf(context, model);
+  const version = toVersion(context, model);
   withFaults(context, version, response, () => {
     let left = texts.length;
     const wish = { maxTokens: 1, minTokens: 1, ignoresEnd: true, stops: [] };
@@ -86,7 +86,7 @@ function answerTexts(context: ServerContext, kind: TextsKind, body: Buffer, resp
 }
 
 function generate(context: ServerContext, kind: OpenAiKind, request: OpenAiRequest, response: ServerResponse): void {
-  const version = versionOf(context, request.model);
+  const version = toVersion(context, request.model);
   withFaults(context, version, response, () =>
     answer(version, kind, request, response, context.faults.cutAnswerAfter?.({ model: version.model }) ?? null),
   );
@@ -105,18 +105,18 @@ function withFaults(
     try {
       work();
     } catch (error) {
-      fail(openAiFailureOf(asProtocolFailure(error)));
+      fail(toOpenAiFailure(asProtocolFailure(error)));
     }
   };
   const done = (outcome: InferOutcome): void => {
-    if (outcome.kind === 'failed') fail(openAiFailureOf(outcome.failure));
+    if (outcome.kind === 'failed') fail(toOpenAiFailure(outcome.failure));
     else if (outcome.kind === 'disturbed' && outcome.how !== 'hang' && response.socket)
       breakConnection(response.socket, outcome.how);
   };
   throughFaults(context, call, { done }, run);
 }
 
-function versionOf(context: ServerContext, model: string | undefined): LanguageVersion {
+function toVersion(context: ServerContext, model: string | undefined): LanguageVersion {
   const served = servedBy(context);
   const version = model === undefined ? served[0] : served.find((each) => each.model === model);
   if (version) return version;

@@ -14,7 +14,7 @@ export interface ReplyHead {
   readonly created: number;
 }
 
-const usageOf = ({ promptTokens, outputTokens, submitted }: TextAnswer) => ({
+const toUsage = ({ promptTokens, outputTokens, submitted }: TextAnswer) => ({
   prompt_tokens: promptTokens,
   total_tokens: promptTokens + outputTokens,
   completion_tokens: outputTokens,
@@ -28,7 +28,7 @@ export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHea
     ...head,
     object: kind === 'chat' ? 'chat.completion' : 'text_completion',
     choices: [{ index: 0, ...content, logprobs: null, finish_reason: answer.finish }],
-    usage: usageOf(answer),
+    usage: toUsage(answer),
   });
 }
 
@@ -99,7 +99,7 @@ export class AnswerStream {
   }
 
   end(usage: TextAnswer | null): void {
-    const last = usage ? this.#chunk([], usageOf(usage)) : '';
+    const last = usage ? this.#chunk([], toUsage(usage)) : '';
     this.#response.end(`${last}data: [DONE]\n\n`);
   }
 

@@ -45,7 +45,7 @@ export function readChat(body: Buffer): OpenAiRequest {
   const texts = fields.messages.map(({ content }) =>
     Array.isArray(content) ? content.map(({ text }) => text).join('') : (content ?? ''),
   );
-  return { texts, ...wishOf(fields), maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? null };
+  return { texts, ...toWish(fields), maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? null };
 }
 
 /** Reads a body of `/v1/completions`. Throws an OpenAiFailure. */
@@ -56,7 +56,7 @@ export function readCompletion(body: Buffer): OpenAiRequest {
     typeof prompt === 'string'
       ? [prompt]
       : prompt.flat().map((each) => (typeof each === 'string' ? each : tokenWord(each)));
-  return { texts, ...wishOf(fields), maxTokens: fields.max_tokens ?? USUAL_COMPLETION_TOKENS };
+  return { texts, ...toWish(fields), maxTokens: fields.max_tokens ?? USUAL_COMPLETION_TOKENS };
 }
 
 const texts = z.union([z.string(), z.array(z.string()).min(1)]);
@@ -88,7 +88,7 @@ export function readTexts(kind: TextsKind, body: Buffer): TextsRequest {
 /** A prompt may be a list of token numbers: one word represents each. */
 const tokenWord = (id: number): string => String(id).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string);
 
-function wishOf(fields: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {
+function toWish(fields: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {
   const { stop, model, stream_options: options } = fields;
   return {
     model: model ?? undefined,

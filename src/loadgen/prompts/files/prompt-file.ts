@@ -1,14 +1,14 @@
 import { type Distribution, wholeNumbers } from '../../../base/distribution.ts';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { seededRandom } from '../../../base/random.ts';
-import { BadRecord, type FileRecord, invalidAt, recordsOf } from '../../../base/records.ts';
+import { BadRecord, type FileRecord, invalidAt, readRecords } from '../../../base/records.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { formOf, isRecord, type JsonRecord, type RecordedTurn, turnsOf } from './recorded.ts';
+import { describeForm, isRecord, type JsonRecord, type RecordedTurn, readTurns } from './recorded.ts';
 import { Reservoir } from './reservoir.ts';
 import { TraceRows, type TraceSlice } from './trace.ts';
-import { type CsvTrace, csvTraceOf, mooncakeRow } from './trace-rows.ts';
+import { type CsvTrace, findCsvTrace, mooncakeRow } from './trace-rows.ts';
 
 /** Options for reading a file. */
 export interface PromptFileRule {
@@ -41,10 +41,10 @@ const USUAL_PROMPTS = 10_000;
  */
 export async function readPromptFile(path: string, rule: PromptFileRule, tokenizer: Tokenizer): Promise<PromptSource> {
   let reader: Reader | null = null;
-  for await (const record of recordsOf(path)) {
+  for await (const record of readRecords(path)) {
     try {
       if (reader) reader.add(record.text);
-      else reader = readerOf(record, rule);
+      else reader = chooseReader(record, rule);
     } catch (error) {
       throw error instanceof BadRecord ? invalidAt(path, record.line, error.message, error.hint) : error;
     }
@@ -62,9 +62,9 @@ interface Reader {
   source(tokenizer: Tokenizer): PromptSource;
 }
 
-function readerOf({ text }: FileRecord, rule: PromptFileRule): Reader {
-  const trace = csvTraceOf(text);
-  if (trace) return traceReader(rule, trace.name, (line) => trace.rowOf(line));
+function chooseReader({ text }: FileRecord, rule: PromptFileRule): Reader {
+  const trace = findCsvTrace(text);
+  if (trace) return traceReader(rule, trace.name, (line) => trace.toRow(line));
   if (!/^[{["]/.test(text)) {
     if (/^[\w ]+(,[\w ]+)+$/.test(text) && /token|timestamp/i.test(text)) throw unknownCsv();
     return textReader(rule, text, (line) => [plainTurn(line)], 'prompts, one a line');
@@ -75,16 +75,16 @@ function readerOf({ text }: FileRecord, rule: PromptFileRule): Reader {
     reader.add(text);
     return reader;
   }
-  return textReader(rule, text, (line) => turnsOf(parsed(line)), formOf(first));
+  return textReader(rule, text, (line) => readTurns(parsed(line)), describeForm(first));
 }
 
 function traceReader(
   rule: PromptFileRule,
   what: string,
-  rowOf: (line: string) => ReturnType<CsvTrace['rowOf']>,
+  findRow: (line: string) => ReturnType<CsvTrace['toRow']>,
 ): Reader {
   const rows = new TraceRows({ ...rule, ignoresEnd: rule.ignoresEnd ?? true });
-  return { add: (text) => rows.add(rowOf(text)), source: (tokenizer) => rows.source(what, tokenizer) };
+  return { add: (text) => rows.add(findRow(text)), source: (tokenizer) => rows.source(what, tokenizer) };
 }
 
 function textReader(
@@ -122,19 +122,19 @@ function promptsIn(
   const random = seededRandom(rule.seed);
   const outputTokens = rule.outputTokens && wholeNumbers(rule.outputTokens, random, 1);
   const thinkMs = rule.thinkMs && wholeNumbers(rule.thinkMs, random, 0);
-  const lengthOf = ({ outputTokens: said, answer }: RecordedTurn): number | null => {
+  const findLength = ({ outputTokens: said, answer }: RecordedTurn): number | null => {
     if (said !== null) return said;
     if (outputTokens) return outputTokens();
     return answer === null ? null : Math.max(1, tokenizer.count(answer));
   };
-  const promptOf = (turn: RecordedTurn, isFirst: boolean): Prompt => ({
+  const toPrompt = (turn: RecordedTurn, isFirst: boolean): Prompt => ({
     messages: turn.messages,
     inputTokens: turn.messages.reduce((sum, { content }) => sum + tokenizer.count(content), 0),
-    maxTokens: lengthOf(turn),
+    maxTokens: findLength(turn),
     ignoresEnd: rule.ignoresEnd ?? false,
     ...(!isFirst && { thinkMs: thinkMs?.() ?? turn.thinkMs }),
   });
-  return recorded.map((turns) => turns.map((turn, index) => promptOf(turn, index === 0)));
+  return recorded.map((turns) => turns.map((turn, index) => toPrompt(turn, index === 0)));
 }
 
 function parsed(text: string): JsonRecord {
@@ -143,7 +143,7 @@ function parsed(text: string): JsonRecord {
     value = JSON.parse(text);
   } catch (error) {
     throw new BadRecord(
-      `it is not JSON: ${messageOf(error)}`,
+      `it is not JSON: ${formatMessage(error)}`,
       'write one JSON object on each line, or all of them in one JSON list',
     );
   }

@@ -33,18 +33,18 @@ const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
  * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of
  * its answer. Empty if it has no user message. Throws BadRecord.
  */
-export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
+export function readTurns(record: JsonRecord): readonly RecordedTurn[] {
   const { conversations, turns, messages } = record;
   if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
   if (Array.isArray(turns)) return turnList(turns);
   // A request in OpenAI's batch file has its body one level down.
-  if (isRecord(record.body)) return turnsOf(record.body);
-  if (Array.isArray(messages)) return withLength(spoken(messages.map(chatMessage)), lengthOf(record));
+  if (isRecord(record.body)) return readTurns(record.body);
+  if (Array.isArray(messages)) return withLength(spoken(messages.map(chatMessage)), findLength(record));
   return [textTurn(record)];
 }
 
 /** Returns the name of the form, for a person. */
-export function formOf(record: JsonRecord): string {
+export function describeForm(record: JsonRecord): string {
   if (Array.isArray(record.conversations)) return 'conversations in the form of ShareGPT';
   return Array.isArray(record.turns) ? 'conversations' : 'prompts';
 }
@@ -66,9 +66,9 @@ function textTurn(record: JsonRecord): RecordedTurn {
       ...(typeof system === 'string' ? [{ role: 'system' as const, content: system }] : []),
       { role: 'user', content },
     ],
-    outputTokens: lengthOf(record),
+    outputTokens: findLength(record),
     answer: null,
-    thinkMs: delayOf(record),
+    thinkMs: computeDelay(record),
   };
 }
 
@@ -121,7 +121,7 @@ const speakers: Readonly<Record<string, ChatMessage['role']>> = {
 
 function shareGptMessage(said: unknown): ChatMessage {
   const { from, value } = isRecord(said) ? said : {};
-  if (typeof from === 'string' && typeof value === 'string') return messageOf(from, value);
+  if (typeof from === 'string' && typeof value === 'string') return toMessage(from, value);
   throw new BadRecord('a part of its "conversations" is incomplete', 'write {"from": "human", "value": "…"}');
 }
 
@@ -129,11 +129,11 @@ function chatMessage(said: unknown): ChatMessage {
   const { role, content } = isRecord(said) ? said : {};
   const text = Array.isArray(content) ? content.map(partText).join('') : content;
   if (typeof role === 'string' && typeof text === 'string')
-    return messageOf(role === 'developer' ? 'system' : role, text);
+    return toMessage(role === 'developer' ? 'system' : role, text);
   throw new BadRecord('a part of its "messages" is incomplete', 'write {"role": "user", "content": "…"}');
 }
 
-function messageOf(who: string, content: string): ChatMessage {
+function toMessage(who: string, content: string): ChatMessage {
   const role = lookUp(speakers, who);
   if (role) return { role, content };
   throw new BadRecord(`'${who}' is not a known role`, 'write human, gpt and system, or user, assistant and system');
@@ -144,7 +144,7 @@ function partText(part: unknown): string {
   throw new BadRecord('a message contains more than text', 'leave out images and audio: only text is sent');
 }
 
-function lengthOf(record: JsonRecord): number | null {
+function findLength(record: JsonRecord): number | null {
   const name = OUTPUT_NAMES.find((each) => record[each] !== undefined && record[each] !== null);
   if (name === undefined) return null;
   const tokens = record[name];
@@ -152,7 +152,7 @@ function lengthOf(record: JsonRecord): number | null {
   throw new BadRecord(`its "${name}" is not a number of tokens`, 'give a whole number of 1 or more');
 }
 
-function delayOf({ delay = 0 }: JsonRecord): number {
+function computeDelay({ delay = 0 }: JsonRecord): number {
   if (typeof delay === 'number' && delay >= 0 && Number.isFinite(delay)) return delay;
   throw new BadRecord('its "delay" is not a time', 'give milliseconds of 0 or more');
 }

@@ -20,7 +20,7 @@ export interface CsvTrace {
    * Returns the row of a line; null if it is not a request: a failed one has no output, or no
    * input. Throws BadRecord.
    */
-  rowOf(line: string): TraceRow | null;
+  toRow(line: string): TraceRow | null;
 }
 
 /**
@@ -40,8 +40,8 @@ export function mooncakeRow(record: JsonRecord): TraceRow {
   }
   return {
     arrivalNs: timestamp === undefined ? null : timestamp * NS_PER_MS,
-    inputTokens: wholeOf(record.input_length, '"input_length"'),
-    outputTokens: wholeOf(record.output_length ?? 1, '"output_length"'),
+    inputTokens: parseWhole(record.input_length, '"input_length"'),
+    outputTokens: parseWhole(record.output_length ?? 1, '"output_length"'),
     blocks: blocks as readonly number[],
   };
 }
@@ -51,45 +51,45 @@ const csvTraces = [
   {
     name: 'a BurstGPT trace',
     columns: ['timestamp', 'request tokens', 'response tokens'],
-    timeOf: (text: string) => numberOf(text, 'Timestamp') * NS_PER_S,
+    parseTime: (text: string) => parseNumber(text, 'Timestamp') * NS_PER_S,
   },
   {
     name: 'an Azure LLM trace',
     columns: ['timestamp', 'contexttokens', 'generatedtokens'],
-    timeOf: dayTimeNs,
+    parseTime: dayTimeNs,
   },
 ] as const;
 
 /** Returns the kind of trace with this header; null if unknown. */
-export function csvTraceOf(header: string): CsvTrace | null {
-  const names = cellsOf(header).map((name) => name.toLowerCase());
+export function findCsvTrace(header: string): CsvTrace | null {
+  const names = formatCells(header).map((name) => name.toLowerCase());
   const kind = csvTraces.find(({ columns }) => columns.every((column) => names.includes(column)));
   if (!kind) return null;
   const [time, input, output] = kind.columns.map((column) => names.indexOf(column)) as [number, number, number];
   return {
     name: kind.name,
-    rowOf: (line) => {
-      const cells = cellsOf(line);
+    toRow: (line) => {
+      const cells = formatCells(line);
       if (cells.length < names.length)
         throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'check that the file is complete');
-      const inputTokens = wholeOf(cells[input], kind.columns[1]);
-      const outputTokens = wholeOf(cells[output], kind.columns[2]);
+      const inputTokens = parseWhole(cells[input], kind.columns[1]);
+      const outputTokens = parseWhole(cells[output], kind.columns[2]);
       if (inputTokens === 0 || outputTokens === 0) return null;
-      return { arrivalNs: kind.timeOf(cells[time] as string), inputTokens, outputTokens, blocks: [] };
+      return { arrivalNs: kind.parseTime(cells[time] as string), inputTokens, outputTokens, blocks: [] };
     },
   };
 }
 
-const cellsOf = (line: string): readonly string[] =>
+const formatCells = (line: string): readonly string[] =>
   line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 
-function wholeOf(value: unknown, name: string): number {
+function parseWhole(value: unknown, name: string): number {
   const tokens = typeof value === 'string' && value !== '' ? Number(value) : value;
   if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number;
   throw new BadRecord(`its ${name} is not a number of tokens`, 'give a whole number of 0 or more');
 }
 
-function numberOf(text: string, name: string): number {
+function parseNumber(text: string, name: string): number {
   const value = Number(text);
   if (text !== '' && value >= 0 && Number.isFinite(value)) return value;
   throw new BadRecord(`its ${name} is not a time`, 'give seconds of 0 or more');

@@ -61,7 +61,7 @@ export class TraceRows {
   /** Returns the rows as prompts of random words, with equal text for equal blocks. */
   source(what: string, tokenizer: Tokenizer): PromptSource {
     const isTimed = this.#rows.length > 0 && this.#rows.every(({ arrivalNs }) => arrivalNs !== null);
-    const rows = isTimed ? this.#rows.toSorted((one, other) => timeOf(one) - timeOf(other)) : this.#rows;
+    const rows = isTimed ? this.#rows.toSorted((one, other) => findTime(one) - findTime(other)) : this.#rows;
     const texts = new TraceTexts(tokenizer, this.#rule.seed);
     const { ignoresEnd } = this.#rule;
     return {
@@ -70,7 +70,7 @@ export class TraceRows {
         const maxTokens = Math.max(1, row.outputTokens);
         return [{ messages: [{ role: 'user', content }], inputTokens, maxTokens, ignoresEnd }];
       }),
-      arrivalsNs: isTimed ? rows.map(timeOf) : null,
+      arrivalsNs: isTimed ? rows.map(findTime) : null,
       notes: [
         `${what}: ${rows.length} of ${this.#read} requests`,
         ...(this.#empty > 0 ? [`${this.#empty} lines without tokens are left out, as failed requests have them`] : []),
@@ -89,7 +89,7 @@ export class TraceRows {
   }
 }
 
-const timeOf = ({ arrivalNs }: TraceRow): number => arrivalNs as number;
+const findTime = ({ arrivalNs }: TraceRow): number => arrivalNs as number;
 
 class TraceTexts {
   readonly #texts: SyntheticText;

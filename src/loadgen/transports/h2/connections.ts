@@ -4,7 +4,7 @@ import type { SendFailure, SendOutcome, TransportOptions } from '../../types.ts'
 import { sweepPeriodMs } from '../deadlines.ts';
 import { timedOut } from '../outcome.ts';
 import { TimedSample, withTimes } from '../request-timer.ts';
-import { endpointOf } from '../socket.ts';
+import { createEndpoint } from '../socket.ts';
 import type { UnaryCall } from './call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
 
@@ -181,5 +181,5 @@ function connectionOptions(
     ...(compression ? [['grpc-encoding', compression] as const] : []),
     ...more.map(({ name, value }) => [name, value] as const),
   ] as const;
-  return { endpoint: endpointOf(url, tls, 'h2', gate), headers, firstStreamId };
+  return { endpoint: createEndpoint(url, tls, 'h2', gate), headers, firstStreamId };
 }

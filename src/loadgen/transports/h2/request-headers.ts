@@ -1,5 +1,5 @@
 import { DEFAULT_TABLE_SIZE } from '../../../http2/frames.ts';
-import { FIRST_DYNAMIC_INDEX, fieldSize, staticIndexOf } from '../../../http2/header-table.ts';
+import { FIRST_DYNAMIC_INDEX, fieldSize, findStaticIndex } from '../../../http2/header-table.ts';
 import { integer, literal } from '../../../http2/hpack-encoding.ts';
 
 type Fields = readonly (readonly [name: string, value: string])[];
@@ -19,11 +19,11 @@ export class RequestHeaders {
 
   constructor(fields: Fields) {
     this.#fields = fields;
-    const dynamic = fields.filter(([name, value]) => staticIndexOf(name, value) === 0);
+    const dynamic = fields.filter(([name, value]) => findStaticIndex(name, value) === 0);
     this.#tableBytes = dynamic.reduce((sum, [name, value]) => sum + fieldSize(name, value), 0);
     if (this.#tableBytes > DEFAULT_TABLE_SIZE) this.#state = 'never';
     let newest = FIRST_DYNAMIC_INDEX + dynamic.length;
-    this.#indexed = Buffer.from(fields.map(([name, value]) => 0x80 | (staticIndexOf(name, value) || --newest)));
+    this.#indexed = Buffer.from(fields.map(([name, value]) => 0x80 | (findStaticIndex(name, value) || --newest)));
   }
 
   /**
@@ -46,7 +46,7 @@ export class RequestHeaders {
       this.#announce = undefined;
     }
     for (const [name, value] of this.#fields) {
-      const known = staticIndexOf(name, value);
+      const known = findStaticIndex(name, value);
       if (known > 0) parts.push(0x80 | known);
       else parts.push(...literal(name, value, this.#state === 'first'));
     }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../base/errors.ts';
+import { formatMessage } from '../../../base/errors.ts';
 import type { SendOutcome } from '../../types.ts';
 import { badStatus, failed } from '../outcome.ts';
 import { PlainReplies, type StreamReplies, type StreamReply } from '../stream-reply.ts';
@@ -119,7 +119,7 @@ export class StreamCall extends UnaryCall {
     try {
       reply = this.#replies.take(message);
     } catch (error) {
-      this.#giveUp(`the response cannot be read: ${messageOf(error)}`);
+      this.#giveUp(`the response cannot be read: ${formatMessage(error)}`);
       return;
     }
     if (reply.error !== '') this.#replied(this, badStatus(STREAM_ERROR, reply.error));

@@ -18,7 +18,7 @@ const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow
 /** Reads replies and turns them into outcomes. */
 export interface ReplyRule extends ParserRule {
   /** Returns the outcome of a complete reply for its request. */
-  readonly outcomeOf: (reply: ResponseParser) => SendOutcome;
+  readonly toOutcome: (reply: ResponseParser) => SendOutcome;
   /** False: each connection serves one request. */
   readonly keepsAlive?: boolean;
   /** Receives how long each part of each request takes. */
@@ -198,11 +198,11 @@ export class Http1Connection {
   }
 
   #outcome(): SendOutcome {
-    const { phases, outcomeOf } = this.#rule;
+    const { phases, toOutcome } = this.#rule;
     const { body, isGood } = this.#parser;
     if (body && isGood) return withTimes(body.outcome(), this.timer);
-    if (!phases) return withTimes(outcomeOf(this.#parser), this.timer);
+    if (!phases) return withTimes(toOutcome(this.#parser), this.timer);
     if (this.timer) phases.replied(this.timer.times());
-    return outcomeOf(this.#parser);
+    return toOutcome(this.#parser);
   }
 }

@@ -23,14 +23,14 @@ export function parseResponseHead(text: string): ResponseHead {
   const [statusLine = '', ...lines] = text.split(/\r?\n/);
   const match = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine);
   if (!match) throw new MalformedResponse(`no HTTP/1 status line: ${JSON.stringify(statusLine.slice(0, 40))}`);
-  const fields = fieldsOf(lines);
+  const fields = listFields(lines);
   const connection = (fields.get('connection') ?? '').toLowerCase();
   const statusCode = Number(match[2]);
   const wantsToStay = match[1] === '1' ? !connection.includes('close') : connection.includes('keep-alive');
-  return { text, statusCode, ...bodyOf(statusCode, fields), wantsToStay };
+  return { text, statusCode, ...findBody(statusCode, fields), wantsToStay };
 }
 
-function bodyOf(
+function findBody(
   statusCode: number,
   fields: ReadonlyMap<string, string>,
 ): Pick<ResponseHead, 'framing' | 'contentLength'> {
@@ -50,7 +50,7 @@ function bodyOf(
 }
 
 /** Returns the fields by name in lower case; values of a repeated field are joined by commas. */
-function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
+function listFields(lines: readonly string[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const line of lines) {
     const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/.exec(line) ?? [];

@@ -3,9 +3,9 @@ import { canonicalJson } from '../../../base/json.ts';
 import { type DiffLine, diffLines, GAP, withContext } from '../../../base/line-diff.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { clientChanges } from '../../../space/clients/changes.ts';
-import { differencesOf } from '../../../space/differences.ts';
+import { listDifferences } from '../../../space/differences.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
-import { documentOf, modelConfigsOf, otherConfigsOf } from '../../../space/model-configs.ts';
+import { toDocument, toModelConfigs, toOtherConfigs } from '../../../space/model-configs.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { describeClientChange } from '../../../study/summary/client-words.ts';
@@ -20,11 +20,11 @@ const CONTEXT = 2;
  */
 export function configDiff({ started, best }: StudyState): Html {
   if (!best) return none;
-  const changes = textsOf(started.original, best.candidate, started.model).flatMap(({ name, before, after }) => {
+  const changes = listTexts(started.original, best.candidate, started.model).flatMap(({ name, before, after }) => {
     const lines = withContext(diffLines(before, after), CONTEXT);
     return lines.length === 0 ? [] : [{ name, lines }];
   });
-  const files = differencesOf(started.original, best.candidate).filter(({ path }) => path === 'variant');
+  const files = listDifferences(started.original, best.candidate).filter(({ path }) => path === 'variant');
   if (changes.length + files.length === 0) return html`<div class="changes"><h2>Your config stays as it is</h2></div>`;
   return html`<div class="changes"><h2>What changes in your config</h2>
 <pre class="lines">${changes.map(({ name, lines }) => html`<span class="file">${name}</span>\n${lines.map(line)}`)}${files.map(
@@ -52,8 +52,8 @@ interface Texts {
  * Returns the texts of both, model by model. If only one of them sets a model, the other is shown
  * as it is by default.
  */
-function textsOf(original: Candidate, best: Candidate, model: string): readonly Texts[] {
-  const [configs, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
+function listTexts(original: Candidate, best: Candidate, model: string): readonly Texts[] {
+  const [configs, others] = [toModelConfigs(best), { ...toOtherConfigs(original), ...toModelConfigs(original) }];
   const names = Object.keys(configs);
   if (names.length === 0) return [{ name: 'settings', before: settingLines(original), after: settingLines(best) }];
   const [only] = Object.keys(others);
@@ -73,6 +73,6 @@ function textsOf(original: Candidate, best: Candidate, model: string): readonly 
 }
 
 const settingLines = (candidate: Candidate): readonly string[] =>
-  Object.entries(documentOf(candidate))
+  Object.entries(toDocument(candidate))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}: ${canonicalJson(value ?? null)}`);

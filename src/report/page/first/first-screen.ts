@@ -1,7 +1,7 @@
-import { metricsOf } from '../../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
-import { comparedOf } from '../../../study/speed/changes.ts';
-import { headlineOf } from '../../../study/summary/headline.ts';
+import { correctMeasurement } from '../../../study/speed/changes.ts';
+import { createHeadline } from '../../../study/summary/headline.ts';
 import type { Summary } from '../../../study/summary/summary-schema.ts';
 import { narrowPaper, type Paper, widePaper } from '../../charts/svg.ts';
 import { type Html, html, none } from '../../html.ts';
@@ -10,7 +10,7 @@ import { pagePoints } from '../points.ts';
 import { standingReadings } from '../repeated-readings.ts';
 import { pictureTitle } from '../titles.ts';
 import { configDiff } from './config-diff.ts';
-import { pictureOf } from './picture.ts';
+import { drawPicture } from './picture.ts';
 import { threeFigures } from './three-figures.ts';
 import { whyList } from './why-list.ts';
 
@@ -18,8 +18,10 @@ import { whyList } from './why-list.ts';
  * Returns explanations of what may confuse a reader: figures at the machine's usual speed, and
  * other readings of the best and the original.
  */
-function captionOf(state: StudyState): Html {
-  const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
+function renderCaption(state: StudyState): Html {
+  const isCorrected = pagePoints(state).some(
+    ({ measurement }) => correctMeasurement(state.speeds, measurement) !== null,
+  );
   const speed =
     "Measurements are normalised to the machine's usual speed, as they are compared. The charts below show the measured values.";
   const readings = [...(isCorrected ? [speed] : []), ...standingReadings(state)];
@@ -28,7 +30,7 @@ function captionOf(state: StudyState): Html {
 
 /** Returns the verdict in a sentence. */
 export function verdictHtml({ goal }: StudyState, summary: Summary): Html {
-  const { text, tone } = headlineOf(summary, metricsOf(goal));
+  const { text, tone } = createHeadline(summary, toMetrics(goal));
   return html`<p class="verdict ${tone}">${text}</p>`;
 }
 
@@ -40,11 +42,11 @@ const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
  * the limit, the changes, and the reasons.
  */
 export function firstScreen(state: StudyState, summary: Summary): Html {
-  const picture = pictureOf(state);
+  const picture = drawPicture(state);
   return html`${verdictHtml(state, summary)}
 ${threeFigures(state, summary)}
 <div class="first">
-${picture ? figure(picture.chart, 'picture', pictureTitle(state, picture), captionOf(state), [halfPaper, narrowPaper]) : none}
+${picture ? figure(picture.chart, 'picture', pictureTitle(state, picture), renderCaption(state), [halfPaper, narrowPaper]) : none}
 ${configDiff(state)}
 </div>
 ${whyList(summary.explanation)}`;

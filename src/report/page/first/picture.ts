@@ -1,9 +1,9 @@
 import { paretoFront } from '../../../stats/front.ts';
 import { representative } from '../../../study/final/final.ts';
-import { constraintsOf, isFeasible } from '../../../study/goal/goal.ts';
+import { isFeasible, listConstraints } from '../../../study/goal/goal.ts';
 import { countedIn, metricHead, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
-import { metricsOf } from '../../../study/goal/metrics/registry.ts';
+import { toMetrics } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import { rateUnitOfStudy } from '../../../study/summary/rate-unit.ts';
@@ -26,9 +26,9 @@ export interface Picture {
  * picture has the front by these two figures, the limit as a line, and the original and the best by
  * name. null if nothing was measured.
  */
-export function pictureOf(state: StudyState): Picture | null {
+export function drawPicture(state: StudyState): Picture | null {
   const { goal } = state;
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const limit = tightestLimit(state);
   const named = (metric: string): Metric => countedIn(metrics.named(metric), rateUnitOfStudy(state));
   const requestedMetric = named(goal.objectives[0]?.metric ?? 'throughput');
@@ -47,7 +47,7 @@ export function pictureOf(state: StudyState): Picture | null {
   );
   const series = standingKinds.map(({ standing, ...kind }) => {
     const keptPoints = points.filter((one) => standingIn(one, front, state) === standing);
-    return { ...kind, label: labelOf(keptPoints, points, objective, state), points: keptPoints.map(placed) };
+    return { ...kind, label: findLabel(keptPoints, points, objective, state), points: keptPoints.map(placed) };
   });
   const axes = {
     x: metricHead(limited),
@@ -87,13 +87,13 @@ export const comparedFigure = (
   { goal, speeds }: StudyState,
   metric: Metric,
   { measurement, trial }: Pick<PagePoint, 'measurement' | 'trial'>,
-): number | undefined => metricsOf(goal).read(metric.name, speeds.comparable(measurement), trial.candidate);
+): number | undefined => toMetrics(goal).read(metric.name, speeds.comparable(measurement), trial.candidate);
 
 /** Points whose second figures differ by less than this share of the largest count as level. */
 const SAME_HEIGHT = 0.1;
 
 /** Returns the text next to the best and the original, if there is room; none for other points. */
-function labelOf(
+function findLabel(
   [placed]: readonly Placed[],
   all: readonly Placed[],
   objective: Metric,
@@ -135,13 +135,13 @@ const limitName = ({ metric }: Constraint): string => (metric === 'latency' ? 'b
 /** Returns the limit that the best is closest to; null if the goal limits only failed requests. */
 function tightestLimit(state: StudyState): Constraint | null {
   const { goal } = state;
-  const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+  const constraints = listConstraints(goal).filter(({ metric }) => metric !== 'error-rate');
   const best = pagePoints(state).find(({ standing }) => standing === 'best');
   const used = ({ metric, relation, value }: Constraint): number => {
-    const ownValue = best && comparedFigure(state, metricsOf(goal).named(metric), best);
+    const ownValue = best && comparedFigure(state, toMetrics(goal).named(metric), best);
     if (ownValue === undefined) return 0;
     return relation === '<=' ? ownValue / value : value / ownValue;
   };
-  const times = constraints.filter(({ metric }) => metricsOf(goal).named(metric).unit === 'ms');
+  const times = constraints.filter(({ metric }) => toMetrics(goal).named(metric).unit === 'ms');
   return (times.length > 0 ? times : constraints).toSorted((a, b) => used(b) - used(a))[0] ?? null;
 }

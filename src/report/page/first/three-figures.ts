@@ -1,16 +1,16 @@
 import { formatFigure, formatRatio } from '../../../base/format.ts';
 import { representative } from '../../../study/final/final.ts';
-import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
+import { listConstraints, missedConstraints } from '../../../study/goal/goal.ts';
 import { countedIn, metricCell, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
-import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
+import { type Metrics, toMetrics } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { basisNotes } from '../../../study/summary/deciding-figures.ts';
 import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
-import { rateUnitOf } from '../../../study/summary/rate-unit.ts';
+import { chooseRateUnit } from '../../../study/summary/rate-unit.ts';
 import type { Summary } from '../../../study/summary/summary-schema.ts';
 import { isOriginal } from '../../../study/summary/verdict.ts';
 import type { Trial } from '../../../study/types.ts';
@@ -26,23 +26,23 @@ export function threeFigures(state: StudyState, summary: Summary): Html {
   if (!best) return none;
   const isOriginal = baseline?.number === best.number;
   const cards: readonly Card[] = isOriginal
-    ? [cardOf(state, 'your config', best), otherCard(state), gainCard(summary, state)]
+    ? [renderCard(state, 'your config', best), otherCard(state), gainCard(summary, state)]
     : [
-        baseline ? cardOf(state, 'before: your config', baseline) : notMeasured('before: your config'),
-        cardOf(state, `${summary.feasible ? 'after' : 'nearest'}: trial ${best.number}`, best),
+        baseline ? renderCard(state, 'before: your config', baseline) : notMeasured('before: your config'),
+        renderCard(state, `${summary.feasible ? 'after' : 'nearest'}: trial ${best.number}`, best),
         gainCard(summary, state),
       ];
   return html`${cardsHtml(cards)}
 ${quotientNote(state, summary)}`;
 }
 
-function cardOf(state: StudyState, name: string, trial: Trial): Card {
+function renderCard(state: StudyState, name: string, trial: Trial): Card {
   const { goal } = state;
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   const stands = representative(state, trial);
   if (!stands) return notMeasured(name);
   const { measurement, compared, feasible } = stands;
-  const named = (metric: string): Metric => countedIn(metrics.named(metric), rateUnitOf(measurement));
+  const named = (metric: string): Metric => countedIn(metrics.named(metric), chooseRateUnit(measurement));
   const [objective, ...others] = goal.objectives.map(({ metric }) => named(metric));
   if (!objective) return notMeasured(name);
   const read = (metric: string): number | undefined => metrics.read(metric, compared, trial.candidate);
@@ -78,7 +78,7 @@ const TELLING_UNITS = ['infer/s', 'requests/s', 'tokens/s'];
 
 /** Returns the metrics that the goal limits, or latency if there is none. */
 function limitNames({ goal }: StudyState): readonly string[] {
-  const metrics = constraintsOf(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
+  const metrics = listConstraints(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
   return metrics.length > 0 ? [...new Set(metrics)] : ['latency'];
 }
 
@@ -90,10 +90,10 @@ function otherCard(state: StudyState): Card {
   const others = trials.filter((trial) => trial !== baseline && trial.measurements.length > 0);
   const rejected = others.find(({ number }) => number === gain?.rejected?.trial);
   const name = 'best alternative';
-  const throughputOf = (trial: Trial): number => representative(state, trial)?.compared.throughput.value ?? 0;
+  const findThroughput = (trial: Trial): number => representative(state, trial)?.compared.throughput.value ?? 0;
   const feasible = others.filter((trial) => representative(state, trial)?.feasible);
-  const other = rejected ?? feasible.toSorted((a, b) => throughputOf(b) - throughputOf(a))[0];
-  return other ? cardOf(state, `${name}: trial ${other.number}`, other) : { ...notMeasured(name), value: 'none' };
+  const other = rejected ?? feasible.toSorted((a, b) => findThroughput(b) - findThroughput(a))[0];
+  return other ? renderCard(state, `${name}: trial ${other.number}`, other) : { ...notMeasured(name), value: 'none' };
 }
 
 function gainCard(summary: Summary, { trials }: StudyState): Card {
@@ -142,7 +142,7 @@ const SAME_RATIO = 1.03;
 /** Explains why the gain differs from the quotient of the two figures next to it. */
 function quotientNote(state: StudyState, { gain, best, baseline, objectives }: Summary): Html {
   if (!gain || gain.ratio === null || !best || !baseline || isOriginal(best, baseline)) return none;
-  const quotient = quotientOf(state, metricsOf(state.goal), objectives[0]?.metric);
+  const quotient = computeQuotient(state, toMetrics(state.goal), objectives[0]?.metric);
   if (objectives.length > 1 || quotient === null) return none;
   const apart = Math.max(quotient / gain.ratio, gain.ratio / quotient);
   if (apart <= SAME_RATIO) return none;
@@ -151,7 +151,7 @@ function quotientNote(state: StudyState, { gain, best, baseline, objectives }: S
 }
 
 /** Returns how many times better the best's figure is than the original's. */
-function quotientOf(state: StudyState, metrics: Metrics, name: string | undefined): number | null {
+function computeQuotient(state: StudyState, metrics: Metrics, name: string | undefined): number | null {
   const { best, baseline } = state;
   if (!best || !baseline || name === undefined) return null;
   const [after, before] = [best, baseline].map((trial) => {

@@ -1,5 +1,5 @@
 import { capital } from '../../../base/format.ts';
-import { barScaleOf } from '../../../study/analysis/explain/reasons.ts';
+import { computeBarScale } from '../../../study/analysis/explain/reasons.ts';
 import { describeBar } from '../../../study/analysis/explain/time-bar.ts';
 import type { BarKind, Explanation, Reason, ReasonBar } from '../../../study/summary/schema/explanation.ts';
 import { type Html, html, none } from '../../html.ts';
@@ -30,22 +30,22 @@ export function whyList(explanation: Explanation | null): Html {
   const { reasons, text } = explanation;
   return html`<h2 id="why">Why</h2>
 <dl class="why">${reasons.map(
-    (reason) => html`<dt>${titles[reason.about]}</dt><dd>${wordsOf(reason)}${barHtml(reason, reasons)}</dd>`,
+    (reason) => html`<dt>${titles[reason.about]}</dt><dd>${formatWords(reason)}${barHtml(reason, reasons)}</dd>`,
   )}</dl>
 <details class="full"><summary>In full, with all figures</summary><p>${text}</p></details>`;
 }
 
 /** Keeps the case of text that begins with a parameter's name. */
-const wordsOf = ({ about, words }: Reason): string => (about === 'changed' ? words : capital(words));
+const formatWords = ({ about, words }: Reason): string => (about === 'changed' ? words : capital(words));
 
 function barHtml(reason: Reason, all: readonly Reason[]): Html {
   const { bar } = reason;
   if (!bar) return none;
-  const whole = barScaleOf(reason, all);
-  return html`<div class="measure"><div class="split" aria-hidden="true">${partsOf(bar, whole)}</div><span class="soft">${describeBar(bar)}</span></div>`;
+  const whole = computeBarScale(reason, all);
+  return html`<div class="measure"><div class="split" aria-hidden="true">${listParts(bar, whole)}</div><span class="soft">${describeBar(bar)}</span></div>`;
 }
 
-function partsOf({ parts }: ReasonBar, whole: number): readonly Html[] {
+function listParts({ parts }: ReasonBar, whole: number): readonly Html[] {
   let stage = 0;
   return parts.map(({ kind, value, name }) => {
     const colour = kind === 'stage' ? stageColours[stage++ % stageColours.length] : colours[kind];

@@ -1,9 +1,9 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
-import { gpuMemoryOf } from '../../../perfmodel/memory/gpu-memory.ts';
+import { findGpuMemory } from '../../../perfmodel/memory/gpu-memory.ts';
 import { describeLevel } from '../../summary/describe.ts';
-import { rateUnitOf } from '../../summary/rate-unit.ts';
+import { chooseRateUnit } from '../../summary/rate-unit.ts';
 import type { Trial } from '../../types.ts';
-import { attemptsOf } from '../memory/attempts.ts';
+import { listAttempts } from '../memory/attempts.ts';
 import { measuredFootprint } from '../memory/footprint.ts';
 import { largerIn } from './changed-parameters.ts';
 import type { FoundLimit } from './limit-words.ts';
@@ -49,7 +49,7 @@ export function moreMemory(foundLimit: FoundLimit): string[] {
 function gpuMemory({ state, trial: { candidate, measurements } }: FoundLimit): string[] {
   const { instances, maxBatchSize } = candidate.shape.policy;
   const next = Math.min(...(largerIn(state.started, candidate, 'instances') ?? []));
-  const [memory, footprint] = [gpuMemoryOf(measurements), measuredFootprint(attemptsOf(state))];
+  const [memory, footprint] = [findGpuMemory(measurements), measuredFootprint(listAttempts(state))];
   if (!memory?.totalMib || !footprint || !Number.isFinite(next)) return [];
   const perInstanceMib = footprint.instance_mib + Math.max(1, maxBatchSize) * footprint.sample_mib;
   const neededMib = memory.usedMib + (next - instances) * perInstanceMib;
@@ -86,7 +86,7 @@ function looserBudget({ state: { front, goal }, measurement: { throughput } }: F
   if (!next) return [];
   const { trial, measurement } = next;
   const { percentile, value } = measurement.budgetLatencyMs;
-  const rate = formatRate(measurement.throughput.value, rateUnitOf(measurement));
+  const rate = formatRate(measurement.throughput.value, chooseRateUnit(measurement));
   const who = trial.number === 0 ? 'the original config' : `trial ${trial.number}`;
   return [
     `a looser budget: at p${percentile} ${formatMs(value)} ${who} serves ${rate} (${describeLevel(measurement.level)})`,

@@ -1,5 +1,5 @@
-import { atClientBatch, choiceOf } from '../../../perfmodel/modelled-config.ts';
-import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
+import { atClientBatch, toChoice } from '../../../perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '../../../perfmodel/network/network-simulator.ts';
 import { measuredChoices, type StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { StudyState } from '../../records/state.ts';
@@ -18,11 +18,11 @@ const none: BottleneckOf = () => null;
  * Returns what holds a trial's models back and the effect of one more instance, by laws fitted once
  * to all measurements. Always null for a single model.
  */
-export function bottlenecksOf({ started, trials, goal }: StudyState): BottleneckOf {
+export function createBottlenecks({ started, trials, goal }: StudyState): BottleneckOf {
   const { topology } = started;
   if (!topology) return none;
   const measured = trials.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
-  const simulator = networkSimulatorOf(measured, topology, {
+  const simulator = createNetworkSimulator(measured, topology, {
     mode: started.levels.mode,
     percentile: goal.budget?.percentile ?? 99,
     seed: SEED,
@@ -31,6 +31,6 @@ export function bottlenecksOf({ started, trials, goal }: StudyState): Bottleneck
   if (!simulator.stageShares) return none;
   return ({ candidate }, { level }) =>
     candidate.shape.members
-      ? (simulator.bottleneck?.(atClientBatch(choiceOf(candidate), level.batch), level.value) ?? null)
+      ? (simulator.bottleneck?.(atClientBatch(toChoice(candidate), level.batch), level.value) ?? null)
       : null;
 }

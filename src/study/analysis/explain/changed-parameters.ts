@@ -7,7 +7,7 @@ import { byMember, type JointSpace, jointly } from '../../../space/joint/joint-s
 import { optionsFor } from '../../../space/options.ts';
 import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
-import { jointSpaceOf, spaceOf } from '../settings.ts';
+import { findJointSpace, findSpace } from '../settings.ts';
 
 /**
  * A parameter that the best and the original config set differently, and the two configs that
@@ -26,21 +26,21 @@ export interface ChangedParameters {
  * Returns the parameters that the best and the original set differently, of several models those of
  * each model together; none when the study's space does not lead to the best.
  */
-export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
-  const build = builderOf(started);
+export function listChangedParameters(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
+  const build = findBuilder(started);
   if (!build || build(best.assignment)?.fingerprint !== best.fingerprint) return [];
-  const joint = jointSpaceOf(started);
+  const joint = findJointSpace(started);
   if (joint) return changedModels(joint, best, build);
-  const space = spaceOf(started) as SearchSpace;
+  const space = findSpace(started) as SearchSpace;
   const changed = Object.keys(best.assignment).flatMap((name): ChangedParameters[] => {
-    const kept = legalPart(without(best.assignment, [name, ...fieldsOf(space, name)]), build);
+    const kept = legalPart(without(best.assignment, [name, ...listFields(space, name)]), build);
     const putBack = build(kept);
     if (!putBack || isSameConfig(putBack, best)) return [];
     const set = without(best.assignment, Object.keys(kept));
     return [{ set, putBack, alone: build(set) }];
   });
   // If two lead to the same config, keep the one with fewer parameters.
-  const bySize = changed.sort((a, b) => sizeOf(a.set) - sizeOf(b.set));
+  const bySize = changed.sort((a, b) => computeSize(a.set) - computeSize(b.set));
   return bySize.filter(
     ({ putBack }, index) => bySize.findIndex((each) => each.putBack.fingerprint === putBack.fingerprint) === index,
   );
@@ -71,11 +71,11 @@ const isSameConfig = (a: Candidate, b: Candidate): boolean =>
  * Returns the part of a candidate's assignment that differs from the original's effective values;
  * all of it if that is unknown.
  */
-export function changedSettingsOf(
+export function listChangedSettings(
   started: StudyStarted,
   { assignment, fingerprint }: Pick<Candidate, 'assignment' | 'fingerprint'>,
 ): Assignment {
-  const build = builderOf(started);
+  const build = findBuilder(started);
   const candidate = build?.(assignment);
   if (!build || candidate?.fingerprint !== fingerprint) return assignment;
   return withoutUnchanged(assignment, candidate, build);
@@ -93,10 +93,10 @@ function withoutUnchanged(set: Assignment, best: Candidate, build: Build): Assig
 /**
  * Returns how the study's space builds candidates; null for a space that is no longer understood.
  */
-function builderOf(started: StudyStarted): Build | null {
-  const joint = jointSpaceOf(started);
+function findBuilder(started: StudyStarted): Build | null {
+  const joint = findJointSpace(started);
   if (joint) return (assignment) => candidateIn(buildJoint(joint, assignment));
-  const space = spaceOf(started);
+  const space = findSpace(started);
   return space && ((assignment) => candidateIn(buildCandidate(space, started.original, assignment)));
 }
 
@@ -107,7 +107,7 @@ const candidateIn = (outcome: CandidateOutcome): Candidate | null => (outcome.le
  * a number of the space.
  */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
-  const space = spaceOf(started);
+  const space = findSpace(started);
   const bound = space && bindSpace(space, started.original);
   const value = lookUp(assignment, parameter);
   if (!bound?.byName.has(parameter) || typeof value !== 'number') return null;
@@ -118,7 +118,7 @@ export function largerIn(started: StudyStarted, { assignment }: Candidate, param
 type Build = (assignment: Assignment) => Candidate | null;
 
 /** Returns the parameters that set a field of the message that this one sets as a whole. */
-function fieldsOf({ parameters }: SearchSpace, name: string): readonly string[] {
+function listFields({ parameters }: SearchSpace, name: string): readonly string[] {
   const whole = parameters.find((parameter) => parameter.name === name)?.path;
   if (!whole) return [];
   return parameters
@@ -135,7 +135,7 @@ function legalPart(assignment: Assignment, build: Build): Assignment {
   let kept: Assignment = {};
   let before: Assignment | null = null;
   // A parameter may become legal only after a later one.
-  while (before === null || sizeOf(before) < sizeOf(kept)) {
+  while (before === null || computeSize(before) < computeSize(kept)) {
     before = kept;
     for (const [name, value] of Object.entries(assignment)) {
       const more = { ...kept, [name]: value };
@@ -145,7 +145,7 @@ function legalPart(assignment: Assignment, build: Build): Assignment {
   return kept;
 }
 
-const sizeOf = (assignment: Assignment): number => Object.keys(assignment).length;
+const computeSize = (assignment: Assignment): number => Object.keys(assignment).length;
 
 function without(assignment: Assignment, names: readonly string[]): Assignment {
   return Object.fromEntries(Object.entries(assignment).filter(([name]) => !names.includes(name)));

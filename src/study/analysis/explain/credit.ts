@@ -1,17 +1,17 @@
 import type { LoadLevel } from '../../../loadgen/types.ts';
-import { networkPredictorOf } from '../../../perfmodel/network/network-predictor.ts';
-import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import { createNetworkPredictor } from '../../../perfmodel/network/network-predictor.ts';
+import { createPredictor, type Predictor } from '../../../perfmodel/predictor.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../../../space/types.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { representative } from '../../final/final.ts';
-import { inFlightOf, isHighest, isSameLevel } from '../../level/line.ts';
+import { findInFlight, isHighest, isSameLevel } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { trialsToFit } from '../../search/queueing/training-subset.ts';
 import { reportDraw } from '../../summary/prediction.ts';
 import type { Credit, ParameterCredit, ParameterFigures } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
-import { type ChangedParameters, changedParametersOf } from './changed-parameters.ts';
+import { type ChangedParameters, listChangedParameters } from './changed-parameters.ts';
 
 /** Smaller relative differences are within the noise of measurements and model. */
 const MIN_THROUGHPUT_CHANGE = 0.05;
@@ -28,17 +28,17 @@ const LARGEST_DEVIATION = 0.25;
  * Returns the effect of each changed parameter of the best; null when the best is the original
  * config, or nothing isolates them.
  */
-export function creditOf(state: StudyState, best: Trial, stands: Measurement): Credit | null {
-  const changes = changedParametersOf(state.started, best.candidate);
+export function computeCredit(state: StudyState, best: Trial, stands: Measurement): Credit | null {
+  const changes = listChangedParameters(state.started, best.candidate);
   if (changes.length === 0) return null;
-  const model = modelCreditOf(state, best, stands);
+  const model = createModelCredit(state, best, stands);
   const credits = changes.map((change) => ({
     change,
     credit: measuredPutBack(state, best, stands, change) ?? measuredAlone(state, change) ?? model(change),
   }));
   const known = credits.flatMap(({ credit }) => credit ?? []);
   return {
-    knobs: known.filter((credit) => !saidByLess(credit, known)).sort((a, b) => weightOf(b) - weightOf(a)),
+    knobs: known.filter((credit) => !saidByLess(credit, known)).sort((a, b) => computeWeight(b) - computeWeight(a)),
     unknown: Object.assign({}, ...credits.flatMap(({ change, credit }) => (credit ? [] : [change.set]))),
   };
 }
@@ -60,7 +60,7 @@ function measuredPutBack(
   stands: Measurement,
   change: ChangedParameters,
 ): ParameterCredit | null {
-  const other = trialOf(state, change.putBack);
+  const other = findTrial(state, change.putBack);
   const pair = other && comparable(state, { trial: best, stands }, other);
   if (!other || !pair) return null;
   return credited(change.set, { basis: 'measured', against: 'best', trial: other.number }, pair);
@@ -68,14 +68,14 @@ function measuredPutBack(
 
 function measuredAlone(state: StudyState, change: ChangedParameters): ParameterCredit | null {
   const { baseline } = state;
-  const trial = change.alone && trialOf(state, change.alone);
+  const trial = change.alone && findTrial(state, change.alone);
   const stands = trial && representative(state, trial)?.measurement;
   if (!baseline || !trial || !stands) return null;
   const pair = comparable(state, { trial, stands }, baseline);
   return pair && credited(change.set, { basis: 'measured', against: 'original', trial: trial.number }, pair);
 }
 
-const trialOf = ({ trials }: StudyState, { fingerprint }: Candidate): Trial | null =>
+const findTrial = ({ trials }: StudyState, { fingerprint }: Candidate): Trial | null =>
   trials.find((trial) => trial.candidate.fingerprint === fingerprint && trial.failure === null) ?? null;
 
 interface Pair {
@@ -99,7 +99,8 @@ function comparable(
     (each) => isSameLevel(each.level, stands.level) && tells(each),
   );
   if (!tells(stands)) return null;
-  const figuresAt = (measurement: Measurement): ParameterFigures => figuresOf(state.speeds.comparable(measurement));
+  const figuresAt = (measurement: Measurement): ParameterFigures =>
+    summarizeFigures(state.speeds.comparable(measurement));
   const figures = { level: stands.level, with: figuresAt(stands) };
   if (same) return { ...figures, levels: 'same', without: figuresAt(same) };
   if (!stand?.feasible || !tells(stand.measurement) || !isSettled(state, trial) || !isSettled(state, other))
@@ -114,10 +115,12 @@ const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measureme
 function isSettled({ started }: StudyState, { measurements, chosen, feasible }: Trial): boolean {
   const level = chosen === null ? undefined : measurements[chosen]?.level;
   if (level === undefined || !feasible) return false;
-  return isHighest(level, started.levels) || measurements.some((each) => inFlightOf(each.level) > inFlightOf(level));
+  return (
+    isHighest(level, started.levels) || measurements.some((each) => findInFlight(each.level) > findInFlight(level))
+  );
 }
 
-const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigures => ({
+const summarizeFigures = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigures => ({
   throughput: throughput.value,
   latencyMs: budgetLatencyMs.value,
   halfWidth: relativeHalfWidth(throughput),
@@ -127,7 +130,7 @@ const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigur
  * Returns a function that predicts credits with a model fitted to trials, the best included, on
  * first use.
  */
-function modelCreditOf(
+function createModelCredit(
   state: StudyState,
   best: Trial,
   stands: Measurement,
@@ -148,7 +151,7 @@ function modelCreditOf(
 
   /** `whole`: the prediction for the best itself; null if it is far from the measurement. */
   function fitToAll() {
-    const predictor = goodPredictorOf(state, budgetLatencyMs.percentile);
+    const predictor = findGoodPredictor(state, budgetLatencyMs.percentile);
     const whole = figuresBy(predictor, best.candidate, level);
     const isNear = whole !== null && Math.abs(whole.throughput / throughput.value - 1) <= LARGEST_MISS;
     return { predictor, whole: isNear ? whole : null };
@@ -162,10 +165,11 @@ const NETWORK_REQUESTS = 600;
  * Returns the performance model; null where it explains its own measurements badly. A network has
  * no such test besides its prediction of the best.
  */
-function goodPredictorOf({ compared, goal, started }: StudyState, percentile: number): Predictor | null {
+function findGoodPredictor({ compared, goal, started }: StudyState, percentile: number): Predictor | null {
   const trials = trialsToFit(compared.trials, goal);
-  if (started.topology) return networkPredictorOf(trials, started.topology, reportDraw(percentile, NETWORK_REQUESTS));
-  const predictor = predictorOf(trials, reportDraw(percentile));
+  if (started.topology)
+    return createNetworkPredictor(trials, started.topology, reportDraw(percentile, NETWORK_REQUESTS));
+  const predictor = createPredictor(trials, reportDraw(percentile));
   return predictor?.quality.isGood ? predictor : null;
 }
 
@@ -198,6 +202,6 @@ function credited(
  * Returns the effect for sorting. At a request rate the throughput is equal, and the latency
  * counts.
  */
-function weightOf({ ratio, levels, with: on, without: off }: ParameterCredit): number {
+function computeWeight({ ratio, levels, with: on, without: off }: ParameterCredit): number {
   return levels === 'same' ? Math.max(ratio, off.latencyMs / on.latencyMs) : ratio;
 }

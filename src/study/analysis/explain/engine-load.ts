@@ -17,7 +17,7 @@ export interface MeanEngineLoad {
 }
 
 /** Returns the load of a candidate's engine; null for a measurement without its figures. */
-export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateShape): MeanEngineLoad | null {
+export function computeEngineLoad({ engine }: Measurement, { continuous }: CandidateShape): MeanEngineLoad | null {
   if (!engine || Object.keys(engine).length === 0) return null;
   return {
     running: engine.runningSequences ?? null,

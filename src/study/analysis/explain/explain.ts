@@ -7,15 +7,15 @@ import { describeBottleneck } from '../../summary/describe.ts';
 import type { Explanation } from '../../summary/schema/explanation.ts';
 import { isOriginal } from '../../summary/verdict.ts';
 import type { Trial } from '../../types.ts';
-import { bottlenecksOf } from './bottleneck.ts';
-import { changedSettingsOf } from './changed-parameters.ts';
-import { creditOf } from './credit.ts';
-import { limitOf } from './limit.ts';
-import { adviceOf, limitPhrase, limitSentence } from './limit-texts.ts';
+import { createBottlenecks } from './bottleneck.ts';
+import { listChangedSettings } from './changed-parameters.ts';
+import { computeCredit } from './credit.ts';
+import { findLimit } from './limit.ts';
+import { limitPhrase, limitSentence, listAdvice } from './limit-texts.ts';
 import type { FoundLimit } from './limit-words.ts';
-import { type LimitTold, reasonsOf } from './reasons.ts';
-import { timeBarOf } from './time-bar.ts';
-import { timeSplitOf } from './time-split.ts';
+import { type LimitTold, listReasons } from './reasons.ts';
+import { createTimeBar } from './time-bar.ts';
+import { splitTime } from './time-split.ts';
 import { adviceSentence, creditSentences, splitSentences, type Told } from './words.ts';
 
 /**
@@ -27,23 +27,23 @@ export function explainBest(state: StudyState): Explanation | null {
   const stands = best && representative(state, best)?.measurement;
   if (!best || !stands) return null;
   const workload = workloadToTell(state, best, stands);
-  const after = toldOf(state, best, workload);
+  const after = explainTrial(state, best, workload);
   if (!after) return null;
   const isOther = baseline && !isOriginal(best.candidate, baseline.candidate);
-  const before = isOther ? toldOf(state, baseline, workload) : null;
-  const credit = creditOf(state, best, stands);
-  const bottlenecks = bottlenecksOf(state);
+  const before = isOther ? explainTrial(state, baseline, workload) : null;
+  const credit = computeCredit(state, best, stands);
+  const bottlenecks = createBottlenecks(state);
   const evidence = foundLimit(state, best, after, bottlenecks(best, stands));
   const limit = { ...evidence.limit, words: limitSentence(evidence) };
   const stage = evidence.bottleneck;
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
-  const advice = adviceOf(evidence);
-  const reasons = reasonsOf({
+  const advice = listAdvice(evidence);
+  const reasons = listReasons({
     best,
     credit,
     bottleneck: stage,
     advice,
-    changed: changedSettingsOf(state.started, best.candidate),
+    changed: listChangedSettings(state.started, best.candidate),
     before:
       before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),
     now: limitTold(evidence),
@@ -82,12 +82,12 @@ const foundLimit = (
   measurement,
   split,
   bottleneck,
-  limit: limitOf(state, trial, measurement, { split, bottleneck }),
+  limit: findLimit(state, trial, measurement, { split, bottleneck }),
 });
 
 const limitTold = (foundLimit: FoundLimit): LimitTold => ({
   words: limitPhrase(foundLimit),
-  bar: timeBarOf(foundLimit, foundLimit.state, foundLimit.trial),
+  bar: createTimeBar(foundLimit, foundLimit.state, foundLimit.trial),
 });
 
 /**
@@ -99,10 +99,10 @@ const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement:
   null;
 
 /** `workload`: the one under which it was measured; null for figures of the whole study. */
-function toldOf(state: StudyState, trial: Trial, workload: string | null): Told | null {
+function explainTrial(state: StudyState, trial: Trial, workload: string | null): Told | null {
   const whole = representative(state, trial)?.measurement;
   const measurement = whole?.workloads?.find((each) => each.workload === workload) ?? whole;
-  const split = measurement && timeSplitOf(measurement, trial.candidate.shape);
+  const split = measurement && splitTime(measurement, trial.candidate.shape);
   return split ? { split, measurement } : null;
 }
 
@@ -122,7 +122,7 @@ function standing(state: StudyState, best: Trial): readonly string[] {
   const instead = rejected
     ? [`Trial ${rejected.trial} seemed better, but ${rejected.reason}, which ended before this one was measured again.`]
     : [];
-  const isComparable = baseline !== null && toldOf(state, baseline, null) !== null;
+  const isComparable = baseline !== null && explainTrial(state, baseline, null) !== null;
   return [
     ...missed,
     ...instead,

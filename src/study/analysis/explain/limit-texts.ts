@@ -149,4 +149,5 @@ export const limitSentence = (foundLimit: FoundLimit): string =>
   `${[`The bottleneck now is ${limitPhrase(foundLimit)}`, ...texts[foundLimit.limit.kind].evidence(foundLimit)].filter(isSaid).join('; ')}.`;
 
 /** Returns what else to try besides the config, given what limits the best. */
-export const adviceOf = (foundLimit: FoundLimit): readonly string[] => texts[foundLimit.limit.kind].advice(foundLimit);
+export const listAdvice = (foundLimit: FoundLimit): readonly string[] =>
+  texts[foundLimit.limit.kind].advice(foundLimit);

@@ -1,8 +1,8 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
-import { describeTooManyFailed, failedRequestsOf } from '../../../profiler/failed-requests.ts';
+import { countFailedRequests, describeTooManyFailed } from '../../../profiler/failed-requests.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { metricsOf } from '../../goal/metrics/registry.ts';
+import { toMetrics } from '../../goal/metrics/registry.ts';
 import type { StudyState } from '../../records/state.ts';
 import {
   describeConstraint,
@@ -11,7 +11,7 @@ import {
   formatChange,
   MIN_INSTANCE_GAIN,
 } from '../../summary/describe.ts';
-import { rateUnitOf } from '../../summary/rate-unit.ts';
+import { chooseRateUnit } from '../../summary/rate-unit.ts';
 import type { Limit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
@@ -108,13 +108,13 @@ export function nextLevel({ limit: { higher }, measurement: { level } }: FoundLi
 
 /** The throughput at the next higher level. */
 export const nextRate = ({ limit: { higher }, measurement }: FoundLimit): string =>
-  higher ? `that level served ${formatRate(higher.throughput, rateUnitOf(measurement))}` : '';
+  higher ? `that level served ${formatRate(higher.throughput, chooseRateUnit(measurement))}` : '';
 
 /** The next higher level, if it serves no more. */
 export function noMoreWords(foundLimit: FoundLimit): string {
   const { higher } = foundLimit.limit;
   return higher && higher.throughput <= NO_MORE * foundLimit.measurement.throughput.value
-    ? `${nextLevel(foundLimit)} served no more (${formatRate(higher.throughput, rateUnitOf(foundLimit.measurement))})`
+    ? `${nextLevel(foundLimit)} served no more (${formatRate(higher.throughput, chooseRateUnit(foundLimit.measurement))})`
     : '';
 }
 
@@ -124,9 +124,9 @@ export function missedWords(foundLimit: FoundLimit): string {
   const constraint = missed ?? higher?.missed;
   if (!constraint) return '';
   const failed =
-    missed?.metric === 'error-rate' && describeTooManyFailed(failedRequestsOf(foundLimit.measurement), missed.value);
+    missed?.metric === 'error-rate' && describeTooManyFailed(countFailedRequests(foundLimit.measurement), missed.value);
   if (failed) return `${ownLevel(foundLimit)}: ${failed}`;
-  return `${missed ? ownLevel(foundLimit) : nextLevel(foundLimit)} misses ${describeConstraint(constraint, metricsOf(foundLimit.state.goal))}`;
+  return `${missed ? ownLevel(foundLimit) : nextLevel(foundLimit)} misses ${describeConstraint(constraint, toMetrics(foundLimit.state.goal))}`;
 }
 
 /** The latency beside its budget, or the level at which it is missed. */

@@ -6,13 +6,13 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import { missedConstraints } from '../../goal/goal.ts';
-import { inFlightOf, isHighest } from '../../level/line.ts';
+import { findInFlight, isHighest } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import type { Limit, LimitKind, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Constraint, Trial } from '../../types.ts';
 import { busiestStage, type StageSplit, stageSplits } from '../stages.ts';
-import { engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
+import { computeEngineLoad, isCacheFull, isOutOfSequences } from './engine-load.ts';
 
 const BUSY = 0.85;
 /**
@@ -43,19 +43,19 @@ const ABOUT_AS_BUSY = 0.9;
  * compared with its figures at the usual speed. `bottleneck`: of several models the one that the
  * network model names; null for one model, and where it cannot say.
  */
-export function limitOf(
+export function findLimit(
   state: StudyState,
   best: Trial,
   stands: Measurement,
   { split, bottleneck }: { readonly split: TimeSplit; readonly bottleneck: StageBottleneck | null },
 ): Limit {
-  const facts = factsOf(state, best, stands, split, bottleneck);
-  return { ...facts, kind: kindOf(state, facts, stands, split) };
+  const facts = collectFacts(state, best, stands, split, bottleneck);
+  return { ...facts, kind: toKind(state, facts, stands, split) };
 }
 
 type Facts = Omit<Limit, 'kind'>;
 
-function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }: TimeSplit): LimitKind {
+function toKind(state: StudyState, facts: Facts, stands: Measurement, { parts }: TimeSplit): LimitKind {
   const { busyShare, cpuShare, gpuShare, queueShare, outsideShare, queueDelayMs, engine, higher } = facts;
   if (stands.client.bound || higher?.clientReason) return 'client';
   if (cpuShare !== null && cpuShare >= CPU_FULL) return 'cpu';
@@ -88,7 +88,7 @@ function isNearBudget({ goal: { budget }, speeds }: StudyState, stands: Measurem
   return budgetLatencyMs.value >= NEAR_BUDGET * budget.latencyMs;
 }
 
-function factsOf(
+function collectFacts(
   state: StudyState,
   best: Trial,
   stands: Measurement,
@@ -99,25 +99,25 @@ function factsOf(
   const stage = limitingStage(state, best, stands, bottleneck);
   const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } =
     (stage && lookUp(shape.members, stage.model)?.policy) || shape.policy;
-  const engine = engineLoadOf(stands, shape);
+  const engine = computeEngineLoad(stands, shape);
   const most = dynamicBatching ? maxBatchSize : 0;
   const meanBatch = stage ? stage.batchSize : (execution?.batchSize ?? null);
   const isDeviceFull = bottleneck?.device !== undefined && bottleneck.gain < MIN_INSTANCE_GAIN;
   return {
     ...(stage && { stage: stage.model }),
     ...(isDeviceFull && { device: bottleneck.device }),
-    busyShare: stage ? stage.busy : busyShareOf(stands, shape),
+    busyShare: stage ? stage.busy : computeBusyShare(stands, shape),
     instances,
     batch: meanBatch !== null && most > 1 ? { mean: meanBatch, most } : null,
     // An emulated server uses hardly any CPU, so its machine says nothing about the real one.
-    cpuShare: state.server.emulated === null ? shareOf(stands.device.cpuUtilizationPercent) : null,
-    gpuShare: shareOf(busiestGpuPercent(stands.device)),
+    cpuShare: state.server.emulated === null ? findShare(stands.device.cpuUtilizationPercent) : null,
+    gpuShare: findShare(busiestGpuPercent(stands.device)),
     queueShare: parts && parts.queueMs / totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: nsToMs(maxQueueDelayNs),
     ...(engine && { engine }),
     missed: missedConstraints(state.speeds.comparable(stands), best.candidate, state.goal)[0] ?? null,
-    higher: higherOf(state, best, stands),
+    higher: findHigher(state, best, stands),
   };
 }
 
@@ -150,7 +150,7 @@ function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics):
  * Returns the execution time over elapsed time and instances; null if the instances differ from
  * those in the config.
  */
-function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
+function computeBusyShare({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
   if (!server || server.batches.length === 0 || !isModelled(shape) || !(durationMs > 0)) return null;
   const busyMs =
     server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) / 1e3;
@@ -158,17 +158,17 @@ function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape)
   return share >= 0 && share <= MAX_BUSY ? Math.min(1, share) : null;
 }
 
-const shareOf = (percent: number | undefined): number | null =>
+const findShare = (percent: number | undefined): number | null =>
   percent !== undefined && percent >= 0 && percent <= 100 ? percent / 100 : null;
 
 /** Returns the next higher measured level of the best, in the search or the final. */
-function higherOf({ finals, goal, speeds }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
+function findHigher({ finals, goal, speeds }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
   const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
   const [next] = [...best.measurements, ...again]
     .filter(
-      ({ level, throughput }) => inFlightOf(level) > inFlightOf(stands.level) && Number.isFinite(throughput.value),
+      ({ level, throughput }) => findInFlight(level) > findInFlight(stands.level) && Number.isFinite(throughput.value),
     )
-    .sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+    .sort((a, b) => findInFlight(a.level) - findInFlight(b.level));
   if (!next) return null;
   const { client, level, throughput } = next;
   return {

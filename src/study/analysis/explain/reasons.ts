@@ -2,10 +2,10 @@ import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '.
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Assignment } from '../../../space/types.ts';
 import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
-import { rateUnitOf } from '../../summary/rate-unit.ts';
+import { chooseRateUnit } from '../../summary/rate-unit.ts';
 import type { Credit, ParameterCredit, Reason, ReasonBar } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
-import { lengthOf } from './time-bar.ts';
+import { computeLength } from './time-bar.ts';
 
 /** The subject of a line, for little space. */
 export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
@@ -23,10 +23,10 @@ export const labelledWords = ({ about, words }: Reason): string =>
  * Returns the value of a reason's full bar width, in the bar's unit. Bars of times share one scale,
  * so that before and now can be compared; the bar of a change has its own.
  */
-export function barScaleOf({ about, bar }: Reason, all: readonly Reason[]): number {
+export function computeBarScale({ about, bar }: Reason, all: readonly Reason[]): number {
   if (!bar) return 0;
-  const others = all.flatMap((other) => (other.bar && other.about !== 'changed' ? [lengthOf(other.bar)] : []));
-  return about === 'changed' ? lengthOf(bar) : Math.max(...others);
+  const others = all.flatMap((other) => (other.bar && other.about !== 'changed' ? [computeLength(other.bar)] : []));
+  return about === 'changed' ? computeLength(bar) : Math.max(...others);
 }
 
 /** A limit in words, and where the time of a request goes. */
@@ -49,7 +49,7 @@ export interface ReasonParts {
 }
 
 /** Returns the list, four lines at most. Lines with nothing to say are left out. */
-export function reasonsOf(parts: ReasonParts): readonly Reason[] {
+export function listReasons(parts: ReasonParts): readonly Reason[] {
   const { before, now } = parts;
   return [
     ...(before ? [{ about: 'before', ...before } as const, changedBy(parts)] : []),
@@ -65,12 +65,12 @@ const MAX_LETTERS = 120;
 function changedBy({ best, changed, credit }: ReasonParts): Reason {
   const helped = (credit?.knobs ?? []).filter(isHelp);
   const [first] = helped;
-  const unit = rateUnitOf(best.measurements[0] ?? {});
+  const unit = chooseRateUnit(best.measurements[0] ?? {});
   if (first) {
     const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MAX_NAMED);
     return {
       about: 'changed',
-      words: `${named.map(creditPhrase).join(', ')} ${basisOf(named)}`,
+      words: `${named.map(creditPhrase).join(', ')} ${describeBasis(named)}`,
       bar: creditBar(first, unit),
     };
   }
@@ -115,7 +115,7 @@ function shortSet(set: Assignment): string {
   return isOfModel ? `${model} (${names.length} settings)` : describeAssignment(set);
 }
 
-function basisOf(credits: readonly ParameterCredit[]): string {
+function describeBasis(credits: readonly ParameterCredit[]): string {
   const bases = new Set(credits.map(({ basis }) => basis));
   if (bases.size > 1) return '(measured, and by the queueing model)';
   return bases.has('measured') ? '(measured)' : '(by the queueing model)';
@@ -128,12 +128,12 @@ function basisOf(credits: readonly ParameterCredit[]): string {
 function creditBar({ matters, with: on, without: off }: ParameterCredit, unit: RateUnit): ReasonBar {
   if (matters === 'latency') {
     const saved = off.latencyMs - on.latencyMs;
-    return barOf('ms', ['with it', on.latencyMs], ['saved', saved]);
+    return createBar('ms', ['with it', on.latencyMs], ['saved', saved]);
   }
-  return barOf(unit, ['without it', off.throughput], ['gained', on.throughput - off.throughput]);
+  return createBar(unit, ['without it', off.throughput], ['gained', on.throughput - off.throughput]);
 }
 
-const barOf = (
+const createBar = (
   unit: ReasonBar['unit'],
   [kept, value]: readonly [string, number],
   [more, gained]: readonly [string, number],

@@ -6,7 +6,7 @@ import { stageSplits } from '../stages.ts';
 import type { Told } from './words.ts';
 
 /** Returns the length of a bar, in its unit. */
-export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);
+export const computeLength = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);
 
 /** Parts below this share of a bar are left out of its words. */
 const MIN_TOLD = 0.005;
@@ -16,7 +16,7 @@ const MIN_TOLD = 0.005;
  * length if it has no parts.
  */
 export function describeBar(bar: ReasonBar): string {
-  const whole = lengthOf(bar);
+  const whole = computeLength(bar);
   const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
   const keptParts = bar.parts.filter(({ value }) => value >= MIN_TOLD * whole);
   if (bar.parts.length < 2) return length;
@@ -27,7 +27,7 @@ export function describeBar(bar: ReasonBar): string {
 
 /** `330 infer/s with it, 110 without`: the change adds to a throughput and saves of a latency. */
 function comparedWords(bar: ReasonBar, part: number): string {
-  const whole = lengthOf(bar);
+  const whole = computeLength(bar);
   return bar.unit === 'ms'
     ? `${formatMs(part)} with it, ${formatMs(whole)} without`
     : `${formatFigure(whole)} ${bar.unit} with it, ${formatFigure(part)} without`;
@@ -38,7 +38,7 @@ function comparedWords(bar: ReasonBar, part: number): string {
  * token and the rest for a language model, otherwise queue, compute and the rest. One part if
  * nothing more is known.
  */
-export function timeBarOf(split: Told, state: StudyState, trial: Trial): ReasonBar {
+export function createTimeBar(split: Told, state: StudyState, trial: Trial): ReasonBar {
   const parts = stageParts(split, state, trial) ?? tokenParts(split) ?? splitParts(split);
   return { unit: 'ms', parts: parts.filter(({ value }) => value > 0) };
 }

@@ -1,4 +1,4 @@
-import { latenciesOf } from '../../../profiler/latency-summary.ts';
+import { summarizeLatencies } from '../../../profiler/latency-summary.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
 import type { CandidateShape } from '../../../space/types.ts';
@@ -7,11 +7,11 @@ import type { TimeSplit } from '../../summary/schema/explanation.ts';
 const US_PER_MS = 1e3;
 
 /** Returns the split of one measurement; null when nothing was served. */
-export function timeSplitOf(measurement: Measurement, shape: CandidateShape): TimeSplit | null {
-  const totalMs = latenciesOf(measurement).avg;
+export function splitTime(measurement: Measurement, shape: CandidateShape): TimeSplit | null {
+  const totalMs = summarizeLatencies(measurement).avg;
   if (!(totalMs > 0 && totalMs < Number.POSITIVE_INFINITY)) return null;
   const inside = isEnsemble(measurement, shape) ? membersMs(measurement) : ownMs(measurement.server);
-  return { totalMs, parts: inside && partsOf(totalMs, inside), execution: executionOf(measurement.server) };
+  return { totalMs, parts: inside && findParts(totalMs, inside), execution: findExecution(measurement.server) };
 }
 
 /**
@@ -59,14 +59,14 @@ function membersMs({ server, composing = [] }: Measurement): Inside | null {
  */
 const MAX_EXCESS = 1.05;
 
-function partsOf(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {
+function findParts(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {
   const insideMs = queueMs + computeMs;
   if (!(queueMs >= 0 && computeMs >= 0 && insideMs > 0 && insideMs <= MAX_EXCESS * totalMs)) return null;
   const scale = Math.min(1, totalMs / insideMs);
   return { queueMs: queueMs * scale, computeMs: computeMs * scale, outsideMs: Math.max(0, totalMs - insideMs) };
 }
 
-function executionOf(server: ServerBreakdown | null): TimeSplit['execution'] {
+function findExecution(server: ServerBreakdown | null): TimeSplit['execution'] {
   const batches = server?.batches ?? [];
   const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
   const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.size, 0);

@@ -1,7 +1,7 @@
 import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { describeAssignment, describeLevel } from '../../summary/describe.ts';
-import { rateUnitOf } from '../../summary/rate-unit.ts';
+import { chooseRateUnit } from '../../summary/rate-unit.ts';
 import type { Credit, ParameterCredit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Goal } from '../../types.ts';
 import { tokenTimeSentence } from './engine-load.ts';
@@ -70,7 +70,7 @@ export function creditSentences(
   return [
     ...(measured === '' ? [] : [`Measured: ${measured}.`]),
     ...(modelled === '' ? [] : [`By the queueing model, at ${describeLevel(stands.level)}: ${modelled}.`]),
-    ...(names === '' ? [] : [`Little difference alone (${basisOf(idle)}): ${names}.`]),
+    ...(names === '' ? [] : [`Little difference alone (${describeBasis(idle)}): ${names}.`]),
     ...(Object.keys(unknown).length > 0
       ? [
           `The effect of ${describeAssignment(unknown)} is unknown: no trial differs in that alone, and the queueing model cannot predict it.`,
@@ -96,10 +96,10 @@ function creditWords(credit: ParameterCredit, stands: Measurement, { budget }: G
     budget?.percentile === percentile && off.latencyMs > budget.latencyMs && on.latencyMs <= budget.latencyMs;
   const over = isOver ? `, over the budget at p${percentile} ${formatMs(off.latencyMs)}` : '';
   const tail = from.length === 0 ? '' : `; ${from.join(', ')}`;
-  return `${name} ${gives} (without it ${formatRate(off.throughput, rateUnitOf(stands))}${over}${tail})`;
+  return `${name} ${gives} (without it ${formatRate(off.throughput, chooseRateUnit(stands))}${over}${tail})`;
 }
 
-function basisOf(credits: readonly ParameterCredit[]): string {
+function describeBasis(credits: readonly ParameterCredit[]): string {
   const bases = new Set(credits.map(({ basis }) => basis));
   if (bases.size === 2) return 'measured, and by the model';
   return bases.has('measured') ? 'measured' : 'by the model';

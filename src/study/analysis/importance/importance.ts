@@ -64,7 +64,7 @@ export const isPredictive = (predictedShare: number | null): boolean =>
  * Computes the importance of each parameter for exp(−cost), which is the throughput where that is
  * the objective. null with fewer than two feasible trials.
  */
-export function importanceOf(state: StudyState): Importance | null {
+export function computeImportance(state: StudyState): Importance | null {
   const { goal, started, compared } = state;
   const { trials } = compared;
   const measured = trials.filter((trial) => trial.failure === null && trial.chosen !== null);
@@ -79,7 +79,7 @@ export function importanceOf(state: StudyState): Importance | null {
     return Number.isFinite(cost) ? [{ settings: settings.of(trial.candidate), size: -cost, halfWidth }] : [];
   });
   if (rows.length < 2) return null;
-  const noise = Math.SQRT2 * medianOf(rows.map(({ halfWidth }) => halfWidth).filter(Number.isFinite));
+  const noise = Math.SQRT2 * computeMedian(rows.map(({ halfWidth }) => halfWidth).filter(Number.isFinite));
   const fit = additiveFit(rows);
   const parameters = settings.names.map((name, index) =>
     importanceOfParameter(name, index, rows, fit.effects[index] ?? new Map(), noise),
@@ -112,7 +112,7 @@ function importanceOfParameter(
       factor: Math.exp(top - effect),
     }))
     .sort((a, b) => a.factor - b.factor);
-  const pairs = pairsOf(rows, index);
+  const pairs = findPairs(rows, index);
   const factor = values.at(-1)?.factor ?? 1;
   const isSeen =
     Math.log(factor) > noise || (pairs !== null && Math.log(pairs.largest) > noise * bonferroniFactor(pairs.count));
@@ -120,7 +120,7 @@ function importanceOfParameter(
   return { name, values, factor, pairs, verdict };
 }
 
-function pairsOf(rows: readonly FittedTrial[], index: number): ParameterImportance['pairs'] {
+function findPairs(rows: readonly FittedTrial[], index: number): ParameterImportance['pairs'] {
   const groups = Map.groupBy(rows, ({ settings }) => canonicalJson(settings.toSpliced(index, 1)));
   let [count, largest] = [0, 1];
   for (const group of groups.values()) {
@@ -141,5 +141,5 @@ function pairsOf(rows: readonly FittedTrial[], index: number): ParameterImportan
  */
 const bonferroniFactor = (count: number): number => probit(1 - 0.025 / count) / probit(0.975);
 
-const medianOf = (values: readonly number[]): number =>
+const computeMedian = (values: readonly number[]): number =>
   values.length === 0 ? 0 : ([...values].sort((a, b) => a - b)[values.length >> 1] as number);

@@ -1,6 +1,6 @@
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { Observation } from '../../../perfmodel/observation.ts';
-import { observationsOf } from '../../../perfmodel/observations.ts';
+import { listObservations } from '../../../perfmodel/observations.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { TrialFailure } from '../../types.ts';
@@ -25,11 +25,11 @@ export interface Attempt {
 const refusals: ReadonlySet<TrialFailure['kind']> = new Set(['out-of-memory', 'init-failed', 'invalid-config']);
 
 /** Returns the attempts of a study by trial number. */
-export function attemptsOf({ trials, unfinished, finals }: StudyState): readonly Attempt[] {
+export function listAttempts({ trials, unfinished, finals }: StudyState): readonly Attempt[] {
   const open = unfinished ? [{ ...unfinished, failure: null }] : [];
   return [...trials, ...open].map((trial): Attempt => {
     const { number, candidate, failure } = trial;
-    const choice = choiceOf(candidate);
+    const choice = toChoice(candidate);
     const again = finals.filter((final) => final.trial === number).map(({ measurement }) => measurement);
     const measurements = [...trial.measurements, ...again];
     const isLoaded = measurements.length > 0 || ('applied' in trial && trial.applied !== undefined);
@@ -40,7 +40,7 @@ export function attemptsOf({ trials, unfinished, finals }: StudyState): readonly
       instances: choice.policy.instances,
       maxBatchSize: Math.max(1, choice.policy.maxBatchSize),
       measurements,
-      observations: observationsOf({ candidate, measurements }),
+      observations: listObservations({ candidate, measurements }),
       isLoaded,
       refusal: failure && !isLoaded && refusals.has(failure.kind) ? failure : null,
     };

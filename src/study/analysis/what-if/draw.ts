@@ -7,4 +7,4 @@ import { reportDraw } from '../../summary/prediction.ts';
 const REQUESTS = 2000;
 
 /** Returns the settings of the simulations of all what-if predictions and their ranges. */
-export const drawOf = (percentile: number) => reportDraw(percentile, REQUESTS);
+export const createDraw = (percentile: number) => reportDraw(percentile, REQUESTS);

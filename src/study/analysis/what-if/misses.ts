@@ -52,16 +52,16 @@ export function predictionMisses(trials: readonly Trial[], percentile: number, m
       if (!predicted) return [];
       return [
         {
-          throughput: missOf(throughput.value, predicted.throughput),
-          latency: missOf(budgetLatencyMs.value, predicted.budgetLatency),
+          throughput: computeMiss(throughput.value, predicted.throughput),
+          latency: computeMiss(budgetLatencyMs.value, predicted.budgetLatency),
         },
       ];
     });
   });
   if (misses.length === 0) return null;
   return {
-    throughput: spanOf(misses.map(({ throughput }) => throughput)),
-    latency: spanOf(misses.map(({ latency }) => latency)),
+    throughput: computeSpan(misses.map(({ throughput }) => throughput)),
+    latency: computeSpan(misses.map(({ latency }) => latency)),
     share: Math.min(SHARE, Math.max(0, 1 - 2 / (misses.length + 1))),
     measurements: misses.length,
     trials: heldOut.length,
@@ -77,7 +77,7 @@ const OWN_DEVIATIONS = 1.645;
  * normalised residuals: Papadopoulos and others, 2002). The stated range is never shortened,
  * because measured configs are more alike than those that may be asked about.
  */
-export const rangeOf = ({ value, deviation }: Estimate, { deviations: { low, high } }: MissBounds): Bounds => ({
+export const toRange = ({ value, deviation }: Estimate, { deviations: { low, high } }: MissBounds): Bounds => ({
   low: value * Math.exp(Math.min(low, -OWN_DEVIATIONS) * deviation),
   high: value * Math.exp(Math.max(high, OWN_DEVIATIONS) * deviation),
 });
@@ -87,16 +87,16 @@ interface Miss {
   readonly deviation: number;
 }
 
-const missOf = (measured: number, { value, deviation }: Estimate): Miss => ({
+const computeMiss = (measured: number, { value, deviation }: Estimate): Miss => ({
   log: Math.log(measured / value),
   deviation,
 });
 
-function spanOf(misses: readonly Miss[]): MissBounds {
-  const logs = boundsOf(misses.map(({ log }) => log));
+function computeSpan(misses: readonly Miss[]): MissBounds {
+  const logs = computeBounds(misses.map(({ log }) => log));
   return {
     factors: { low: Math.exp(logs.low), high: Math.exp(logs.high) },
-    deviations: boundsOf(misses.map(({ log, deviation }) => log / deviation)),
+    deviations: computeBounds(misses.map(({ log, deviation }) => log / deviation)),
   };
 }
 
@@ -105,7 +105,7 @@ function spanOf(misses: readonly Miss[]): MissBounds {
  * either end the ranks that leave a twentieth of n + 1 outside); with fewer than 19 figures the
  * least and the largest, which stand for a smaller share.
  */
-function boundsOf(figures: readonly number[]): Bounds {
+function computeBounds(figures: readonly number[]): Bounds {
   const rising = [...figures].sort((a, b) => a - b);
   const outside = Math.max(1, Math.floor(((1 - SHARE) / 2) * (rising.length + 1)));
   return {

@@ -9,7 +9,7 @@ import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../..
 import type { StudyStarted } from '../../records/records.ts';
 import { pruneReason } from '../../search/pruning.ts';
 import type { Trial } from '../../types.ts';
-import { jointSpaceOf, spaceOf } from '../settings.ts';
+import { findJointSpace, findSpace } from '../settings.ts';
 
 /**
  * Returns the legal configs that are worth predicting, each once, the best's first: those that were
@@ -29,7 +29,7 @@ export function nearby(
     trials.filter((trial) => trial.failure !== null).map(({ candidate }) => candidate.fingerprint),
   );
   const candidates = new Map([best, ...tried].slice(0, most).map((candidate) => [candidate.fingerprint, candidate]));
-  const around = aroundOf(started);
+  const around = findAround(started);
   for (const assignment of around?.assignments(best.assignment, most) ?? []) {
     if (candidates.size >= most) break;
     const outcome = (around as Around).build(assignment);
@@ -47,16 +47,16 @@ interface Around {
   build(assignment: Assignment): CandidateOutcome;
 }
 
-function aroundOf(started: StudyStarted): Around | null {
+function findAround(started: StudyStarted): Around | null {
   const { original } = started;
-  const joint = jointSpaceOf(started);
+  const joint = findJointSpace(started);
   if (joint) {
     return {
       assignments: (best, most) => jointlyAround(joint, best, most),
       build: (assignment) => buildJoint(joint, assignment),
     };
   }
-  const space = spaceOf(started);
+  const space = findSpace(started);
   return (
     space && {
       assignments: (best, most) => assignmentsAround(space, original, best, most),
@@ -95,7 +95,7 @@ function* assignmentsAround(
   best: Assignment,
   most: number,
 ): Generator<Assignment> {
-  const choices = choicesOf(space, original);
+  const choices = listChoices(space, original);
   const combinations = choices.reduce((product, { values }) => product * (values.length + 1), 1);
   if (combinations <= LARGEST_WHOLE) {
     const whole: Assignment[] = [];
@@ -113,7 +113,7 @@ function* assignmentsAround(
   }
 }
 
-function choicesOf(space: SearchSpace, original: Candidate) {
+function listChoices(space: SearchSpace, original: Candidate) {
   const bindings = allBindings(bindSpace(space, original));
   return space.parameters.map(({ name }) => {
     const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);

@@ -1,14 +1,14 @@
 import {
+  createNetworkPredictor,
   isNetworkModelled,
   networkObservations,
-  networkPredictorOf,
 } from '../../../perfmodel/network/network-predictor.ts';
-import { isModelled, observationsOf } from '../../../perfmodel/observations.ts';
-import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import { isModelled, listObservations } from '../../../perfmodel/observations.ts';
+import { createPredictor, type Predictor } from '../../../perfmodel/predictor.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../../space/types.ts';
 import type { Trial } from '../../types.ts';
-import { drawOf } from './draw.ts';
+import { createDraw } from './draw.ts';
 
 /**
  * The performance model of a study: for its one model, or for the models that are tuned together.
@@ -26,8 +26,8 @@ export interface StudyModel {
 
 const ofOne: StudyModel = {
   models: isModelled,
-  observationsIn: (trial) => observationsOf(trial).length,
-  fit: (trials, percentile, candidates) => predictorOf(trials, drawOf(percentile), candidates),
+  observationsIn: (trial) => listObservations(trial).length,
+  fit: (trials, percentile, candidates) => createPredictor(trials, createDraw(percentile), candidates),
   mostSimulations: 600,
 };
 
@@ -38,8 +38,9 @@ const ofSeveral = (topology: Topology): StudyModel => ({
   models: isNetworkModelled,
   observationsIn: (trial) => networkObservations(trial, topology).length,
   fit: (trials, percentile, candidates) =>
-    networkPredictorOf(trials, topology, { ...drawOf(percentile), requests: NETWORK_REQUESTS }, candidates),
+    createNetworkPredictor(trials, topology, { ...createDraw(percentile), requests: NETWORK_REQUESTS }, candidates),
   mostSimulations: 400,
 });
 
-export const studyModelOf = (topology: Topology | undefined): StudyModel => (topology ? ofSeveral(topology) : ofOne);
+export const createStudyModel = (topology: Topology | undefined): StudyModel =>
+  topology ? ofSeveral(topology) : ofOne;

@@ -7,9 +7,9 @@ import type { StudyState } from '../../records/state.ts';
 import { trialsToFit } from '../../search/queueing/training-subset.ts';
 import type { Trial } from '../../types.ts';
 import { settingsOfStudy } from '../settings.ts';
-import { type Bounds, type Misses, predictionMisses, rangeOf } from './misses.ts';
+import { type Bounds, type Misses, predictionMisses, toRange } from './misses.ts';
 import { nearby } from './nearby.ts';
-import { type StudyModel, studyModelOf } from './study-model.ts';
+import { createStudyModel, type StudyModel } from './study-model.ts';
 
 /** Predictions for the configs around the best, level by level, with the model's errors so far. */
 export interface WhatIf {
@@ -81,7 +81,7 @@ function predicted(state: StudyState): WhatIf | NoWhatIf {
   if (started.levels.mode !== 'concurrency') {
     return { reason: 'the queueing model predicts closed loops (--concurrency), not request rates' };
   }
-  const model = studyModelOf(started.topology);
+  const model = createStudyModel(started.topology);
   if (!model.models(best.candidate.shape)) {
     return {
       reason: started.topology
@@ -104,7 +104,7 @@ function predictedAround(
   const { started, compared } = state;
   const { percentile } = stands.budgetLatencyMs;
   const line = lineIn(state, best.number) ?? lineThrough(stands.level, started.levels);
-  const levels = levelsOf(state, line, stands);
+  const levels = listLevels(state, line, stands);
   const most = Math.floor(model.mostSimulations / levels.length);
   const candidates = nearby(started, best.candidate, compared.trials, most);
   const predictor = model.fit(fitted, percentile, candidates);
@@ -113,7 +113,7 @@ function predictedAround(
     candidate,
     cells: levels.map((value): WhatIfCell | null => {
       const predicted = predictor?.predict(candidate, { mode: 'concurrency', ...line.levelAt(value) });
-      return predicted && !predicted.extrapolates.includes('variant') ? cellOf(predicted, misses) : null;
+      return predicted && !predicted.extrapolates.includes('variant') ? toCell(predicted, misses) : null;
     }),
   }));
   const known = configs.filter(({ cells }) => cells.some((cell) => cell !== null));
@@ -121,7 +121,7 @@ function predictedAround(
   return { percentile, varies: line.varies, levels, from, misses, ...byParameter(state, known) };
 }
 
-const cellOf = (
+const toCell = (
   { throughput, budgetLatency, latencyMs, extrapolates }: Predicted,
   misses: Misses | null,
 ): WhatIfCell => ({
@@ -129,8 +129,8 @@ const cellOf = (
   p50Ms: latencyMs(50),
   latencyMs: budgetLatency.value,
   isGuess: extrapolates.length > 0,
-  throughputRange: misses && rangeOf(throughput, misses.throughput),
-  latencyRange: misses && rangeOf(budgetLatency, misses.latency),
+  throughputRange: misses && toRange(throughput, misses.throughput),
+  latencyRange: misses && toRange(budgetLatency, misses.latency),
 });
 
 function byParameter(
@@ -165,10 +165,10 @@ function byParameter(
 }
 
 /** Returns levels at doublings over the measured range and one beyond, including the best's own. */
-function levelsOf({ trials }: StudyState, { range, positionOf }: LevelLine, stands: Measurement): number[] {
+function listLevels({ trials }: StudyState, { range, toPosition }: LevelLine, stands: Measurement): number[] {
   const { low, high } = range;
-  const position = positionOf(stands.level) ?? low;
-  const measured = trials.flatMap(({ measurements }) => measurements.flatMap(({ level }) => positionOf(level) ?? []));
+  const position = toPosition(stands.level) ?? low;
+  const measured = trials.flatMap(({ measurements }) => measurements.flatMap(({ level }) => toPosition(level) ?? []));
   const top = Math.min(high, 2 * Math.max(position, ...measured));
   const doublings = Array.from({ length: MAX_LEVELS - 2 }, (_, power) => low * 2 ** power).filter((each) => each < top);
   return [...new Set([...doublings, position, top])].sort((a, b) => a - b);

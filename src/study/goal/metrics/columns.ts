@@ -2,7 +2,7 @@ import type { Metric, MetricColumn } from './metric.ts';
 import { nameOfModel, partsOfName } from './of-model.ts';
 
 /** Returns the columns of `results.csv` that hold the metric. */
-export function columnsOf(metric: Metric): readonly MetricColumn[] {
+export function listColumns(metric: Metric): readonly MetricColumn[] {
   if (metric.columns) return metric.columns;
   const { interval } = metric;
   const { base, model } = partsOfName(metric.name);

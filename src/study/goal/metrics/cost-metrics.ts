@@ -1,23 +1,23 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
-import { gpusOf } from '../../../space/gpus.ts';
+import { countGpus } from '../../../space/gpus.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import { replicasFor, usableRate } from '../../../stats/replicas.ts';
 import type { CostTerms } from '../../records/schema/goal.ts';
 import { costPerMillion } from '../cost-per-million.ts';
 import type { Derivation, Metric, MetricColumn, MetricNeed } from './metric.ts';
-import { nameOfModel, partOf } from './of-model.ts';
+import { findPart, nameOfModel } from './of-model.ts';
 
 /** Returns the server's number of GPUs, if its metrics or the terms give it. */
-const serverGpusOf = (terms: CostTerms | null, device: DeviceMetrics): number | undefined =>
+const findServerGpus = (terms: CostTerms | null, device: DeviceMetrics): number | undefined =>
   terms?.serverGpus ?? device.gpus?.length;
 
 function gpusMetric(terms: CostTerms | null): Metric {
   const follows: Derivation = {
     from: [],
     counted: () => [],
-    of: (_, { shape }, device) => gpusOf(shape, serverGpusOf(terms, device)),
+    of: (_, { shape }, device) => countGpus(shape, findServerGpus(terms, device)),
   };
   return {
     label: 'GPUs',
@@ -87,7 +87,7 @@ function pricedMetrics(terms: CostTerms | null): readonly Metric[] {
  */
 function hourlyPrice(terms: CostTerms, { shape }: Candidate, device: DeviceMetrics): number | undefined {
   if (terms.per === 'server') return terms.perHour;
-  const gpus = gpusOf(shape, serverGpusOf(terms, device));
+  const gpus = countGpus(shape, findServerGpus(terms, device));
   return gpus === undefined || gpus === 0 ? undefined : gpus * terms.perHour;
 }
 
@@ -129,17 +129,17 @@ function servedBy(terms: CostTerms): Derivation | null {
       : Object.entries(forRate).map(([model, rate]) => ({
           rate,
           name: nameOfModel('throughput', model),
-          capacityIn: (measurement: Measurement) => partOf(measurement, model)?.throughput,
+          capacityIn: (measurement: Measurement) => findPart(measurement, model)?.throughput,
         }));
   const counts = (measurement: Measurement, of: (capacity: Interval) => number): readonly number[] | undefined =>
     numbers(parts.map(({ capacityIn }) => capacityIn(measurement)).map((capacity) => capacity && of(capacity)));
-  const loadOf = (usable: readonly number[]): number =>
+  const computeLoad = (usable: readonly number[]): number =>
     Math.max(...parts.map(({ rate }, index) => rate / (usable[index] ?? 0)));
   return {
     from: parts.map(({ name }) => name),
     counted: (measurement) => counts(measurement, (capacity) => usableRate(capacity, terms)),
-    of: (usable) => finite(replicasFor(loadOf(usable), 1)),
-    smooth: (usable) => finite(loadOf(usable)),
+    of: (usable) => finite(replicasFor(computeLoad(usable), 1)),
+    smooth: (usable) => finite(computeLoad(usable)),
     ends: (measurement) => {
       const of = (end: 'low' | 'high'): readonly number[] =>
         counts(measurement, (capacity) => capacity[end] * (1 - terms.headroom)) ?? [];
@@ -171,7 +171,7 @@ function derived(
     return counted && follows.of(counted, candidate, measurement.device);
   };
   const { ends } = follows;
-  const intervalOf = (measurement: Measurement, candidate: Candidate): Interval => {
+  const findInterval = (measurement: Measurement, candidate: Candidate): Interval => {
     const at = ends?.(measurement);
     const valueAt = (counted: readonly number[] | undefined): number =>
       (counted && follows.of(counted, candidate, measurement.device)) ?? Number.NaN;
@@ -184,13 +184,13 @@ function derived(
     name,
     follows,
     read,
-    interval: ends ? { from: 'windows', of: intervalOf } : null,
+    interval: ends ? { from: 'windows', of: findInterval } : null,
     columns: [
       { name: column, read },
       ...(ends
         ? [
-            { name: `${column}_low`, read: (...of) => intervalOf(...of).low } satisfies MetricColumn,
-            { name: `${column}_high`, read: (...of) => intervalOf(...of).high } satisfies MetricColumn,
+            { name: `${column}_low`, read: (...of) => findInterval(...of).low } satisfies MetricColumn,
+            { name: `${column}_high`, read: (...of) => findInterval(...of).high } satisfies MetricColumn,
           ]
         : []),
     ],

@@ -1,6 +1,6 @@
 import { formatFigure } from '../../../base/format.ts';
 import type { LatencySummary } from '../../../profiler/figure-schemas.ts';
-import { latenciesOf } from '../../../profiler/latency-summary.ts';
+import { summarizeLatencies } from '../../../profiler/latency-summary.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 
@@ -18,7 +18,7 @@ const latency = (
   label,
   description,
   ...latencyParts,
-  read: (measurement) => latenciesOf(measurement)[figure],
+  read: (measurement) => summarizeLatencies(measurement)[figure],
   columns,
 });
 

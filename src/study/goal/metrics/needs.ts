@@ -1,5 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { goodputOf } from '../../../profiler/windows/class-figures.ts';
+import { findGoodput } from '../../../profiler/windows/class-figures.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { partsOfName } from './of-model.ts';
 
@@ -30,7 +30,7 @@ export function needsMetBy({
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
     ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
     ...(tokens === undefined ? [] : (['tokens'] as const)),
-    ...(goodputOf({ ...(tokens && { tokens }), ...(goodput && { goodput }) }) ? (['limits'] as const) : []),
+    ...(findGoodput({ ...(tokens && { tokens }), ...(goodput && { goodput }) }) ? (['limits'] as const) : []),
   ]);
 }
 

@@ -34,10 +34,10 @@ export const nameOfModel = (base: string, model: string): string => `${base}@${m
  */
 export function metricOfModel(metric: Metric, model: string): Metric {
   const { interval, columns } = metric;
-  const ownOf =
+  const createModelReader =
     <T>(read: (part: Measurement, candidate: Candidate) => T | undefined) =>
     (measurement: Measurement, candidate: Candidate): T | undefined => {
-      const part = partOf(measurement, model);
+      const part = findPart(measurement, model);
       return part && read(part, ownCandidate(candidate, model));
     };
   return {
@@ -48,13 +48,13 @@ export function metricOfModel(metric: Metric, model: string): Metric {
     interval: interval && {
       ...interval,
       of: (measurement, candidate) =>
-        interval.of(partOf(measurement, model) ?? measurement, ownCandidate(candidate, model)),
+        interval.of(findPart(measurement, model) ?? measurement, ownCandidate(candidate, model)),
     },
-    read: ownOf((part, candidate) => metric.read(part, candidate)),
+    read: createModelReader((part, candidate) => metric.read(part, candidate)),
     ...(columns && {
       columns: columns.map((column) => ({
         name: nameOfModel(column.name, model),
-        read: ownOf((part, candidate) => column.read(part, candidate)),
+        read: createModelReader((part, candidate) => column.read(part, candidate)),
       })),
     }),
   };
@@ -65,18 +65,18 @@ export function metricOfModel(metric: Metric, model: string): Metric {
  * the server's figures: its mean time as latency, without percentiles. A model that is neither is
  * the only front: the whole is its own. undefined if the server reported nothing.
  */
-export function partOf(measurement: Measurement, model: string): Measurement | undefined {
+export function findPart(measurement: Measurement, model: string): Measurement | undefined {
   const { fronts, composing = [], ...whole } = measurement;
   const front = fronts?.find((each) => each.model === model);
-  if (front) return frontOf(whole, front);
+  if (front) return findFront(whole, front);
   const stage = [...composing, ...(fronts ?? []).flatMap((each) => each.composing ?? [])].findLast(
     (each) => each.model === model,
   );
-  if (stage) return stageOf({ ...whole, durationMs: countedMs(measurement, model) }, stage);
+  if (stage) return findStage({ ...whole, durationMs: countedMs(measurement, model) }, stage);
   return fronts ? undefined : measurement;
 }
 
-const frontOf = (
+const findFront = (
   { openLoop: _, composing: __, ...whole }: Measurement,
   { model: ___, ...figures }: FrontMeasurement,
 ): Measurement => ({
@@ -84,7 +84,7 @@ const frontOf = (
   ...figures,
 });
 
-function stageOf({ openLoop: _, ...whole }: Measurement, server: ServerBreakdown): Measurement {
+function findStage({ openLoop: _, ...whole }: Measurement, server: ServerBreakdown): Measurement {
   const meanMs = server.requestUs / US_PER_MS;
   const unknown = Number.NaN;
   const requests = server.successCount + server.failCount;

@@ -4,7 +4,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { CostTerms } from '../../records/schema/goal.ts';
 import { builtInEntries } from './built-in.ts';
-import { columnsOf } from './columns.ts';
+import { listColumns } from './columns.ts';
 import { metricsByPrices } from './cost-metrics.ts';
 import type { Metric } from './metric.ts';
 import { metricOfModel, partsOfName } from './of-model.ts';
@@ -30,7 +30,7 @@ export class Metrics {
   constructor(entries: readonly Metric[]) {
     for (const entry of entries) check(entry);
     const twice =
-      repeated(entries.map(({ name }) => name)) ?? repeated(entries.flatMap(columnsOf).map(({ name }) => name));
+      repeated(entries.map(({ name }) => name)) ?? repeated(entries.flatMap(listColumns).map(({ name }) => name));
     if (twice !== undefined) throw new TrituneError('USAGE', `there are two metrics '${twice}'`, 'rename one of them');
     this.#byName = new Map(entries.map((entry) => [entry.name, entry]));
   }
@@ -111,7 +111,7 @@ export class Metrics {
 export const builtInMetrics = new Metrics(builtInEntries);
 
 /** Returns the registry that defines the names of a goal, with its prices if it has some. */
-export function metricsOf({
+export function toMetrics({
   metrics = builtInMetrics,
   cost,
 }: {

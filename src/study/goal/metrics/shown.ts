@@ -2,7 +2,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Goal } from '../../types.ts';
 import type { Metric, MetricNeed } from './metric.ts';
-import { type Metrics, metricsOf } from './registry.ts';
+import { type Metrics, toMetrics } from './registry.ts';
 
 /** A measurement and its candidate. */
 export interface Measured {
@@ -16,7 +16,7 @@ export interface Measured {
  */
 export function goalMetrics(goal: Goal, placed: readonly string[]): readonly Metric[] {
   const names = new Set([...goal.objectives, ...goal.constraints].map(({ metric }) => metric));
-  return [...names].filter((name) => !placed.includes(name)).map((name) => metricsOf(goal).named(name));
+  return [...names].filter((name) => !placed.includes(name)).map((name) => toMetrics(goal).named(name));
 }
 
 /**
@@ -24,7 +24,7 @@ export function goalMetrics(goal: Goal, placed: readonly string[]): readonly Met
  * order of the registry.
  */
 export function measuredMetrics(goal: Goal, placed: readonly string[], among: readonly Measured[]): readonly Metric[] {
-  const metrics = metricsOf(goal);
+  const metrics = toMetrics(goal);
   return metrics.all.filter(
     ({ name }) =>
       !placed.includes(name) &&

@@ -10,7 +10,7 @@ const tokensPerSecond = { unit: 'tokens/s', units: { 'tokens/s': 1, 'tok/s': 1 }
 const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
 
 /** The interval of a measurement, which may not be of a language model. */
-const intervalOf =
+const createInterval =
   (of: (tokens: TokenFigures) => Interval | undefined) =>
   ({ tokens }: Measurement): Interval =>
     (tokens && of(tokens)) ?? NONE;
@@ -58,8 +58,8 @@ const times: readonly TokenTime[] = [
 const figures = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
 const words = { avg: 'mean', p50: 'median', p90: '90th percentile', p95: '95th percentile', p99: '99th percentile' };
 
-function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metric[] {
-  const interval = intervalOf(({ budget }) => budget[`${name}Ms`]);
+function listMetrics({ name, label, what, seen, sent }: TokenTime): readonly Metric[] {
+  const interval = createInterval(({ budget }) => budget[`${name}Ms`]);
   const scheduled = (figure: 'p50' | 'p99'): MetricColumn => ({
     name: `scheduled_${name}_${figure}_ms`,
     meaning: `${figure} of the ${label}, from when requests were due`,
@@ -93,12 +93,12 @@ function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metri
   ];
 }
 
-const outputRate = intervalOf(({ outputTokensPerSecond }) => outputTokensPerSecond);
-const totalRate = intervalOf(({ totalTokensPerSecond }) => totalTokensPerSecond);
+const outputRate = createInterval(({ outputTokensPerSecond }) => outputTokensPerSecond);
+const totalRate = createInterval(({ totalTokensPerSecond }) => totalTokensPerSecond);
 
 /** Metrics from a language model's streamed replies. */
 export const tokenMetrics: readonly Metric[] = [
-  ...times.flatMap(metricsOf),
+  ...times.flatMap(listMetrics),
   {
     name: 'output-token-throughput',
     label: 'output',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { figure, jsonObject, jsonObjectOf, openObject, text } from '../../../base/schema.ts';
+import { createJsonObject, figure, jsonObject, openObject, text } from '../../../base/schema.ts';
 import type { Step } from '../../../queueing/network/types.ts';
 import { isSound } from '../../../space/model-configs.ts';
 import type { Assignment } from '../../../space/types.ts';
@@ -65,7 +65,7 @@ const shape = ownShape
 /** Code that reads a candidate's value assumes the types of its fields. */
 const value = jsonObject.refine(isSound, 'it holds what is not a model config');
 
-export const assignment = jsonObjectOf<Assignment>().describe('parameter of the search space → value');
+export const assignment = createJsonObject<Assignment>().describe('parameter of the search space → value');
 
 export const candidate = openObject({
   fingerprint: text.describe('digest of everything that it sets; equal candidates have equal ones'),

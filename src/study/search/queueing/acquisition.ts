@@ -82,12 +82,12 @@ export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choic
 function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
   const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= MIN_FEASIBLE_CHANCE);
   for (const inflation of INFLATIONS) {
-    const valued = able.map((point) => pointValueOf(point, best, inflation));
+    const valued = able.map((point) => computePointValue(point, best, inflation));
     if (without.has('inflation') || valued.some(({ improvement }) => improvement >= WORTH_A_TRIAL)) return valued;
   }
   return points
     .filter(({ prediction }) => prediction.feasibleChance(WIDEST) >= MIN_FEASIBLE_CHANCE)
-    .map((point) => pointValueOf(point, best, WIDEST));
+    .map((point) => computePointValue(point, best, WIDEST));
 }
 
 /**
@@ -105,9 +105,10 @@ export function climbingValue(
       return chance < GOOD_CHANCE ? chance : 1 + Math.exp(-prediction.cost.mean);
     };
   const inflation =
-    INFLATIONS.find((each) => points.some((point) => pointValueOf(point, best, each).improvement >= WORTH_A_TRIAL)) ??
-    WIDEST;
-  return (point) => pointValueOf(point, best, inflation).acquisitionValue;
+    INFLATIONS.find((each) =>
+      points.some((point) => computePointValue(point, best, each).improvement >= WORTH_A_TRIAL),
+    ) ?? WIDEST;
+  return (point) => computePointValue(point, best, inflation).acquisitionValue;
 }
 
 /**
@@ -116,14 +117,14 @@ export function climbingValue(
  */
 export function largestImprovement(points: readonly AcquisitionPoint[], best: number): number {
   const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= MIN_FEASIBLE_CHANCE);
-  return Math.max(0, ...able.map((point) => pointValueOf(point, best, CAUTIOUS).improvement));
+  return Math.max(0, ...able.map((point) => computePointValue(point, best, CAUTIOUS).improvement));
 }
 
 /**
  * Values a point: constrained expected improvement over `best`, by the square root of the cost in
  * seconds.
  */
-export function pointValueOf(point: AcquisitionPoint, best: number, inflation: number): ValuedPoint {
+export function computePointValue(point: AcquisitionPoint, best: number, inflation: number): ValuedPoint {
   const improvement = point.prediction.expectedImprovement(best, inflation);
   return { point, improvement, acquisitionValue: improvement / point.seconds ** TIME_EXPONENT };
 }
@@ -169,7 +170,7 @@ export interface AcquisitionContext {
  * Returns the points of all choices at coarse levels, and those of the best choices at finer levels
  * around their best one.
  */
-export function acquisitionPointsOf(
+export function listAcquisitionPoints(
   choices: readonly Choice[],
   context: AcquisitionContext,
   best: number | null,

@@ -1,4 +1,4 @@
-import { atClientBatch, type Choice, largestRequest, partsOf } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice, largestRequest, listParts } from '../../../perfmodel/modelled-config.ts';
 import type { LevelPoint, LevelRange } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 
@@ -49,7 +49,7 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
  * and the levels that just fill the batches of any model.
  */
 function networkLevels(choice: Choice, range: LevelRange): number[] {
-  const stages = partsOf(choice);
+  const stages = listParts(choice);
   const places = stages.map(({ policy, largestBatch }) => policy.instances * largestBatch);
   const lowest = clamp(Math.min(...stages.map(({ policy }) => policy.instances)), range);
   const highest = clamp(USEFUL_DEPTH * Math.max(...places) + ALWAYS_USEFUL, range);
@@ -112,7 +112,7 @@ const stepsAround = (level: number): number[] =>
  */
 export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
   if (!range.batch) return [choice];
-  const { low, high } = batchesOf(choice, range.batch);
+  const { low, high } = listBatches(choice, range.batch);
   if (low > high) return [];
   const step = range.low === range.high ? BATCH_STEP.alone : BATCH_STEP.paired;
   return [...new Set(ladder(low, high, step))].map((batch) => atClientBatch(choice, batch));
@@ -124,7 +124,7 @@ export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
  */
 export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
   if (!range.batch || choice.clientBatch === null) return [];
-  const within = batchesOf(choice, range.batch);
+  const within = listBatches(choice, range.batch);
   const rounded = stepsAround(choice.clientBatch).map((each) => clamp(filled(Math.round(each), BATCH_UNIT), within));
   return [...new Set(rounded)].map((batch) => atClientBatch(choice, batch));
 }
@@ -133,7 +133,7 @@ export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
  * Returns the client batches of the study that the config takes; `high` is below `low` where it
  * takes none.
  */
-const batchesOf = (choice: Choice, { low, high }: Ends): Ends => ({
+const listBatches = (choice: Choice, { low, high }: Ends): Ends => ({
   low,
   high: Math.min(high, largestRequest(choice)),
 });

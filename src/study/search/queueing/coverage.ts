@@ -1,5 +1,5 @@
 import { lookUp } from '../../../base/look-up.ts';
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { FailureKind, Trial } from '../../types.ts';
 import { isNamedCause } from '../blamed-settings.ts';
 
@@ -33,7 +33,7 @@ function findValues(all: readonly Choice[]): readonly SettingValue[] {
     const keptValues = values.filter((value) => value !== undefined);
     const isScale = keptValues.length > MAX_NUMBERS && keptValues.every((value) => Number.isFinite(Number(value)));
     if (values.length < 2 || isScale) return [];
-    return values.map((value) => ({ setting, value, label: labelOf(setting, value, distinct) }));
+    return values.map((value) => ({ setting, value, label: formatLabel(setting, value, distinct) }));
   });
 }
 
@@ -43,7 +43,7 @@ const hasValue = ({ settings }: Choice, { setting, value }: SettingValue): boole
  * Returns `parameter=value` for the parameter of the space that sets this value and no other; else
  * the path in the config.
  */
-function labelOf(setting: string, value: string | undefined, distinct: readonly Choice[]): string {
+function formatLabel(setting: string, value: string | undefined, distinct: readonly Choice[]): string {
   const [choices, others] = [true, false].map((isChoice) =>
     distinct.filter(({ settings }) => (settings.get(setting) === value) === isChoice),
   ) as [Choice[], Choice[]];
@@ -84,7 +84,7 @@ export function covering(
     .filter(
       (trial) => trial.failure !== null && avoidableFailures.has(trial.failure.kind) && !isNamedCause(trial, trials),
     )
-    .map(({ candidate }) => choiceOf(candidate));
+    .map(({ candidate }) => toChoice(candidate));
   const limited = values.map((value) => ({ value, instances: mostInstances(value, refused) }));
   const count = (choice: Choice): number =>
     limited.filter(({ value, instances }) => hasValue(choice, value) && choice.policy.instances <= instances).length;

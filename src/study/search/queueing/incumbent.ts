@@ -29,7 +29,7 @@ const penalized = (cost: number, chance: number): number => cost - Math.log(Math
  * Returns the incumbent's cost over all feasible readings; `best` also over the expected results of
  * points that are being measured.
  */
-export function incumbentOf(
+export function findIncumbent(
   measured: readonly MeasuredChoice[],
   posterior: PosteriorModel,
   goal: Goal,

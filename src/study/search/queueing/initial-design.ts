@@ -18,7 +18,7 @@ const TRIALS_BEFORE_INITIAL_DESIGN = 1;
  * all sizes form. null unless the statistics of the first trial have batches of one only, which say
  * nothing about the cost of larger ones.
  */
-export function initialDesignOf(
+export function planInitialDesign(
   left: readonly Choice[],
   measured: readonly MeasuredChoice[],
   range: LevelRange,

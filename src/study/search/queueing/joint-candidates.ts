@@ -1,10 +1,10 @@
 import { seededRandom } from '../../../base/random.ts';
-import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, listParts, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
-import { chosenOf } from '../../goal/ranking.ts';
+import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import { memoizeByIdentity } from './memoize.ts';
@@ -33,7 +33,7 @@ export function neighboursIn(space: SpaceView): NeighboursOf {
   return memoizeByIdentity(({ candidate }: Choice) =>
     [...(space.neighbours?.(candidate.assignment) ?? [])].flatMap((assignment) => {
       const outcome = space.build(assignment);
-      return outcome.legal ? [choiceOf(outcome.candidate)] : [];
+      return outcome.legal ? [toChoice(outcome.candidate)] : [];
     }),
   );
 }
@@ -43,10 +43,10 @@ export function neighboursIn(space: SpaceView): NeighboursOf {
  * replaced by one of another.
  */
 export function nextTo(space: SpaceView): (candidate: Candidate) => readonly Candidate[] {
-  const neighboursOf = neighboursIn(space);
+  const listNeighbours = neighboursIn(space);
   return (candidate) => {
-    const choice = choiceOf(candidate);
-    return [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].map((each) => each.candidate);
+    const choice = toChoice(candidate);
+    return [...listNeighbours(choice), ...listSwaps(choice, listNeighbours)].map((each) => each.candidate);
   };
 }
 
@@ -68,7 +68,7 @@ export function jointCandidates(
   sample: readonly Choice[],
   trials: readonly Trial[],
   simulator: Simulator,
-  neighboursOf: NeighboursOf,
+  listNeighbours: NeighboursOf,
   { seed, goal, levels, isOpen, device }: JointOptions,
 ): readonly Choice[] {
   const random = seededRandom(seed + trials.length);
@@ -78,9 +78,9 @@ export function jointCandidates(
     rest.length === 0
       ? []
       : Array.from({ length: MAX_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
-  const around = bestOf(trials, goal).flatMap(({ candidate }) => {
-    const choice = choiceOf(candidate);
-    const next = [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].filter(isOpen);
+  const around = findBest(trials, goal).flatMap(({ candidate }) => {
+    const choice = toChoice(candidate);
+    const next = [...listNeighbours(choice), ...listSwaps(choice, listNeighbours)].filter(isOpen);
     return byBound(next, simulator, goal, levels, device).slice(0, MAX_NEXT_TO_ONE);
   });
   const all = [...bounded.slice(0, MAX_BY_BOUND), ...drawn, ...around];
@@ -88,10 +88,10 @@ export function jointCandidates(
 }
 
 /** Returns the best trials, the best first. */
-function bestOf(trials: readonly Trial[], goal: Goal): readonly Trial[] {
+function findBest(trials: readonly Trial[], goal: Goal): readonly Trial[] {
   return trials
     .flatMap((trial) => {
-      const measurement = chosenOf(trial);
+      const measurement = findChosen(trial);
       return measurement ? [{ trial, assessment: assess(measurement, trial.candidate, goal) }] : [];
     })
     .sort((a, b) => compareAssessments(a.assessment, b.assessment))
@@ -103,29 +103,29 @@ function bestOf(trials: readonly Trial[], goal: Goal): readonly Trial[] {
  * Returns the choices with one step more instances of one model and one step fewer of another: the
  * useful move when a limit applies to the total of instances.
  */
-export function swapsOf(choice: Choice, neighboursOf: NeighboursOf): readonly Choice[] {
-  const count = partsOf(choice).length;
-  return Array.from({ length: count }, (_, model) => step(choice, neighboursOf, model, 1)).flatMap((more, model) =>
+export function listSwaps(choice: Choice, listNeighbours: NeighboursOf): readonly Choice[] {
+  const count = listParts(choice).length;
+  return Array.from({ length: count }, (_, model) => step(choice, listNeighbours, model, 1)).flatMap((more, model) =>
     more === undefined
       ? []
       : Array.from({ length: count }, (_, other) => other).flatMap((other) => {
-          const swapped = other === model ? undefined : step(more, neighboursOf, other, -1);
+          const swapped = other === model ? undefined : step(more, listNeighbours, other, -1);
           return swapped ? [swapped] : [];
         }),
   );
 }
 
 /** Returns the neighbour with the next number of instances of one model, up or down. */
-function step(choice: Choice, neighboursOf: NeighboursOf, model: number, direction: 1 | -1): Choice | undefined {
-  const choices = partsOf(choice);
-  const instancesOf = (parts: readonly Choice[]): number => parts[model]?.policy.instances ?? 0;
-  const now = instancesOf(choices);
-  return neighboursOf(choice)
+function step(choice: Choice, listNeighbours: NeighboursOf, model: number, direction: 1 | -1): Choice | undefined {
+  const choices = listParts(choice);
+  const countInstances = (parts: readonly Choice[]): number => parts[model]?.policy.instances ?? 0;
+  const now = countInstances(choices);
+  return listNeighbours(choice)
     .filter((each) => {
-      const parts = partsOf(each);
+      const parts = listParts(each);
       const isElsewhereAlike = parts.every((part, index) => index === model || part.key === choices[index]?.key);
       const isAlike = (parts[model] as Choice).largestBatch === (choices[model] as Choice).largestBatch;
-      return isElsewhereAlike && isAlike && Math.sign(instancesOf(parts) - now) === direction;
+      return isElsewhereAlike && isAlike && Math.sign(countInstances(parts) - now) === direction;
     })
-    .sort((a, b) => direction * (instancesOf(partsOf(a)) - instancesOf(partsOf(b))))[0];
+    .sort((a, b) => direction * (countInstances(listParts(a)) - countInstances(listParts(b))))[0];
 }

@@ -1,5 +1,5 @@
 import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
-import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, listParts, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import { instancesPerDevice } from '../../../queueing/batcher-policy.ts';
 import type { Trial } from '../../types.ts';
@@ -20,7 +20,7 @@ export function withLoadFeasibility(
   const load = without.has('load-feasibility') ? null : loadModel(measured, trials, without);
   if (load === null) return posterior;
   const known = new Map<Choice, number>();
-  const chanceOf = (choice: Choice): number => {
+  const computeChance = (choice: Choice): number => {
     const chance = known.get(choice) ?? load(choice);
     known.set(choice, chance);
     return chance;
@@ -29,7 +29,7 @@ export function withLoadFeasibility(
     ...posterior,
     predict(choice, level) {
       const prediction = posterior.predict(choice, level);
-      const chance = chanceOf(choice);
+      const chance = computeChance(choice);
       if (!prediction || chance === 1) return prediction;
       return {
         ...prediction,
@@ -53,12 +53,12 @@ function loadModel(
   const ranOut = trials.filter(({ failure }) => failure?.kind === 'out-of-memory');
   const needs = gpuMemoryNeed(
     measured,
-    ranOut.map(({ candidate }) => choiceOf(candidate)),
+    ranOut.map(({ candidate }) => toChoice(candidate)),
   );
   const fits = without.has('gpu-memory') ? null : needs?.chanceToFit;
   if (!fits && trials.every(({ failure }) => failure === null)) return null;
   const loaded = measured.map(({ choice }) => choice);
-  const refused = without.has('bisection') ? [] : ranOut.map(({ candidate }) => choiceOf(candidate));
+  const refused = without.has('bisection') ? [] : ranOut.map(({ candidate }) => toChoice(candidate));
   const isAbove = (choice: Choice): boolean => refused.some((each) => isBeyond(choice, each, loaded));
   if (!fits) return (choice) => (isAbove(choice) ? 0 : loadChance(choice.candidate, trials));
   const others = trials.filter((trial) => !ranOut.includes(trial));
@@ -95,8 +95,8 @@ function isBeyond(choice: Choice, refused: Choice, loaded: readonly Choice[]): b
  */
 function isBeyondInNetwork(choice: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
   const hasAsMuch = (one: Choice, other: Choice): boolean =>
-    partsOf(other).every(({ policy }, index) => {
-      const batcherPolicy = partsOf(one)[index]?.policy;
+    listParts(other).every(({ policy }, index) => {
+      const batcherPolicy = listParts(one)[index]?.policy;
       return (
         batcherPolicy &&
         instancesPerDevice(batcherPolicy) >= instancesPerDevice(policy) &&

@@ -18,7 +18,7 @@ const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
 
 /** The input of a local search. */
 export interface LocalSearch {
-  readonly neighboursOf: NeighboursOf;
+  readonly listNeighbours: NeighboursOf;
   readonly isOpen: (choice: Choice) => boolean;
   readonly simulator: Simulator;
   readonly goal: Goal;
@@ -37,20 +37,20 @@ export function climbed(
   best: number | null,
   search: LocalSearch,
 ): readonly AcquisitionPoint[] {
-  const worthOf = climbingValue(points, best);
+  const computeWorth = climbingValue(points, best);
   const all = [...points];
   const seen = new Set(points.map(({ choice }) => choice.key));
-  for (const start of startsOf(points, worthOf)) {
+  for (const start of chooseStarts(points, computeWorth)) {
     let now = start;
     for (let step = 0; step < MAX_STEPS; step++) {
-      const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
+      const next = search.listNeighbours(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
       const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(0, MAX_NEIGHBOURS);
       for (const each of tried) seen.add(each.key);
       const { level } = now;
       const points = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
       all.push(...points);
-      const better = highest(points, worthOf);
-      if (!better || worthOf(better) <= MIN_RISE * worthOf(now)) break;
+      const better = highest(points, computeWorth);
+      if (!better || computeWorth(better) <= MIN_RISE * computeWorth(now)) break;
       now = better;
     }
   }
@@ -60,20 +60,20 @@ export function climbed(
 type WorthOf = (point: AcquisitionPoint) => number;
 
 /** Returns the best points, each of another candidate. */
-function startsOf(points: readonly AcquisitionPoint[], worthOf: WorthOf): readonly AcquisitionPoint[] {
+function chooseStarts(points: readonly AcquisitionPoint[], computeWorth: WorthOf): readonly AcquisitionPoint[] {
   const byChoice = [...Map.groupBy(points, ({ choice }) => choice.key).values()];
   return byChoice
-    .flatMap((points) => highest(points, worthOf) ?? [])
-    .map((point) => ({ point, value: worthOf(point) }))
+    .flatMap((points) => highest(points, computeWorth) ?? [])
+    .map((point) => ({ point, value: computeWorth(point) }))
     .sort((a, b) => b.value - a.value)
     .slice(0, STARTS)
     .map(({ point }) => point);
 }
 
-function highest(points: readonly AcquisitionPoint[], worthOf: WorthOf): AcquisitionPoint | null {
+function highest(points: readonly AcquisitionPoint[], computeWorth: WorthOf): AcquisitionPoint | null {
   let best: { point: AcquisitionPoint; value: number } | null = null;
   for (const point of points) {
-    const value = worthOf(point);
+    const value = computeWorth(point);
     if (best === null || value > best.value) best = { point, value };
   }
   return best?.point ?? null;

@@ -1,15 +1,15 @@
 /**
- * Memoizes the last three results of a pure function. `partsOf` lists what the result depends on:
+ * Memoizes the last three results of a pure function. `listParts` lists what the result depends on:
  * values, and immutable objects, which are compared by identity because the measurements of a long
  * study are megabytes.
  */
 export function memoizeLast<A extends readonly unknown[], T>(
   compute: (...parameters: A) => T,
-  partsOf: (...parameters: A) => readonly unknown[],
+  listParts: (...parameters: A) => readonly unknown[],
 ): (...parameters: A) => T {
   const kept: { readonly parts: readonly unknown[]; readonly value: T }[] = [];
   return (...parameters) => {
-    const parts = partsOf(...parameters);
+    const parts = listParts(...parameters);
     const known = kept.find((each) => areSame(each.parts, parts));
     if (known) return known.value;
     const value = compute(...parameters);

@@ -1,4 +1,4 @@
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import { measuredChoices } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { missedTimes } from '../../goal/goal.ts';
@@ -6,12 +6,12 @@ import type { Goal, LevelPoint, RunningTrial } from '../../types.ts';
 import {
   type AcquisitionContext,
   type AcquisitionPoint,
-  acquisitionPointsOf,
-  pointValueOf,
+  computePointValue,
+  listAcquisitionPoints,
   ranked,
 } from './acquisition.ts';
 import { isFarFrom } from './candidate-levels.ts';
-import { incumbentOf } from './incumbent.ts';
+import { findIncumbent } from './incumbent.ts';
 import type { SearchState } from './search-state.ts';
 
 /**
@@ -39,14 +39,14 @@ export function ownLevel(
   running: RunningTrial,
   goal: Goal,
 ): number | LevelPoint | null {
-  const choice = choiceOf(running.candidate);
+  const choice = toChoice(running.candidate);
   const measured = measuredChoices(running.candidate, running.measurements);
-  const { best } = incumbentOf(measured, posterior, goal, context.without);
+  const { best } = findIncumbent(measured, posterior, goal, context.without);
   const next = ranked(closeBy(choice, running, context, best, goal), best, context.without)[0];
   if (!next) return null;
-  if (best === null) return levelOf(next.point);
+  if (best === null) return toLevel(next.point);
   const least = incumbent !== null && best < incumbent + RIVAL ? WORTH_STAYING : WORTH_A_LEVEL;
-  return pointValueOf(next.point, best, 1).improvement < least ? null : levelOf(next.point);
+  return computePointValue(next.point, best, 1).improvement < least ? null : toLevel(next.point);
 }
 
 /**
@@ -63,10 +63,10 @@ export function worthStaying(
   const next = ranked([...acquisitionPoints, ...points], best, context.without)[0];
   if (!next || !acquisitionPoints.includes(next.point)) return null;
   if (best !== null && next.improvement < WORTH_STAYING) return null;
-  return levelOf(next.point);
+  return toLevel(next.point);
 }
 
-const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
+const toLevel = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
   clientBatch === null ? level : { value: level, batch: clientBatch };
 
 /**
@@ -80,25 +80,25 @@ function closeBy(
   best: number | null,
   goal: Goal,
 ): AcquisitionPoint[] {
-  const isOf =
+  const isAtBatch =
     (batch: number | null) =>
     ({ level }: Measurement): boolean =>
       (level.batch ?? null) === batch;
-  const valuesOf = (measurements: readonly Measurement[]): number[] => measurements.map(({ level }) => level.value);
+  const listValues = (measurements: readonly Measurement[]): number[] => measurements.map(({ level }) => level.value);
   const late = measurements.filter((each) => missedTimes(each, choice.candidate, goal).length > 0);
   // With a queue delay, more traffic fills batches sooner and can have a lower latency.
   const filled = choice.delayUs === 0 ? 0 : choice.policy.instances * choice.largestBatch;
   const isSlower = ({ clientBatch }: Choice, level: number): boolean => {
     const slower = late.filter(({ level: { batch = 1, value } }) => (clientBatch ?? 1) > batch && level >= value);
-    const tooSlow = Math.min(...valuesOf(late.filter(isOf(clientBatch))));
+    const tooSlow = Math.min(...listValues(late.filter(isAtBatch(clientBatch))));
     return slower.length > 0 || (level > tooSlow && tooSlow >= filled);
   };
-  return acquisitionPointsOf(
+  return listAcquisitionPoints(
     [choice],
     {
       ...context,
       isKnown: (at, level) =>
-        !isFarFrom(level, valuesOf(measurements.filter(isOf(at.clientBatch)))) || isSlower(at, level),
+        !isFarFrom(level, listValues(measurements.filter(isAtBatch(at.clientBatch)))) || isSlower(at, level),
       // The original config's own best level is searched for even where it is far below the
       // incumbent.
       isTooLow: () => false,

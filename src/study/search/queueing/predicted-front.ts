@@ -13,11 +13,11 @@ export function predictedFront(
   posterior: PosteriorModel,
 ): readonly PredictedPoint[] {
   const predicted = points.flatMap(({ choice, level }) => posterior.predictedPoint(choice, level) ?? []);
-  return paretoFront(predicted.map(costsOf))
+  return paretoFront(predicted.map(computeCosts))
     .map((index) => predicted[index] as PredictedPoint)
     .sort((a, b) => a.throughput - b.throughput)
     .filter(({ throughput }, index, front) => throughput !== front[index - 1]?.throughput);
 }
 
-const costsOf = ({ throughput, latencyMs, tokens }: PredictedPoint): [number, number] =>
+const computeCosts = ({ throughput, latencyMs, tokens }: PredictedPoint): [number, number] =>
   tokens ? [-tokens.perSecond, -tokens.perUser] : [-throughput, latencyMs];

@@ -1,16 +1,16 @@
-import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
 import { nextLevel } from '../../goal/levels.ts';
-import { bestTrial, chosenOf } from '../../goal/ranking.ts';
-import { inFlightOf } from '../../level/line.ts';
+import { bestTrial, findChosen } from '../../goal/ranking.ts';
+import { findInFlight } from '../../level/line.ts';
 import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
-import { type AcquisitionPoint, pointValueOf, ranked, samplesInFlight, type ValuedPoint } from './acquisition.ts';
+import { type AcquisitionPoint, computePointValue, ranked, samplesInFlight, type ValuedPoint } from './acquisition.ts';
 import { firstPoint } from './candidate-levels.ts';
-import { choicesOf } from './choices.ts';
+import { listChoices } from './choices.ts';
 import { covering } from './coverage.ts';
 import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
@@ -20,12 +20,12 @@ import type { PosteriorModel } from './posterior/posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
 import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {
+  createSearchState,
   fitModels,
   largestImprovementIn,
-  measuredOf,
+  listMeasured,
   type QueueingOptions,
   type SearchState,
-  searchStateOf,
 } from './search-state.ts';
 import { stopReason, wasHardlyWorth } from './stopping-rule.ts';
 import { trainingSubset } from './training-subset.ts';
@@ -94,21 +94,21 @@ const MAX_LEVELS = 4;
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
   let listed: readonly Choice[] | undefined;
-  const neighboursOf = neighboursIn(space);
+  const listNeighbours = neighboursIn(space);
   const fitTo = memoizeLast(
     (measured: readonly MeasuredChoice[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
     (measured) =>
-      measured.flatMap(({ choice, measurements }) => partsOf({ candidate: choice.candidate, measurements })),
+      measured.flatMap(({ choice, measurements }) => listParts({ candidate: choice.candidate, measurements })),
   );
   const stateAt = memoizeLast(
     (trials: readonly Trial[], running: RunningTrial | null, pending: readonly PendingTrial[]) => {
-      listed ??= choicesOf(space, options.seed);
-      return searchStateOf(listed, trials, running, fitTo, neighboursOf, options, pending);
+      listed ??= listChoices(space, options.seed);
+      return createSearchState(listed, trials, running, fitTo, listNeighbours, options, pending);
     },
     (trials, running, pending) => [
-      ...trials.flatMap(partsOf),
+      ...trials.flatMap(listParts),
       running === null,
-      ...(running ? partsOf(running) : []),
+      ...(running ? listParts(running) : []),
       ...pending.flatMap(({ candidate, level }) => [candidate, level?.value, level?.batch]),
     ],
   );
@@ -118,7 +118,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const state = stateAt(trials, null, pending);
       const { left, points, best, initialDesign, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
-      if (initialDesign) return proposalOf(initialDesign.choice, initialDesign.level);
+      if (initialDesign) return toProposal(initialDesign.choice, initialDesign.level);
       const next = lowestAlike(ranked(points, best, without), without);
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
@@ -138,7 +138,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
           }
         );
       const proposal = {
-        ...proposalOf(next.choice, next.level),
+        ...toProposal(next.choice, next.level),
         chance: next.prediction.feasibleChance(1),
         foreseen: predictedFront(points, posterior),
         unseen,
@@ -146,11 +146,11 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       };
       return best === null
         ? proposal
-        : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
+        : { ...proposal, expectedGain: Math.expm1(computePointValue(next, best, 1).improvement) };
     },
     level({ trials }, running) {
       if (needsCapacity(options)) return towardsCapacity(trials, running, options);
-      const first = firstPoint(choiceOf(running.candidate), options.levels);
+      const first = firstPoint(toChoice(running.candidate), options.levels);
       const searched = sinceRest(running, first);
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
       if (searched.length >= MAX_LEVELS) return null;
@@ -162,7 +162,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     },
     doubted({ trials }) {
       if (without.has('false-feasible')) return [];
-      const training = trainingSubset(measuredOf(trials), options.goal);
+      const training = trainingSubset(listMeasured(trials), options.goal);
       const { posterior } = fitTo(training);
       // The best are among these. Predicting a whole long study would take minutes, and doubts
       // about the others change nothing.
@@ -214,9 +214,9 @@ function withBottleneck(
   goal: Goal,
 ): Pick<Proposal, 'bottleneck'> {
   const best = bestTrial(trials, goal);
-  const level = best && chosenOf(best)?.level;
+  const level = best && findChosen(best)?.level;
   if (!best || !level) return {};
-  const bottleneck = simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value);
+  const bottleneck = simulator.bottleneck?.(atClientBatch(toChoice(best.candidate), level.batch), level.value);
   return bottleneck ? { bottleneck: { trial: best.number, ...bottleneck } } : {};
 }
 
@@ -227,7 +227,7 @@ function withBottleneck(
  */
 function sinceRest({ role, measurements }: RunningTrial, first: LevelPoint): readonly Measurement[] {
   const atRest = measurements[0]?.level ?? first;
-  return role === 'baseline' && inFlightOf(atRest) < inFlightOf(first) ? measurements.slice(1) : measurements;
+  return role === 'baseline' && findInFlight(atRest) < findInFlight(first) ? measurements.slice(1) : measurements;
 }
 
 /**
@@ -242,7 +242,7 @@ function isSuspectedFalseFeasible(
 ): boolean {
   if (!isFeasible(measurement, candidate, goal)) return false;
   const prediction = posterior.predict(
-    atClientBatch(choiceOf(candidate), measurement.level.batch),
+    atClientBatch(toChoice(candidate), measurement.level.batch),
     measurement.level.value,
   );
   return prediction !== null && prediction.feasibleChance(1) < MIN_CHANCE_OF_INCUMBENT;
@@ -269,7 +269,7 @@ function lowestAlike(valued: readonly ValuedPoint[], without: Without): Acquisit
  * Lists everything of a trial that the models depend on. Each part is immutable, but a trial may
  * get more measurements.
  */
-function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measurements'> & Partial<Trial>): unknown[] {
+function listParts({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measurements'> & Partial<Trial>): unknown[] {
   const { candidate, number, role, applied, chosen, feasible, failure } = rest;
   return [candidate, number, role, applied, chosen, feasible, failure, measurements.length, ...measurements];
 }
@@ -277,7 +277,7 @@ function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measureme
 /**
  * Builds a proposal. `start`: its first level; the sampler's own `firstLevel` where it is left out.
  */
-function proposalOf({ candidate, clientBatch }: Choice, start?: number): Proposal {
+function toProposal({ candidate, clientBatch }: Choice, start?: number): Proposal {
   const batch = clientBatch === null ? {} : { batch: clientBatch };
   const levels = start === undefined ? { kind: 'search' as const } : { kind: 'search' as const, start, ...batch };
   return { kind: 'trial', assignment: candidate.assignment, levels };
@@ -298,7 +298,7 @@ function showing({ unseen, left, points, best }: SearchState, trials: readonly T
   )[0]?.point;
   const fewest = [...able].reduce((least, each) => (each.policy.instances < least.policy.instances ? each : least));
   return {
-    ...(next ? proposalOf(next.choice, next.level) : proposalOf(fewest)),
+    ...(next ? toProposal(next.choice, next.level) : toProposal(fewest)),
     unseen: unseen.map(({ label }) => label),
   };
 }

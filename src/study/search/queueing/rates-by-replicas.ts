@@ -1,8 +1,8 @@
 import { median } from 'simple-statistics';
 import { usableRate } from '../../../stats/replicas.ts';
 import { assess, costOfServed, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
-import { metricsOf } from '../../goal/metrics/registry.ts';
-import { bestTrial, chosenOf } from '../../goal/ranking.ts';
+import { toMetrics } from '../../goal/metrics/registry.ts';
+import { bestTrial, findChosen } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
 /**
@@ -54,7 +54,7 @@ export function ratesByReplicas(
 
 const hasSteps = (goal: Goal): boolean =>
   followsFromThroughput(goal) &&
-  goal.objectives.every(({ metric }) => metricsOf(goal).named(metric).follows?.smooth !== undefined);
+  goal.objectives.every(({ metric }) => toMetrics(goal).named(metric).follows?.smooth !== undefined);
 
 /**
  * Returns the next of these rates on the way to the highest that the candidate keeps; null if that
@@ -93,7 +93,7 @@ function cheaperThanBest(
   goal: Goal,
 ): (rate: number) => boolean {
   const best = bestTrial(others, goal);
-  const measurement = best?.feasible ? chosenOf(best) : undefined;
+  const measurement = best?.feasible ? findChosen(best) : undefined;
   if (!best || !measurement) return () => true;
   const { cost } = assess(measurement, best.candidate, goal);
   const perRequest = measurement.throughput.value / measurement.level.value;

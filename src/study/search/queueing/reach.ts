@@ -1,5 +1,5 @@
-import { type Choice, partsOf } from '../../../perfmodel/modelled-config.ts';
-import { chosenOf } from '../../goal/ranking.ts';
+import { type Choice, listParts } from '../../../perfmodel/modelled-config.ts';
+import { findChosen } from '../../goal/ranking.ts';
 import type { LevelRange, Trial } from '../../types.ts';
 
 /** Largest batches up to this, and … */
@@ -18,8 +18,8 @@ const FILLED = 0.5;
  */
 export function withinReach(choices: readonly Choice[], trials: readonly Trial[]): readonly Choice[] {
   const best = highest(trials);
-  const reach = Math.max(FIRST_BATCHES, best ? reachOf(best) : 0);
-  const within = choices.filter((choice) => partsOf(choice).every(({ policy }) => policy.maxBatchSize <= reach));
+  const reach = Math.max(FIRST_BATCHES, best ? computeReach(best) : 0);
+  const within = choices.filter((choice) => listParts(choice).every(({ policy }) => policy.maxBatchSize <= reach));
   return within.length > 0 ? within : choices;
 }
 
@@ -31,22 +31,22 @@ export function withinReach(choices: readonly Choice[], trials: readonly Trial[]
 export function levelsWithinReach(range: LevelRange, trials: readonly Trial[]): LevelRange {
   if (range.mode !== 'concurrency') return range;
   const best = highest(trials);
-  const level = (best && chosenOf(best))?.level.value ?? 0;
+  const level = (best && findChosen(best))?.level.value ?? 0;
   return { ...range, high: Math.min(range.high, Math.max(FIRST_LEVELS, GROWTH * range.low, GROWTH * level)) };
 }
 
 function highest(trials: readonly Trial[]): Trial | undefined {
   return trials.reduce<Trial | undefined>(
-    (best, each) => (each.feasible && throughputOf(each) > (best ? throughputOf(best) : 0) ? each : best),
+    (best, each) => (each.feasible && findThroughput(each) > (best ? findThroughput(best) : 0) ? each : best),
     undefined,
   );
 }
 
-const throughputOf = (trial: Trial): number => chosenOf(trial)?.throughput.value ?? 0;
+const findThroughput = (trial: Trial): number => findChosen(trial)?.throughput.value ?? 0;
 
-function reachOf(trial: Trial): number {
+function computeReach(trial: Trial): number {
   const { maxBatchSize, instances } = trial.candidate.shape.policy;
-  const measurement = chosenOf(trial);
+  const measurement = findChosen(trial);
   if (!measurement) return 0;
   const { server, level } = measurement;
   const inFlight = level.mode === 'concurrency' ? level.value / instances : 0;

@@ -2,7 +2,7 @@ import { seededRandom } from '../../../base/random.ts';
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { BoundLimits, Simulator } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
-import { metricsOf } from '../../goal/metrics/registry.ts';
+import { toMetrics } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 
 /**
@@ -47,7 +47,7 @@ export function byBound(
     requests: batch ? { largest: batch.high, inFlight: high } : null,
   };
   return choices
-    .map((choice) => ({ choice, bound: worthOf(goal, choice, simulator.bound(choice, limits), device) }))
+    .map((choice) => ({ choice, bound: computeWorth(goal, choice, simulator.bound(choice, limits), device) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
 }
@@ -56,9 +56,9 @@ export function byBound(
  * Returns the sort key of a choice: its throughput, or the throughput per unit of the cost that
  * follows from it.
  */
-function worthOf(goal: Goal, { candidate }: Choice, throughput: number, device: DeviceMetrics): number {
+function computeWorth(goal: Goal, { candidate }: Choice, throughput: number, device: DeviceMetrics): number {
   const [only, ...others] = goal.objectives;
-  const follows = only && others.length === 0 ? metricsOf(goal).named(only.metric).follows : undefined;
+  const follows = only && others.length === 0 ? toMetrics(goal).named(only.metric).follows : undefined;
   if (follows?.from.join() !== 'throughput') return throughput;
   const cost = (follows.smooth ?? follows.of)([throughput], candidate, device);
   return cost === undefined ? 0 : 1 / cost;

@@ -1,41 +1,41 @@
-import { engineSimulatorOf } from '../../../perfmodel/continuous/engine-simulator.ts';
+import { createEngineSimulator } from '../../../perfmodel/continuous/engine-simulator.ts';
 import type { PendingPoint } from '../../../perfmodel/correction.ts';
-import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
-import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
-import { type MeasuredChoice, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '../../../perfmodel/network/network-simulator.ts';
+import { createSimulator, type MeasuredChoice, measuredChoices, type Simulator } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import { isFeasible } from '../../goal/goal.ts';
-import { metricsOf } from '../../goal/metrics/registry.ts';
-import { inFlightOf } from '../../level/line.ts';
+import { toMetrics } from '../../goal/metrics/registry.ts';
+import { findInFlight } from '../../level/line.ts';
 import type { Goal, LevelRange, PendingTrial, RunningTrial, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import {
   type AcquisitionContext,
   type AcquisitionPoint,
-  acquisitionPointsOf,
   coarsePoints,
   finePoints,
   largestImprovement,
+  listAcquisitionPoints,
   samplesInFlight,
 } from './acquisition.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
-import { type Incumbent, incumbentOf } from './incumbent.ts';
-import { type InitialDesign, initialDesignOf } from './initial-design.ts';
+import { findIncumbent, type Incumbent } from './incumbent.ts';
+import { type InitialDesign, planInitialDesign } from './initial-design.ts';
 import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
 import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { deviceIn } from './posterior/followed.ts';
-import { type PosteriorModel, posteriorModelOf } from './posterior/posterior-model.ts';
+import { createPosteriorModel, type PosteriorModel } from './posterior/posterior-model.ts';
 import { ratesByReplicas } from './rates-by-replicas.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
 import { screened } from './screen.ts';
 import { trainingSubset } from './training-subset.ts';
-import { trialCostOf } from './trial-cost.ts';
+import { fitTrialCost } from './trial-cost.ts';
 
 /** Options of the queueing sampler. */
 export interface QueueingOptions {
@@ -109,11 +109,11 @@ export function fitModels(
   const percentile = goal.budget?.percentile ?? 99;
   const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, workloads, without, expectedTime };
   const simulator = topology
-    ? networkSimulatorOf(measured, topology, options)
-    : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
+    ? createNetworkSimulator(measured, topology, options)
+    : (createEngineSimulator(measured, { ...options, all }) ?? createSimulator(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   const posteriorBeside = (pending: readonly PendingPoint[]): PosteriorModel =>
-    posteriorModelOf(simulator, measured, goal, longestDelayUs, without, pending);
+    createPosteriorModel(simulator, measured, goal, longestDelayUs, without, pending);
   return { simulator, posterior: posteriorBeside([]), posteriorBeside };
 }
 
@@ -123,32 +123,32 @@ export function fitModels(
  * trials on other servers; their candidates are left out, and their results are assumed to be as
  * expected.
  */
-export function searchStateOf(
+export function createSearchState(
   all: readonly Choice[],
   trials: readonly Trial[],
   running: RunningTrial | null,
   fitTo: (measured: readonly MeasuredChoice[]) => FittedModels,
-  neighboursOf: NeighboursOf,
+  listNeighbours: NeighboursOf,
   { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
   pending: readonly PendingTrial[] = [],
 ): SearchState {
   const started = running ? [...trials, running] : trials;
   const tried = [...started, ...pending];
-  const measured = measuredOf(started);
+  const measured = listMeasured(started);
   const training = trainingSubset(measured, goal);
   const { simulator, posterior: known, posteriorBeside } = fitTo(training);
   const awaited = awaitedPoints(pending, known);
   const posterior = awaited.length === 0 ? known : posteriorBeside(awaited);
   const device = deviceIn(measured);
-  const trialCost = trialCostOf(trials);
+  const trialCost = fitTrialCost(trials);
   const served = started.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
-    `${choice.settingsKey} ${posterior.placeOf(choice, level).coordinates.join(' ')}`;
+    `${choice.settingsKey} ${posterior.toPlace(choice, level).coordinates.join(' ')}`;
   const places = new Set([
     ...knownPlaces(measured, placeKey, goal, without),
     ...awaited.map(({ choice, level }) => placeKey(choice, level)),
   ]);
-  const { best, found } = incumbentOf(training, posterior, goal, without, awaited);
+  const { best, found } = findIncumbent(training, posterior, goal, without, awaited);
   const context: AcquisitionContext = {
     posterior: withLoadFeasibility(posterior, training, trials, without),
     range: levelsWithinReach(levels, trials),
@@ -163,8 +163,8 @@ export function searchStateOf(
   const again = running || without.has('returning') ? [] : worthReturning(all, trials, pending);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = topology
-    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best, device }, { goal, levels, seed })
-    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels, device }), context, best);
+    ? jointPoints({ distinct, trials, tried, simulator, listNeighbours, context, best, device }, { goal, levels, seed })
+    : listAcquisitionPoints(screened(distinct, simulator, goal, { seed, levels, device }), context, best);
   return {
     simulator,
     posterior,
@@ -174,8 +174,9 @@ export function searchStateOf(
     best,
     found,
     points,
-    running: running && choiceOf(running.candidate),
-    initialDesign: without.has('initial-design') || pending.length > 0 ? null : initialDesignOf(left, measured, levels),
+    running: running && toChoice(running.candidate),
+    initialDesign:
+      without.has('initial-design') || pending.length > 0 ? null : planInitialDesign(left, measured, levels),
   };
 }
 
@@ -183,7 +184,7 @@ export function searchStateOf(
 const awaitedPoints = (pending: readonly PendingTrial[], posterior: PosteriorModel): readonly PendingPoint[] =>
   pending.flatMap(({ candidate, level }) => {
     if (level === null) return [];
-    const point = { choice: atClientBatch(choiceOf(candidate), level.batch), level: level.value };
+    const point = { choice: atClientBatch(toChoice(candidate), level.batch), level: level.value };
     return posterior.predict(point.choice, point.level) === null ? [] : [point];
   });
 
@@ -193,7 +194,7 @@ interface JointState {
   readonly trials: readonly Trial[];
   readonly tried: readonly Pick<Trial, 'candidate'>[];
   readonly simulator: Simulator;
-  readonly neighboursOf: NeighboursOf;
+  readonly listNeighbours: NeighboursOf;
   readonly context: AcquisitionContext;
   readonly best: number | null;
   readonly device: DeviceMetrics;
@@ -207,7 +208,7 @@ const JOINT_LOOKED_AT_CLOSELY = 5;
  * those that climbs from the best reach.
  */
 function jointPoints(
-  { distinct, trials, tried, simulator, neighboursOf, context, best, device }: JointState,
+  { distinct, trials, tried, simulator, listNeighbours, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
 ): readonly AcquisitionPoint[] {
   const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
@@ -216,10 +217,10 @@ function jointPoints(
     again.has(choice.key) ||
     (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
   const { without } = context;
-  const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : neighboursOf;
+  const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : listNeighbours;
   const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen, device });
   const coarse = coarsePoints(candidates, context);
-  const search = { neighboursOf, isOpen, simulator, goal, levels, device };
+  const search = { listNeighbours, isOpen, simulator, goal, levels, device };
   const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
   return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
 }
@@ -227,7 +228,7 @@ function jointPoints(
 const NO_NEIGHBOURS: NeighboursOf = () => [];
 
 /** Returns the candidates with measurements, in the form that models are fitted to. */
-export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): MeasuredChoice[] =>
+export const listMeasured = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): MeasuredChoice[] =>
   tried
     .filter(({ measurements }) => measurements.length > 0)
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
@@ -238,13 +239,13 @@ export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measuremen
  */
 function knownPlaces(
   measured: readonly MeasuredChoice[],
-  keyOf: (choice: Choice, level: number) => string,
+  toKey: (choice: Choice, level: number) => string,
   goal: Goal,
   without: Without,
 ): ReadonlySet<string> {
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.map((measurement) => ({
-      key: keyOf(choice, measurement.level.value),
+      key: toKey(choice, measurement.level.value),
       isMissed: !without.has('repeating') && !isFeasible(measurement, choice.candidate, goal),
     })),
   );
@@ -275,22 +276,22 @@ function tooLow(
 ): AcquisitionContext['isTooLow'] {
   const [only, ...others] = goal.objectives;
   if (!only || others.length > 0 || best === null) return () => false;
-  const { follows } = metricsOf(goal).named(only.metric);
+  const { follows } = toMetrics(goal).named(only.metric);
   const [rate, ...more] = follows?.from ?? [only.metric];
   if (rate === undefined || !RATES.has(rate) || more.length > 0) return () => false;
   const least = MIN_OF_BEST * Math.exp(-best);
   const device = deviceIn(measured);
   // The worth of a rate: itself, or the inverse of the cost that follows from it.
-  const worthOf = (value: number, candidate: Candidate): number => {
+  const computeWorth = (value: number, candidate: Candidate): number => {
     if (!follows) return value;
     const cost = follows.of([value], candidate, device);
     return cost === undefined ? 0 : 1 / cost;
   };
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements.map((each) => {
-      const seenRate = metricsOf(goal).read(rate, each, choice.candidate) ?? 0;
+      const seenRate = toMetrics(goal).read(rate, each, choice.candidate) ?? 0;
       return {
-        ofOne: seenRate / inFlightOf(each.level),
+        ofOne: seenRate / findInFlight(each.level),
         perInference: seenRate / Math.max(Number.MIN_VALUE, each.throughput.value),
       };
     }),
@@ -299,7 +300,7 @@ function tooLow(
   const perInference = Math.max(0, ...seen.map((each) => each.perInference));
   return (choice, level) => {
     const predicted = perInference * simulator.mostThroughput(choice, level);
-    return worthOf(Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })), choice.candidate) < least;
+    return computeWorth(Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })), choice.candidate) < least;
   };
 }
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../base/format.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
-import { chosenOf } from '../../goal/ranking.ts';
+import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, Remaining, Trial } from '../../types.ts';
 import type { QueueingOptions } from './search-state.ts';
 
@@ -50,21 +50,21 @@ export function isHardlyWorth(gain: number, trials: readonly Trial[], context: S
 const expectationDiscount = (trials: readonly Trial[], context: StoppingContext): number =>
   context.pace === 'early' || context.without?.has('diminishing-returns')
     ? 1
-    : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * patienceOf(context)));
+    : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * computePatience(context)));
 
-const patienceOf = (context: StoppingContext): number =>
-  modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
+const computePatience = (context: StoppingContext): number =>
+  countModels(context) * (context.findsCapacities ? HALVED_LATER : 1);
 
 /**
  * For models that are tuned together: the factor by which a search may be longer, and by which more
  * trials in a row may bring no gain.
  */
-const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
+const countModels = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
 
 /** Returns the gain that a trial must promise, as a logarithm. */
 function requiredGain({ length }: readonly Trial[], context: StoppingContext): number {
   const { leastGain, pace } = context;
-  const worthDoubling = WORTH_DOUBLING / (modelsOf(context) * (context.findsCapacities ? 2 : 1));
+  const worthDoubling = WORTH_DOUBLING / (countModels(context) * (context.findsCapacities ? 2 : 1));
   const forItsTime =
     pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, worthDoubling / Math.max(1, length));
   return Math.log1p(leastGain ?? Math.max(MIN_GAIN, forItsTime));
@@ -90,7 +90,7 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
   let count = 0;
   for (const trial of trials) {
     if (trial.failure !== null && trial.measurements.length === 0) continue;
-    const measurement = trial.feasible ? chosenOf(trial) : undefined;
+    const measurement = trial.feasible ? findChosen(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
     const uncertainty = measurement ? costHalfWidth(measurement, trial.candidate, goal) : 0;
     count = cost < best - Math.max(Math.log1p(MIN_GAIN), uncertainty) ? 0 : count + 1;

@@ -15,20 +15,20 @@ const BEST_KEPT = 16;
  * study the first, the best 16 and the latest.
  */
 export const trainingSubset = (measured: readonly MeasuredChoice[], goal: Goal): readonly MeasuredChoice[] =>
-  subsetOf(measured, ({ choice: { candidate }, measurements }) => bestOf({ candidate, measurements }, goal));
+  chooseSubset(measured, ({ choice: { candidate }, measurements }) => findBest({ candidate, measurements }, goal));
 
 /** Returns the trials to fit a model to, likewise: those with measurements. */
 export const trialsToFit = (trials: readonly Trial[], goal: Goal): readonly Trial[] =>
-  subsetOf(
+  chooseSubset(
     trials.filter(({ measurements }) => measurements.length > 0),
-    (trial) => bestOf(trial, goal),
+    (trial) => findBest(trial, goal),
   );
 
-function subsetOf<T>(measured: readonly T[], assessmentOf: (each: T) => Assessment): readonly T[] {
+function chooseSubset<T>(measured: readonly T[], assessTrial: (each: T) => Assessment): readonly T[] {
   if (measured.length <= MAX_MEASURED) return measured;
   const latest = measured.slice(1 + BEST_KEPT - MAX_MEASURED);
   const best = measured
-    .map((each) => ({ each, assessment: assessmentOf(each) }))
+    .map((each) => ({ each, assessment: assessTrial(each) }))
     .sort((a, b) => compareAssessments(a.assessment, b.assessment))
     .slice(0, BEST_KEPT)
     .map(({ each }) => each);
@@ -42,7 +42,7 @@ const UNKNOWN: Assessment = {
   violation: Number.POSITIVE_INFINITY,
 };
 
-const bestOf = ({ candidate, measurements }: Pick<Trial, 'candidate' | 'measurements'>, goal: Goal): Assessment =>
+const findBest = ({ candidate, measurements }: Pick<Trial, 'candidate' | 'measurements'>, goal: Goal): Assessment =>
   measurements
     .filter((measurement) => missingMetrics(measurement, candidate, goal).length === 0)
     .map((measurement) => assess(measurement, candidate, goal))

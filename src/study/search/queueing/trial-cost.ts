@@ -27,7 +27,7 @@ export interface TrialCost {
  * Estimates the cost of a trial. Before any trial: 2 s for a reload, 0.3 s for a change of
  * instances, 3 s for a measurement.
  */
-export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[]): TrialCost {
+export function fitTrialCost(trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[]): TrialCost {
   const loads = (change: string): number[] =>
     trials.flatMap(({ applied }) => (applied?.change === change ? [applied.loadMs / 1e3] : []));
   const made = new Set(

@@ -1,6 +1,6 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { assess } from '../../goal/goal.ts';
-import { chosenOf } from '../../goal/ranking.ts';
+import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
 /**
@@ -59,7 +59,7 @@ function isAmongBest(running: RunningTrial, trials: readonly Trial[], goal: Goal
   if (running.role === 'baseline') return true;
   const cheapest = Math.min(...feasibleCosts(running.measurements, running, goal));
   const better = trials.filter((trial) => {
-    const chosen = chosenOf(trial);
+    const chosen = findChosen(trial);
     return trial.role === 'search' && chosen && Math.min(...feasibleCosts([chosen], trial, goal)) < cheapest;
   });
   return better.length < BISECTED;

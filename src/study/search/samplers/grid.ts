@@ -51,9 +51,9 @@ export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true 
  * below it.
  */
 function walkHasEnded(shape: CandidateShape, { trials }: History): boolean {
-  const walk = (byWalk(trials).get(walkOf(shape)) ?? [])
+  const walk = (byWalk(trials).get(formatWalk(shape)) ?? [])
     .filter((trial) => isEarlierInWalk(trial.candidate.shape, shape))
-    .sort((a, b) => batchOf(a.candidate.shape) - batchOf(b.candidate.shape));
+    .sort((a, b) => findBatch(a.candidate.shape) - findBatch(b.candidate.shape));
   let best = 0;
   for (const trial of walk) {
     if (trial.failure && refused.includes(trial.failure.kind)) return true;
@@ -66,22 +66,22 @@ function walkHasEnded(shape: CandidateShape, { trials }: History): boolean {
 }
 
 /** Returns what all candidates of a walk have in common, as text. */
-function walkOf({ rest, groups }: CandidateShape): string {
+function formatWalk({ rest, groups }: CandidateShape): string {
   return `${rest} ${canonicalJson(groups as unknown as Json)}`;
 }
 
-const byWalk = perHistory((trials) => Map.groupBy(trials, ({ candidate }) => walkOf(candidate.shape)));
+const byWalk = perHistory((trials) => Map.groupBy(trials, ({ candidate }) => formatWalk(candidate.shape)));
 
 /**
  * True if both configs belong to one walk, which varies the batch size alone, and `earlier` has the
  * smaller one. Without batching the batcher's settings do not count.
  */
 function isEarlierInWalk(earlier: CandidateShape, shape: CandidateShape): boolean {
-  if (batchOf(earlier) >= batchOf(shape)) return false;
-  return batchOf(earlier) <= 1 || earlier.batching === shape.batching;
+  if (findBatch(earlier) >= findBatch(shape)) return false;
+  return findBatch(earlier) <= 1 || earlier.batching === shape.batching;
 }
 
 const bestThroughput = ({ measurements }: Trial): number =>
   Math.max(...measurements.filter(({ client }) => !client.bound).map(({ throughput }) => throughput.value));
 
-const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
+const findBatch = ({ policy }: CandidateShape): number => policy.maxBatchSize;

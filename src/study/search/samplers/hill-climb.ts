@@ -2,7 +2,7 @@ import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { assess } from '../../goal/goal.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
-import { distance, type Lattice, latticeOf, neighbours, type Spot } from './lattice.ts';
+import { createLattice, distance, type Lattice, neighbours, type Spot } from './lattice.ts';
 import type { SpaceView } from './space-view.ts';
 
 /**
@@ -27,7 +27,7 @@ export function hillClimbSampler(
   let lattice: Lattice | undefined;
   return {
     ask(history) {
-      lattice ??= latticeOf(space);
+      lattice ??= createLattice(space);
       const choice = nextSpot(lattice, history, options.goal);
       if (!choice) return { kind: 'stop', reason: 'no neighbour of the best candidate is better' };
       const { low, high } = options.levels;

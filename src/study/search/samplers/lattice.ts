@@ -1,5 +1,5 @@
-import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
-import { choicesOf } from '../queueing/choices.ts';
+import { type Choice, listParts, toChoice } from '../../../perfmodel/modelled-config.ts';
+import { listChoices } from '../queueing/choices.ts';
 import type { SpaceView } from './space-view.ts';
 
 /** A point of the lattice: indexes among the values of each axis. */
@@ -20,23 +20,23 @@ const MAX_AXES = 2;
  * Returns the lattice of a space. All other parameters keep the first value that the space lists,
  * and queue delays are the shortest.
  */
-export function latticeOf(space: SpaceView): Lattice {
-  const choices = choicesOf(space, 0);
-  const members = partsOf(choices[0] as Choice).map((_, index) =>
-    spotsOf(choices.map((choice) => partsOf(choice)[index] as Choice)),
+export function createLattice(space: SpaceView): Lattice {
+  const choices = listChoices(space, 0);
+  const members = listParts(choices[0] as Choice).map((_, index) =>
+    createSpots(choices.map((choice) => listParts(choice)[index] as Choice)),
   );
   const whole = memoize((spot: Spot): Choice | undefined => {
     const parts = members.map(({ at }, index) => at(spot.slice(2 * index, 2 * index + 2)));
     if (parts.includes(undefined)) return undefined;
     const outcome = space.build(Object.assign({}, ...parts.map((part) => part?.candidate.assignment)));
-    return outcome.legal ? choiceOf(outcome.candidate) : undefined;
+    return outcome.legal ? toChoice(outcome.candidate) : undefined;
   });
   const [only, ...others] = members;
   return { axes: members.flatMap(({ axes }) => axes), at: only && others.length === 0 ? only.at : whole };
 }
 
 /** The lattice of one model. */
-function spotsOf(choices: readonly Choice[]): Lattice {
+function createSpots(choices: readonly Choice[]): Lattice {
   const first = choices.find(({ largestBatch }) => largestBatch > 1) ?? choices[0];
   const batches = first !== undefined && first.largestBatch > 1;
   const spots = new Map<string, Choice>();

@@ -1,7 +1,7 @@
 import { type Random, seededRandom } from '../../../base/random.ts';
 import type { Assignment, ParameterValue } from '../../../space/types.ts';
 import { type CrowdedRank, compareCrowded, crowdedRanks } from '../../../stats/crowded-sort.ts';
-import { frontAxes, pointOf } from '../../goal/ranking.ts';
+import { frontAxes, toPoint } from '../../goal/ranking.ts';
 import type { Goal, History, Sampler, Trial } from '../../types.ts';
 import { anyUntried } from './random.ts';
 import { seedAt } from './seeds.ts';
@@ -37,7 +37,8 @@ export function nsga2Sampler(space: SpaceView, seed: number, goal: Goal): Sample
     ask(history) {
       const random = seededRandom(seedAt(seed, history.trials.length));
       const trials = history.trials.filter(({ role }) => role === 'search');
-      const child = trials.length >= POPULATION ? childOf(populationAfter(trials, goal), space, history, random) : null;
+      const child =
+        trials.length >= POPULATION ? createChild(populationAfter(trials, goal), space, history, random) : null;
       const assignment = child ?? anyUntried(space, history, random);
       if (assignment) return { kind: 'trial', assignment, levels: { kind: 'search' } };
       return { kind: 'stop', reason: 'every candidate of the search space was tried' };
@@ -60,12 +61,12 @@ function populationAfter(trials: readonly Trial[], goal: Goal): readonly Individ
 
 function ranked(trials: readonly Trial[], goal: Goal): Individual[] {
   const axes = frontAxes(goal);
-  const ranks = crowdedRanks(trials.map((trial) => pointOf(trial, goal, axes)));
+  const ranks = crowdedRanks(trials.map((trial) => toPoint(trial, goal, axes)));
   return trials.map((trial, index) => ({ trial, ...(ranks[index] as CrowdedRank) }));
 }
 
 /** Returns a child that is legal, untried and not known to fail; null when no attempt gave one. */
-function childOf(
+function createChild(
   population: readonly Individual[],
   space: SpaceView,
   history: History,

@@ -110,7 +110,7 @@ export function createSampler(kind: SamplerKind, space: SpaceView, options: Samp
 export type SamplerDefinition = Pick<SamplerKind, 'name' | 'create'> & Partial<SamplerKind>;
 
 /** Returns the kind of a sampler from outside, with defaults filled in. */
-export const kindOf = (definition: SamplerDefinition): SamplerKind => ({ ...USUAL, ...definition });
+export const toKind = (definition: SamplerDefinition): SamplerKind => ({ ...USUAL, ...definition });
 
 /** True for the name of a built-in sampler. */
 export const isSamplerName = (name: string): name is SamplerName => Object.hasOwn(kinds, name);

@@ -2,7 +2,7 @@ import { lookUp } from '../../../base/look-up.ts';
 import { type Random, seededRandom } from '../../../base/random.ts';
 import type { Assignment } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
-import { chosenOf } from '../../goal/ranking.ts';
+import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, History, Sampler, Trial } from '../../types.ts';
 import { anyUntried } from './random.ts';
 import { seedAt } from './seeds.ts';
@@ -46,8 +46,8 @@ function guessed(
 ): Assignment | null {
   const ordered = [...trials].sort((a, b) => compareAssessments(standing(a, goal), standing(b, goal)));
   const count = Math.max(1, Math.ceil(GOOD_SHARE * ordered.length));
-  const good = densityOf(ordered.slice(0, count));
-  const others = densityOf(ordered.slice(count));
+  const good = createDensity(ordered.slice(0, count));
+  const others = createDensity(ordered.slice(count));
   const drawn = Array.from({ length: DRAWN }, () => space.sample(random)).filter((one) => untried(space, one, history));
   // Draws by weight without replacement: the largest of these keys (Efraimidis and Spirakis, 2006).
   const likely = drawn
@@ -62,7 +62,7 @@ function guessed(
 }
 
 function standing(trial: Trial, goal: Goal) {
-  const measurement = chosenOf(trial);
+  const measurement = findChosen(trial);
   const worst = Number.POSITIVE_INFINITY;
   return measurement ? assess(measurement, trial.candidate, goal) : { feasible: false, cost: worst, violation: worst };
 }
@@ -71,7 +71,7 @@ function standing(trial: Trial, goal: Goal) {
  * Returns the density of an assignment among the trials: the product of the smoothed frequencies of
  * its values, with half a pseudo-count.
  */
-function densityOf(trials: readonly Trial[]): (assignment: Assignment) => number {
+function createDensity(trials: readonly Trial[]): (assignment: Assignment) => number {
   const PRIOR = 0.5;
   return (assignment) =>
     Object.entries(assignment).reduce((product, [name, value]) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, jsonObject, jsonObjectOf, openObject, figure as readAsNan, text } from '../../../base/schema.ts';
+import { count, createJsonObject, jsonObject, openObject, figure as readAsNan, text } from '../../../base/schema.ts';
 import {
   budgetedPercentile,
   endFields,
@@ -20,7 +20,7 @@ export const figure = z.number().nullable();
 /** A figure that is NaN where the file holds null. */
 export const finite = readAsNan;
 
-export const assignment = jsonObjectOf<Assignment>().meta({
+export const assignment = createJsonObject<Assignment>().meta({
   id: 'assignment',
   description: 'parameter of the search space → value',
 });

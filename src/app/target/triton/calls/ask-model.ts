@@ -77,7 +77,7 @@ async function countsOfRounds(
   send: () => Promise<SendOutcome>,
   names: Set<string>,
 ): Promise<readonly Counts[] | { readonly refusal: string }> {
-  const counts = [await countsOf(client, names)];
+  const counts = [await readCounts(client, names)];
   const startNs = realClock.nowNs();
   for (const [round, requests] of ROUNDS.entries()) {
     for (let sent = 0; sent < requests; sent++) {
@@ -90,23 +90,23 @@ async function countsOfRounds(
     // The pause is as long as the second, longer round.
     const quietMs = (nsToMs(realClock.nowNs() - startNs) * ROUNDS[1]) / ROUNDS[0];
     await realClock.sleep(Math.min(MAX_QUIET_MS, Math.max(MIN_QUIET_MS, quietMs)));
-    counts.push(await countsOf(client, names));
+    counts.push(await readCounts(client, names));
   }
   return counts;
 }
 
 /** The first of `names` is the model that was asked. `counts`: as returned by `countsOfRounds`. */
 function judge([caller = '', ...others]: readonly string[], counts: readonly Counts[]): CallEffects {
-  const risesOf = (name: string): readonly [number, number, number] => {
+  const countRises = (name: string): readonly [number, number, number] => {
     const [before = 0, first = 0, pause = 0, second = 0] = counts.map((each) => each.get(name) ?? 0);
     return [first - before, pause - first, second - pause];
   };
-  const [ownFirst, ownPause, ownSecond] = risesOf(caller);
+  const [ownFirst, ownPause, ownSecond] = countRises(caller);
   const isAlone = ownFirst === ROUNDS[0] && ownPause === 0 && ownSecond === ROUNDS[1];
   const rates = new Map<string, number>();
   const unclear: string[] = [];
   for (const name of others) {
-    const [first, pause, second] = risesOf(name);
+    const [first, pause, second] = countRises(name);
     const rate = first / ROUNDS[0];
     const isProportional = Number.isInteger(rate) && rate > 0 && second === rate * ROUNDS[1] && pause === 0;
     if (isAlone && isProportional) rates.set(name, rate);
@@ -120,7 +120,7 @@ function judge([caller = '', ...others]: readonly string[], counts: readonly Cou
  * the server reports nothing. Another model whose figures do not come leaves the set, so that
  * nobody waits for it again.
  */
-async function countsOf(client: TritonClient, names: Set<string>): Promise<Counts> {
+async function readCounts(client: TritonClient, names: Set<string>): Promise<Counts> {
   const [caller] = names;
   const counts = [...names].map(async (name) => {
     const versions = await client
@@ -142,10 +142,10 @@ async function countsOf(client: TritonClient, names: Set<string>): Promise<Count
  */
 async function settledCounts(client: TritonClient, names: Set<string>, requests: number): Promise<Counts> {
   const [caller = ''] = names;
-  let last = await countsOf(client, names);
+  let last = await readCounts(client, names);
   for (let poll = 0; poll < MAX_POLLS; poll++) {
     await realClock.sleep(POLL_MS);
-    const now = await countsOf(client, names);
+    const now = await readCounts(client, names);
     const stands = [...names].every((name) => now.get(name) === last.get(name));
     if (stands && (now.get(caller) ?? 0) >= requests) return now;
     last = now;

@@ -29,7 +29,7 @@ const SURE = 0.5;
  * each model that may call others (`ask`, which returns null for one that does not answer), and
  * subtracts from its requests the effects of the models that it calls.
  */
-export async function callersOf(
+export async function findCallers(
   { front, rates, traced, configs }: FoundAtFront,
   mayCall: (config: ModelConfig) => boolean,
   ask: (model: string) => Promise<Rates | null>,
@@ -43,7 +43,7 @@ export async function callersOf(
   const shown = new Set([...calls.values()].flatMap((called) => [...called]));
   const through = new Map<string, Rates>();
   const behind = (model: string): Rates =>
-    isOne(model) ? withBehind(stepsOf(lookUp(configs, model)), behind) : (through.get(model) ?? new Map());
+    isOne(model) ? withBehind(toSteps(lookUp(configs, model)), behind) : (through.get(model) ?? new Map());
   const unexplained = (): readonly string[] => {
     const explained = isOne(front) ? behind(front) : new Map<string, number>();
     return [...rates].flatMap(([model, rate]) => (rate - (explained.get(model) ?? 0) > SURE ? [model] : []));
@@ -71,7 +71,7 @@ export async function callersOf(
 }
 
 /** Returns the number of requests that each step's model gets per request to the ensemble. */
-function stepsOf(config: ModelConfig = {}): Rates {
+function toSteps(config: ModelConfig = {}): Rates {
   const steps = new Map<string, number>();
   for (const { model_name = '' } of ensembleSteps(config)) steps.set(model_name, (steps.get(model_name) ?? 0) + 1);
   return steps;

@@ -14,12 +14,12 @@ import { checkProtected } from '../../../server/protect.ts';
 import type { OpenStudy } from '../../../study/study.ts';
 import { firstTimeoutMs } from '../../../traffic/tensors/first-requests.ts';
 import type { SeededTraffic } from '../../../traffic/tensors/open-traffic.ts';
-import { requestsOf } from '../../../traffic/tensors/requests.ts';
+import { readRequests } from '../../../traffic/tensors/requests.ts';
 import type { FindCalls } from '../models.ts';
 import { trafficTo } from '../pipeline/front-inputs.ts';
 import { readParts } from '../pipeline/read-together.ts';
 import { askModel, type CallEffects, REQUESTS_SENT } from './ask-model.ts';
-import { callersOf, type FoundAtFront } from './callers-of.ts';
+import { type FoundAtFront, findCallers } from './callers-of.ts';
 import type { Rates } from './direct-calls.ts';
 import { whileTraced } from './traced-calls.ts';
 
@@ -49,7 +49,7 @@ interface Search {
  * Returns a function that finds the models called by BLS models, for a new study whose spec does
  * not name them. It sends a few requests to each front. The statistics of all models show which of
  * them got requests, and so do traces if the server writes them to this machine. `tell` gets a line
- * for each finding, and for what cannot be known. Errors: as `readParts`, `requestsOf` and
+ * for each finding, and for what cannot be known. Errors: as `readParts`, `readRequests` and
  * `whileTraced`; USAGE for a protected model that is called but not loaded.
  */
 export function callsFinder(
@@ -68,7 +68,7 @@ export function callsFinder(
     for (const { model } of fronts) {
       const answer = await askFront(search, model);
       if (!answer) continue;
-      const { calls, uncalled } = await callersOf(answer, mayCall, (name) => askOther(search, name, answer.configs));
+      const { calls, uncalled } = await findCallers(answer, mayCall, (name) => askOther(search, name, answer.configs));
       for (const [caller, called] of calls) {
         const free = await unprotected(search, called);
         if (free.length === 0 || all.has(caller)) continue;
@@ -105,7 +105,7 @@ async function askFront(
       return null;
     const { configs, unreadable } = await readOtherConfigs(client, ready);
     const traffic = trafficTo(spec, front);
-    const inputs = await requestsOf(traffic, original);
+    const inputs = await readRequests(traffic, original);
     const sent = { spec: traffic, config: original.config, inputs, timeoutMs: firstTimeoutMs(spec) };
     const outcome = await whileTraced(opened, REQUESTS_SENT, () =>
       askModel(opened, sent, [...Object.keys(configs), ...unreadable.keys()]),
@@ -132,7 +132,7 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   const traffic: SeededTraffic = { ...rest, batch: 1 };
   try {
     const config = lookUp(configs, model) ?? {};
-    const inputs = await requestsOf(traffic, { config, metadata: await opened.client.modelMetadata(model) });
+    const inputs = await readRequests(traffic, { config, metadata: await opened.client.modelMetadata(model) });
     const answer = await askModel(
       opened,
       { spec: traffic, config, inputs, timeoutMs: firstTimeoutMs(spec) },

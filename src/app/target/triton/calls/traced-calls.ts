@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { createTracing } from '../../../../adapter/triton/tracing.ts';
 import { realClock } from '../../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../../base/errors.ts';
-import { fileLimits, piecesOf } from '../../../../base/read-file.ts';
+import { fileLimits, readPieces } from '../../../../base/read-file.ts';
 import { isLoopback } from '../../../../loadgen/listening/loopback.ts';
 import { readTraces, type Trace } from '../../../../triton/control/trace-file.ts';
 import type { Tracing } from '../../../../tuner/seams.ts';
@@ -32,7 +32,7 @@ export async function whileTraced<T>(
   const traceTarget = isLoopback(server.url) ? await traceable(tracing) : null;
   if (!traceTarget) return { result: await work(), calls: new Map() };
   const { earlier, file } = traceTarget;
-  const before = await filesOf(file);
+  const before = await readFiles(file);
   let result: T;
   try {
     await tracing.start(1, count);
@@ -40,7 +40,9 @@ export async function whileTraced<T>(
   } finally {
     await putBack(tracing, earlier);
   }
-  const written = [...(await filesOf(file))].filter(([name, bytes]) => bytes !== before.get(name) && bytes < MAX_BYTES);
+  const written = [...(await readFiles(file))].filter(
+    ([name, bytes]) => bytes !== before.get(name) && bytes < MAX_BYTES,
+  );
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }
 
@@ -70,7 +72,7 @@ const isDirectory = (path: string): Promise<boolean> =>
  * Returns the sizes of the trace file and of the numbered files next to it, which Triton writes for
  * a limited number of requests.
  */
-async function filesOf(file: string): Promise<ReadonlyMap<string, number>> {
+async function readFiles(file: string): Promise<ReadonlyMap<string, number>> {
   const directory = dirname(file);
   const rest = (name: string): string => name.slice(basename(file).length);
   const isOne = (name: string): boolean => name.startsWith(basename(file)) && /^(\.\d+)?$/.test(rest(name));
@@ -90,16 +92,16 @@ async function putBack(tracing: Tracing, earlier: Parameters<Tracing['putBack']>
 
 /** Returns nothing for a file that is not in Triton's format. */
 const tracesIn = (files: readonly string[]): Promise<readonly Trace[]> =>
-  readTraces(files.map((name) => ({ name, chunks: piecesOf(name, fileLimits.log) }))).then(
+  readTraces(files.map((name) => ({ name, chunks: readPieces(name, fileLimits.log) }))).then(
     ({ traces }) => traces,
     () => [],
   );
 
 function callsAmong(traces: readonly Trace[]): TracedCalls {
-  const modelOf = new Map(traces.map(({ id, model }) => [id, model]));
+  const modelById = new Map(traces.map(({ id, model }) => [id, model]));
   const calls = new Map<string, Set<string>>();
   for (const { parentId, model } of traces) {
-    const caller = parentId === null ? undefined : modelOf.get(parentId);
+    const caller = parentId === null ? undefined : modelById.get(parentId);
     if (caller !== undefined) calls.set(caller, (calls.get(caller) ?? new Set()).add(model));
   }
   return calls;

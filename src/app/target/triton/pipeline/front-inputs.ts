@@ -3,8 +3,8 @@ import type { PreparedInputs } from '../../../../loadgen/inputs.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
 import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import type { OriginalModel } from '../../../server/open-server.ts';
-import { type SeededTraffic, trafficOf } from '../../../traffic/tensors/open-traffic.ts';
-import { requestsOf } from '../../../traffic/tensors/requests.ts';
+import { type SeededTraffic, toTraffic } from '../../../traffic/tensors/open-traffic.ts';
+import { readRequests } from '../../../traffic/tensors/requests.ts';
 import type { TritonModels } from '../models.ts';
 
 /** The requests to a model that clients call directly. */
@@ -16,13 +16,13 @@ export interface FrontInputs {
 
 /** Returns the traffic of a study for one of its fronts. */
 export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
-  ...trafficOf(spec),
+  ...toTraffic(spec),
   ...lookUp(spec.together?.requests, model),
 });
 
 /**
  * Returns the inputs for the study's own model and for each further front, in order. `prepared`:
- * inputs that exist already, if any. Errors: those of `requestsOf`.
+ * inputs that exist already, if any. Errors: those of `readRequests`.
  */
 export async function inputsOfFronts(
   spec: StudySpec,
@@ -35,7 +35,7 @@ export async function inputsOfFronts(
 ): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
   const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
     config: original.config,
-    inputs: prepared[place] ?? (await requestsOf(trafficTo(spec, model), original)),
+    inputs: prepared[place] ?? (await readRequests(trafficTo(spec, model), original)),
   });
   const more = topology.fronts
     .slice(1)

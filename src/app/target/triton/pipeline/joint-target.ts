@@ -31,20 +31,23 @@ export function jointTarget(
   if (stray !== undefined) throw strange(stray, stages);
   const front = topology.fronts[0]?.model ?? '';
   const original = jointOriginal(...splitConfigs(topology, configs), front);
-  const spaceOf = (model: string): SearchSpace => {
+  const createSpace = (model: string): SearchSpace => {
     const searchSpace = lookUp(members, model) ?? whole;
-    const space = withoutVariants(model, searchSpace ?? loadSpace(presetOf(lookUp(configs, model) ?? {}), { limits }));
+    const space = withoutVariants(
+      model,
+      searchSpace ?? loadSpace(choosePreset(lookUp(configs, model) ?? {}), { limits }),
+    );
     return clients?.serving(space, model, lookUp(configs, model) ?? {}) ?? space;
   };
-  const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);
+  const spaces = stages.map((model) => [model, withinEnsembles(createSpace(model), model, bystanders)] as const);
   return joinSpaces(Object.fromEntries(spaces), original, front, across);
 }
 
 /** Returns the joint space of a resumed study. Errors: SPACE_INVALID. */
-export const jointTargetOf = ({ space, original, topology, model }: StudyStarted): JointSpace =>
+export const createJointTarget = ({ space, original, topology, model }: StudyStarted): JointSpace =>
   jointFromJson(space, original, topology?.fronts[0]?.model ?? model);
 
-const presetOf = ({ backend, platform }: ModelConfig): string => presetFor(backend || platform);
+const choosePreset = ({ backend, platform }: ModelConfig): string => presetFor(backend || platform);
 
 function withoutVariants(model: string, space: SearchSpace): SearchSpace {
   if (!hasVariants(space)) return space;

@@ -1,6 +1,6 @@
 import { plainLine } from '../../../../base/format.ts';
 import { lookUp } from '../../../../base/look-up.ts';
-import { type AskedTopology, ensemblesIn, partsOf, topologyOf } from '../../../../space/joint/topology-of.ts';
+import { type AskedTopology, ensemblesIn, listParts, readTopology } from '../../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../../space/model-configs.ts';
 import type { Topology } from '../../../../space/topology.ts';
 import { composingModels } from '../../../../triton/config/ensemble-rules.ts';
@@ -34,20 +34,20 @@ export async function readParts(
     if (read.has(name)) continue;
     const model = await readOriginal(client, name);
     read.set(name, { ...model, wasLoaded: loaded.has(name) });
-    open.push(...partsOf(model.config, name, topology));
+    open.push(...listParts(model.config, name, topology));
   }
 }
 
 /**
  * Returns how these models depend on each other; null for a single model. Errors: those of
- * `topologyOf`.
+ * `readTopology`.
  */
-export async function togetherOf(
+export async function readTogether(
   client: TritonClient,
   askedTopology: AskedTopology,
   configs: ModelConfigs,
 ): Promise<Together | null> {
-  const topology = topologyOf(askedTopology, configs);
+  const topology = readTopology(askedTopology, configs);
   const [stage, ...others] = topology.stages;
   if (others.length === 0 && stage === topology.fronts[0]?.model) return null;
   const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));

@@ -10,7 +10,7 @@ import type { StudySpec } from '../../../../spec/study-spec.ts';
 import type { StartedClients } from '../../../../study/records/records.ts';
 import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import type { OpenStudy } from '../../../study/study.ts';
-import { configsOf, type TritonModels } from '../models.ts';
+import { type TritonModels, toConfigs } from '../models.ts';
 
 /**
  * The clients of the models of a study, which each candidate must serve as the original config
@@ -28,7 +28,7 @@ export interface ServedClients {
  * candidates, or a recording; and for a resumed study, whose space is fixed. Errors: USAGE for more
  * samples than the original configs take.
  */
-export function clientsOf(
+export function connectClients(
   { spec, sampler, started }: Pick<OpenStudy, 'spec' | 'sampler' | 'started'>,
   models: TritonModels,
 ): ServedClients | null {
@@ -40,7 +40,7 @@ export function clientsOf(
     serving: (space, model, original) => {
       // The code of a BLS model is a client, too, and nobody stated what it sends.
       const counted = models.counted?.get(model) ?? null;
-      const batch = clientBatchOf(spec, original.max_batch_size ?? 0, called.has(model), counted);
+      const batch = toClientBatch(spec, original.max_batch_size ?? 0, called.has(model), counted);
       const serving = servingClients(space, original, batch);
       if (serving.leftOut.length > 0 || batch.basis !== 'config')
         allClients.push({
@@ -56,7 +56,7 @@ export function clientsOf(
   };
 }
 
-function clientBatchOf(
+function toClientBatch(
   { traffic, levels }: StudySpec,
   original: number,
   isCalled: boolean,
@@ -70,7 +70,7 @@ function clientBatchOf(
 }
 
 function checkClientBatch({ traffic: { clientBatch }, model }: StudySpec, models: TritonModels): void {
-  const most = Math.max(...Object.values(configsOf(models)).map((config) => config.max_batch_size ?? 0));
+  const most = Math.max(...Object.values(toConfigs(models)).map((config) => config.max_batch_size ?? 0));
   if (clientBatch === undefined || clientBatch <= Math.max(1, most)) return;
   throw new TrituneError(
     'USAGE',

@@ -85,7 +85,7 @@ export function constrainedImprovement(
 ): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
     const known = (figure: LogFigure): Normal => conditioned(figure, deviations, inflation);
-    return sum + chance * chanceOfAll(limits, known) * improvementOf(cost, known, best);
+    return sum + chance * chanceOfAll(limits, known) * computeImprovement(cost, known, best);
   }, 0);
 }
 
@@ -93,7 +93,7 @@ export function constrainedImprovement(
  * Returns the mean and standard deviation of a cost. The part with steps is assumed to be off in
  * the same direction.
  */
-export function momentsOf(cost: Cost): Normal {
+export function computeMoments(cost: Cost): Normal {
   if (cost.stepped.length === 0) return cost.linear;
   const known = (figure: LogFigure): Normal => widened(figure, 1);
   const values = OWN.map(({ deviations, chance }) => ({ chance, value: steppedAt(cost, known, deviations) }));
@@ -103,7 +103,7 @@ export function momentsOf(cost: Cost): Normal {
 }
 
 /** Returns the expected improvement of a cost whose figures are known up to their own parts. */
-function improvementOf(cost: Cost, at: (figure: LogFigure) => Normal, best: number): number {
+function computeImprovement(cost: Cost, at: (figure: LogFigure) => Normal, best: number): number {
   const linear = at(cost.linear);
   if (cost.stepped.length === 0) return expectedImprovement(linear, best);
   return OWN.reduce(

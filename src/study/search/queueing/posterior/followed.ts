@@ -2,7 +2,7 @@ import type { LogFigure, PredictFigure } from '../../../../perfmodel/correction.
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../../profiler/server-figures.ts';
-import { sizeOf } from '../../../goal/goal.ts';
+import { computeSize } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
 import type { Metrics } from '../../../goal/metrics/registry.ts';
 import type { Stepped } from './constrained-improvement.ts';
@@ -71,7 +71,7 @@ export function followed(
   const { candidate } = choice;
   const countedAt = (logarithm: number): readonly number[] =>
     bases.map(({ mean }) => Math.exp(mean + logarithm - (first?.mean ?? 0)));
-  const of = (logarithm: number): number => sizeOf(follows, countedAt(logarithm), candidate, { device });
+  const of = (logarithm: number): number => computeSize(follows, countedAt(logarithm), candidate, { device });
   const size = of(first?.mean ?? 0);
   if (Number.isNaN(size)) return null;
   if (!first) return { figure: { mean: size, sd: KNOWN_SD, shared: 0 } };

@@ -1,29 +1,34 @@
 import {
   correctedFigure,
-  hypothesesOf,
   type LogFigure,
+  listHypotheses,
   type PendingPoint,
   type PredictFigure,
 } from '../../../../perfmodel/correction.ts';
 import { gpuMemoryNeed } from '../../../../perfmodel/memory/gpu-memory-need.ts';
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
-import { type Place, placeOf } from '../../../../perfmodel/places.ts';
+import { type Place, toPlace } from '../../../../perfmodel/places.ts';
 import { type FigureName, figureNamed, isTokenFigure } from '../../../../perfmodel/simulated.ts';
 import type { MeasuredChoice, Simulator } from '../../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../../profiler/measurement.ts';
 import type { Candidate } from '../../../../space/types.ts';
-import { type NoisyReading, type Normal, type Posterior, posteriorOf } from '../../../../stats/gaussian-process.ts';
-import { constraintsOf } from '../../../goal/goal.ts';
+import {
+  computePosterior,
+  type NoisyReading,
+  type Normal,
+  type Posterior,
+} from '../../../../stats/gaussian-process.ts';
+import { listConstraints } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
-import { type Metrics, metricsOf } from '../../../goal/metrics/registry.ts';
+import { type Metrics, toMetrics } from '../../../goal/metrics/registry.ts';
 import type { Goal, PredictedPoint } from '../../../types.ts';
 import { NOTHING, type Without } from '../mechanisms.ts';
 import {
   type Cost,
+  computeMoments,
   constrainedImprovement,
   type FigureConstraint,
   feasibleChance,
-  momentsOf,
   weighted,
 } from './constrained-improvement.ts';
 import { countedShifts, deviceIn, followed, type PredictedMetric } from './followed.ts';
@@ -57,7 +62,7 @@ export interface PosteriorModel {
    * serve such requests.
    */
   predictedPoint(choice: Choice, level: number): PredictedPoint | null;
-  placeOf(choice: Choice, level: number): Place;
+  toPlace(choice: Choice, level: number): Place;
 }
 
 /**
@@ -67,7 +72,7 @@ export interface PosteriorModel {
  * which delays are scaled. `pending`: points that are being measured meanwhile; predictions are
  * surer where these will be informative.
  */
-export function posteriorModelOf(
+export function createPosteriorModel(
   simulator: Simulator,
   measured: readonly MeasuredChoice[],
   goal: Goal,
@@ -76,21 +81,21 @@ export function posteriorModelOf(
   pending: readonly PendingPoint[] = [],
 ): PosteriorModel {
   const place = (choice: Choice, level: number): Place =>
-    placeOf(choice, level, longestDelayUs, { shares: simulator.stageShares });
-  const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+    toPlace(choice, level, longestDelayUs, { shares: simulator.stageShares });
+  const constraints = listConstraints(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const device = deviceIn(measured);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
-    const correction = { place, longestDelayUs, without, metrics: metricsOf(goal), pending };
-    const model = models.get(name) ?? memoized(metricModelOf(name, simulator, measured, correction));
+    const correction = { place, longestDelayUs, without, metrics: toMetrics(goal), pending };
+    const model = models.get(name) ?? memoized(createMetricModel(name, simulator, measured, correction));
     models.set(name, model);
     return model;
   };
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
   const shifts = new Map<string, readonly number[]>();
-  const shiftsOf = (name: string, follows: Derivation): readonly number[] => {
-    const shift = shifts.get(name) ?? countedShifts(follows, measured, metricsOf(goal));
+  const listShifts = (name: string, follows: Derivation): readonly number[] => {
+    const shift = shifts.get(name) ?? countedShifts(follows, measured, toMetrics(goal));
     shifts.set(name, shift);
     return shift;
   };
@@ -98,15 +103,15 @@ export function posteriorModelOf(
   const predict = (choice: Choice, level: number): PosteriorPrediction | null => {
     const at = new Map<string, PredictedMetric>();
     for (const name of names) {
-      const { follows } = metricsOf(goal).named(name);
+      const { follows } = toMetrics(goal).named(name);
       const predicted = follows
-        ? followed(follows, shiftsOf(name, follows), modelFor, choice, level, device)
+        ? followed(follows, listShifts(name, follows), modelFor, choice, level, device)
         : modelFor(name)(choice, level);
       if (predicted === null) return null;
       at.set(name, 'figure' in predicted ? predicted : { figure: predicted });
     }
     const parts = goal.objectives.map(({ metric, weight }) => {
-      const sign = metricsOf(goal).named(metric).better === 'higher' ? -1 : 1;
+      const sign = toMetrics(goal).named(metric).better === 'higher' ? -1 : 1;
       return { ...(at.get(metric) as PredictedMetric), weight: (sign * weight) / total };
     });
     const linear = weighted(parts.filter(({ of }) => !of));
@@ -117,14 +122,14 @@ export function posteriorModelOf(
       return { figure, of, value: Math.log(value), relation };
     });
     return {
-      cost: momentsOf(cost),
+      cost: computeMoments(cost),
       smoothCost: stepped.reduce((sum, { smooth, weight }) => sum + weight * (smooth ?? 0), linear.mean),
       feasibleChance: (inflation) => feasibleChance(limits, inflation),
       expectedImprovement: (best, inflation) => constrainedImprovement(cost, limits, best, inflation),
     };
   };
   return {
-    placeOf: place,
+    toPlace: place,
     predictedPoint(choice, level) {
       const medians = (names: readonly string[]): (number | undefined)[] =>
         names.map((name) => modelFor(name)(choice, level)).map((figure) => figure?.mean && Math.exp(figure.mean));
@@ -166,7 +171,7 @@ interface Correction {
   readonly pending: readonly PendingPoint[];
 }
 
-function metricModelOf(
+function createMetricModel(
   name: string,
   simulator: Simulator,
   measured: readonly MeasuredChoice[],
@@ -214,7 +219,7 @@ function gpuMemoryModel(measured: readonly MeasuredChoice[]): MetricModel {
 /** The prediction of a metric that was never read: hardly any information. */
 const UNKNOWN: LogFigure = { mean: 0, sd: 5, shared: 0 };
 
-const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
+const learnedHypotheses = listHypotheses([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
 
 const PER_GPU = 'output-tokens-per-gpu';
 const OF_ALL_GPUS = 'output-token-throughput';
@@ -263,7 +268,7 @@ function regressed(
   if (readings.length === 0) return () => UNKNOWN;
   const mean = readings.reduce((sum, { value }) => sum + value, 0) / readings.length;
   const centred = readings.map((reading) => ({ ...reading, value: reading.value - mean }));
-  const posterior: Posterior<Place> = posteriorOf(centred, learnedHypotheses);
+  const posterior: Posterior<Place> = computePosterior(centred, learnedHypotheses);
   return (choice, level) => {
     const normal = posterior(place(choice, level));
     return { mean: normal.mean + mean, sd: normal.sd, shared: 0 };
