@@ -63,9 +63,9 @@ export function memoizedTruth(truth: TestProblem['truth']): TestProblem['truth']
   const known = new Map<string, Truth>();
   return (candidate, level) => {
     const key = `${candidate.fingerprint} ${level}`;
-    const foundTruth = known.get(key) ?? truth(candidate, level);
-    known.set(key, foundTruth);
-    return foundTruth;
+    const memoizedTruthAt = known.get(key) ?? truth(candidate, level);
+    known.set(key, memoizedTruthAt);
+    return memoizedTruthAt;
   };
 }
 

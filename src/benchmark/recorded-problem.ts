@@ -25,17 +25,17 @@ export function toRecordedProblem(recording: Recording): TestProblem {
   const { name, levels, candidates } = recording;
   const original = toCandidate(recording.originalConfig as ModelConfig);
   const view = viewSpace(spaceFromJson(recording.space as JsonObject), original);
-  const foundCandidates = new Map<string, RecordedCandidate>();
+  const recordedByFingerprint = new Map<string, RecordedCandidate>();
   let baseline: Candidate | null = null;
   for (const each of candidates) {
     const assignment = each.assignment as Candidate['assignment'];
     const outcome = view.build(assignment);
     if (!outcome.legal) continue;
-    foundCandidates.set(outcome.candidate.fingerprint, each);
+    recordedByFingerprint.set(outcome.candidate.fingerprint, each);
     if (Object.keys(assignment).length === 0) baseline = outcome.candidate;
   }
   const rowsByFingerprint = new Map(
-    [...foundCandidates].map(([fingerprint, { points }]) => [fingerprint, points.map(toRecorded)]),
+    [...recordedByFingerprint].map(([fingerprint, { points }]) => [fingerprint, points.map(toRecorded)]),
   );
   const points = candidates.flatMap((each) => each.points);
   const fullLoads = candidates.flatMap(({ loadsMs }) => loadsMs.full);
@@ -53,11 +53,12 @@ export function toRecordedProblem(recording: Recording): TestProblem {
     gridLevels: levels.values,
     truth: ({ fingerprint }, level) => truthAt(rowsByFingerprint.get(fingerprint) ?? [], level),
     refusal: ({ fingerprint }) => {
-      const known = foundCandidates.get(fingerprint);
+      const known = recordedByFingerprint.get(fingerprint);
       if (!known) return 'it was not recorded';
       return known.failure?.reason ?? null;
     },
-    loadMs: ({ fingerprint }) => middle(foundCandidates.get(fingerprint)?.loadsMs.full ?? []) ?? middle(fullLoads) ?? 0,
+    loadMs: ({ fingerprint }) =>
+      middle(recordedByFingerprint.get(fingerprint)?.loadsMs.full ?? []) ?? middle(fullLoads) ?? 0,
     inPlaceMs: middle(candidates.flatMap(({ loadsMs }) => loadsMs.inPlace)) ?? undefined,
   };
 }

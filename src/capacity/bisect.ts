@@ -119,7 +119,7 @@ function findEnding(
 ): BisectEnding | null {
   const lowest = LOWEST * low;
   const missedAtLowest = readings.filter(
-    (reading) => reading.askedPerSecond <= 1.01 * lowest && isMissed(reading, allowed),
+    (reading) => reading.offeredPerSecond <= 1.01 * lowest && isMissed(reading, allowed),
   ).length;
   const isHopeless = splitSides(readings, allowed) === 'missed' && missedAtLowest >= MISSES;
   if (isHopeless || (missedAtLowest > 0 && 1 - posterior.chance(lowest) > SURE)) return 'infeasible';
@@ -174,7 +174,7 @@ function nextRate(
   // If an idle server is far over the budget, only the lowest rate is worth trying, until it has
   // missed often enough.
   if (idle !== null && idle > FAR_OVER && readings.length < MISSES && sides !== 'kept') return lowest;
-  const rates = readings.map(({ askedPerSecond }) => askedPerSecond);
+  const rates = readings.map(({ offeredPerSecond }) => offeredPerSecond);
   const median = posterior.quantile(0.5);
   if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings, prior));
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
@@ -206,9 +206,9 @@ function askedNear(
   const last = readings.at(-1);
   // Without a single bad request, a reading says little. A queue may need longer than the reading
   // to fill, but not beyond its saturation.
-  if (last !== undefined && last.bad.mean === 0 && last.askedPerSecond >= median) {
+  if (last !== undefined && last.bad.mean === 0 && last.offeredPerSecond >= median) {
     const filling = mostServed * (1 + (budgetSeconds ?? 0) / FILLING_SECONDS);
-    return Math.max(usual, Math.min(last.askedPerSecond * NOTHING_SEEN, filling));
+    return Math.max(usual, Math.min(last.offeredPerSecond * NOTHING_SEEN, filling));
   }
   // A reading far beyond what the server can serve says nothing more.
   return Math.min(usual, median + power * MAX_OF_GAP * Math.max(0, mostServed - median));

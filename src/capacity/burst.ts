@@ -123,7 +123,7 @@ function burstReading(
 ): RateReading {
   const all = toReading(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
   // The search is for the base rate, not for the mean rate including the burst.
-  const reading = { ...all, perSecond: all.askedPerSecond };
+  const reading = { ...all, perSecond: all.offeredPerSecond };
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;
   const took = recoveredAfter(windows, seconds, limit.budgetMs);
   const mean = took !== null && took <= recoverSeconds ? 0 : 1;

@@ -22,7 +22,7 @@ export interface MeanEstimate {
 /** The result of one measurement at a request rate. */
 export interface RateReading {
   /** The requested rate. */
-  readonly askedPerSecond: number;
+  readonly offeredPerSecond: number;
   /**
    * The rate at which requests came. Random arrivals make it differ from the requested rate, and
    * the backlog of a queue follows the actual arrivals: that is half of a measurement's luck.
@@ -75,7 +75,7 @@ export function toReading(measurement: RateMeasurement, context: ReadingContext)
   const { limit, batch, usualHostWorkUs } = context;
   const served = toEstimate(throughput, level.value * batch);
   return {
-    askedPerSecond: level.value,
+    offeredPerSecond: level.value,
     perSecond: arrivedPerSecond(measurement),
     requests,
     bad: badShare && requests > 0 ? toEstimate(badShare, 1) : { mean: 1, sd: 1 },

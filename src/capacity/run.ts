@@ -212,7 +212,7 @@ async function measureCliff(run: Run): Promise<void> {
   for (const [index, factor] of CLIFF_FACTORS.entries()) {
     const seconds = plan.beyondSeconds(CLIFF_FACTORS.length - index, pace);
     const isLeftOut = seconds === null || capacity === undefined || !isKnown(run);
-    if (isLeftOut || seconds < plan.wantedBeyond) state.cutShort.add('beyond');
+    if (isLeftOut || seconds < plan.targetBeyond) state.cutShort.add('beyond');
     if (isLeftOut) return;
     const perSecond = rounded(factor * capacity);
     onEvent({ type: 'beyond', factor, perSecond, seconds });

@@ -27,7 +27,7 @@ export interface TimePlan {
   /** Returns when the measurement at the capacity ends. */
   answerEndNs(pace: LoadPace): number;
   /** The seconds of a load beyond the capacity if there is time enough. */
-  readonly wantedBeyond: number;
+  readonly targetBeyond: number;
   /**
    * Returns the seconds of each load beyond the capacity, `loads` in number; null if the time left
    * is too short for them.
@@ -101,7 +101,7 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
       return answerEndNs(pace) - Math.min(most, answer) * NS_PER_S;
     },
     answerEndNs,
-    wantedBeyond: cliffSeconds,
+    targetBeyond: cliffSeconds,
     beyondSeconds: (loads, { besideSeconds }) => {
       const each = (endNs - clock.nowNs()) / NS_PER_S / loads - besideSeconds;
       return isWorth(each) ? Math.min(each, cliffSeconds) : null;

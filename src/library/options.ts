@@ -33,7 +33,7 @@ export interface TuneOptions extends Partial<Omit<FlatStudyOptions, 'sampler' | 
 }
 
 /** The given options by name, and the sampler if the caller passed one. */
-export interface Asked {
+export interface CheckedOptions {
   readonly options: Partial<FlatStudyOptions>;
   readonly named: readonly string[];
   readonly sampler: SamplerDefinition | undefined;
@@ -47,7 +47,7 @@ export interface Asked {
 export function checkOptions(
   { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...rest }: TuneOptions,
   of = 'tune()',
-): Asked {
+): CheckedOptions {
   const options = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
     if (studyOptionNames.includes(name)) continue;
@@ -65,7 +65,7 @@ export function checkOptions(
 }
 
 /** Returns the study spec of a new study. Errors: USAGE. */
-export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: Asked): StudySpec {
+export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: CheckedOptions): StudySpec {
   if (spec !== undefined) return changedSpec(checkStudySpec(spec, 'the spec'), options, named);
   if (!options.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   return toSpec(options);

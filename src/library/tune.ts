@@ -11,7 +11,7 @@ import { TrituneError } from '../base/errors.ts';
 import type { WrittenRun } from '../report/write-run.ts';
 import type { Summary } from '../study/summary/summary-schema.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
-import { type Asked, checkOptions, specIn, type TuneOptions } from './options.ts';
+import { type CheckedOptions, checkOptions, specIn, type TuneOptions } from './options.ts';
 
 /** The last event: the summary, and the paths of the written documents. */
 export type DocumentsWritten = { readonly type: 'documents-written' } & WrittenRun;
@@ -59,7 +59,7 @@ export async function tune(options: TuneOptions, { onEvent, onNote, signal }: Tu
   }
 }
 
-function opened(options: TuneOptions, request: Asked, tell: (line: string) => void): Promise<OpenStudy> {
+function opened(options: TuneOptions, request: CheckedOptions, tell: (line: string) => void): Promise<OpenStudy> {
   const parts = { sampler: request.sampler, adapter: request.adapter, metrics: options.metrics };
   return options.resume === undefined
     ? openStudy(specIn(options, request), parts, realClock.wallMs())

@@ -5,7 +5,7 @@ import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
 import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
-import { formatNames, type GivenShapes, type Sample } from './input-data/sample.ts';
+import { formatNames, type Sample, type StatedShapes } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
 import type { ValueOptions } from './tensors/tensor-values.ts';
 import type { RequestSet } from './types.ts';
@@ -15,7 +15,7 @@ interface CommonOptions extends RequestOptions {
    * By input name, without the batch dimension: for inputs with dimensions of any size, and for
    * optional inputs.
    */
-  readonly shapes?: GivenShapes | undefined;
+  readonly shapes?: StatedShapes | undefined;
 }
 
 export interface InputOptions extends CommonOptions, ValueOptions {
@@ -126,7 +126,7 @@ function checkBatch(model: string, config: ModelConfig, batch: number): void {
   );
 }
 
-function checkedNames({ model, inputs }: ModelTensors, shapes: GivenShapes): GivenShapes {
+function checkedNames({ model, inputs }: ModelTensors, shapes: StatedShapes): StatedShapes {
   const unknown = Object.keys(shapes).find((name) => !inputs.some((input) => input.name === name));
   if (unknown === undefined) return shapes;
   throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${formatNames(inputs)}`);

@@ -20,13 +20,13 @@ export interface WindowProgress {
   readonly throughput: number;
   /** The budgeted percentile; for several fronts the highest. */
   readonly latencyMs: number;
-  readonly own: OwnWindowFigures;
+  readonly latest: SingleWindowFigures;
   /** The same for each front, if there are several. */
   readonly fronts?: readonly { readonly model: string; readonly throughput: number; readonly latencyMs: number }[];
 }
 
 /** Figures of one window. */
-export interface OwnWindowFigures {
+export interface SingleWindowFigures {
   /** infer/s. */
   readonly throughput: number;
   readonly latencyAvgMs: number;

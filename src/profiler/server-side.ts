@@ -17,7 +17,7 @@ const MIN_COUNTED = 0.9;
 export type StatisticsReading = readonly ModelStatistics[] | { readonly unread: string | null };
 
 /** The scope of the readings. */
-interface Asked {
+interface ExpectedRequests {
   readonly requests: Pick<RequestSet, 'version'>;
   readonly mostInFlight: number;
   /** The counted share of the requests between the readings; 1 if absent. */
@@ -46,7 +46,7 @@ export function serverSide(
   before: StatisticsReading,
   after: StatisticsReading,
   succeeded: number,
-  { mostInFlight, requests, countedShare = 1 }: Asked,
+  { mostInFlight, requests, countedShare = 1 }: ExpectedRequests,
 ): Pick<Measurement, 'server' | 'serverNote'> {
   if ('unread' in before) return withoutServer(before.unread);
   if ('unread' in after) return withoutServer(after.unread);

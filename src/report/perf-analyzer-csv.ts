@@ -100,10 +100,10 @@ function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
  * units of the other columns.
  */
 function classColumns(reports: readonly LevelReport[]): readonly Column[] {
-  const isTold = reports.some(({ measurement }) => measurement.goodput && !measurement.tokens);
+  const isReported = reports.some(({ measurement }) => measurement.goodput && !measurement.tokens);
   const names = [...new Set(reports.flatMap(({ measurement }) => measurement.classes ?? []).map(({ name }) => name))];
   return [
-    ...(isTold
+    ...(isReported
       ? [{ name: 'Goodput', cell: ({ measurement }: LevelReport) => figure(measurement.goodput?.value ?? 0) }]
       : []),
     ...names.flatMap((name) => {

@@ -72,9 +72,9 @@ function chosenOptions(bound: BoundSpace, assignment: Assignment): ParameterOpti
     if (!Object.hasOwn(assignment, name)) continue;
     const possible = optionsIn(setting, scene);
     if (possible.length === 0) return `${name} does not apply: ${whyNot(setting)}`;
-    const wantedValue = canonicalJson(assignment[name] as Json);
-    const option = possible.find(({ value }) => canonicalJson(value) === wantedValue);
-    if (option === undefined) return `${wantedValue} is not one of the values of ${name}: ${listed(possible)}`;
+    const targetValue = canonicalJson(assignment[name] as Json);
+    const option = possible.find(({ value }) => canonicalJson(value) === targetValue);
+    if (option === undefined) return `${targetValue} is not one of the values of ${name}: ${listed(possible)}`;
     options.push(option);
   }
   return options;

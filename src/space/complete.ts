@@ -24,13 +24,13 @@ export function completeAssignment(
     if (possible.length === 0) continue;
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0) return null;
-    const asWanted = options.find(({ value }) => isWanted(assignment, name, value));
+    const asWanted = options.find(({ value }) => isRequested(assignment, name, value));
     const option = asWanted ?? options[random.int(0, options.length - 1)];
     if (option !== undefined) chosen[name] = option.value;
   }
   return chosen;
 }
 
-function isWanted(assignment: Assignment, name: string, value: ParameterValue): boolean {
+function isRequested(assignment: Assignment, name: string, value: ParameterValue): boolean {
   return Object.hasOwn(assignment, name) && canonicalJson(assignment[name] as ParameterValue) === canonicalJson(value);
 }

@@ -26,7 +26,7 @@ export interface SeriesOptions
   /**
    * The settings of each model in a Model Analyzer file, which apply if the command line has none.
    */
-  readonly own?: { readonly [model: string]: Partial<FlatStudyOptions> };
+  readonly modelOptions?: { readonly [model: string]: Partial<FlatStudyOptions> };
 }
 
 /** Returns the models that the options name, each once, in their order. */

@@ -36,7 +36,17 @@ export function toStudyOrSeries(options: SeriesOptions): StudySpec | SeriesSpec 
  * for a budget of no model of the series.
  */
 export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<FlatStudyOptions> {
-  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...rest } = series;
+  const {
+    model: _,
+    space,
+    candidates,
+    constraint,
+    inputData,
+    shape,
+    latencyBudget = [],
+    modelOptions: all,
+    ...rest
+  } = series;
   const { blsComposing, ...common } = rest;
   const models = modelsIn(series);
   const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
@@ -61,7 +71,11 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
 }
 
 /** Returns a file's options of the model; without the percentile if the budget is another. */
-function pickModelOptions(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<FlatStudyOptions> {
+function pickModelOptions(
+  all: SeriesOptions['modelOptions'],
+  model: string,
+  keepsBudget: boolean,
+): Partial<FlatStudyOptions> {
   const options = (lookUp(all, model) ?? {}) as Partial<FlatStudyOptions>;
   if (keepsBudget) return options;
   const { latencyBudget: _, percentile: __, ...rest } = options;

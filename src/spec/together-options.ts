@@ -19,7 +19,17 @@ export const toCalls = (calls: readonly BlsCalls[], model: string): { readonly [
  * them.
  */
 export function togetherOptions(series: SeriesOptions): Partial<FlatStudyOptions> {
-  const { model: _, own: all, space, candidates, constraint, inputData, shape, latencyBudget = [], ...rest } = series;
+  const {
+    model: _,
+    modelOptions: all,
+    space,
+    candidates,
+    constraint,
+    inputData,
+    shape,
+    latencyBudget = [],
+    ...rest
+  } = series;
   const { blsComposing, ...common } = rest;
   const models = [...new Set([...modelsIn(series), ...(series.together ?? [])])];
   const [first = ''] = models;

@@ -5,7 +5,7 @@ import { StudyFold } from '../study/records/fold.ts';
 import type { Journal } from '../study/records/journal.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
-import { latestChange, toldBy } from '../study/speed/changes.ts';
+import { latestChange, reportedBy } from '../study/speed/changes.ts';
 import type { EstimateSpeeds } from '../study/speed/speeds.ts';
 import type { TunerEvent } from './seams.ts';
 
@@ -24,7 +24,7 @@ export class StudyRecorder {
   #state: StudyState | null = null;
   #last: Promise<unknown> = Promise.resolve();
   /** The machine's speed as observers know it, as a multiple of that at the first measurement. */
-  #toldSpeed = 1;
+  #reportedSpeed = 1;
   #watcherFault: { readonly error: unknown } | null = null;
 
   /** `emit`: null without observers. */
@@ -103,9 +103,9 @@ export class StudyRecorder {
     // In a study over many servers, the speed costs more than everything else.
     if (!this.#emit) return;
     const { speeds } = this.state;
-    const change = latestChange(this.#toldSpeed, speeds);
+    const change = latestChange(this.#reportedSpeed, speeds);
     if (!change) return;
-    this.#toldSpeed = toldBy(change, speeds);
+    this.#reportedSpeed = reportedBy(change, speeds);
     this.notify({ type: 'speed-changed', ...change, usual: speeds.usual });
   }
 

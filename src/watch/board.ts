@@ -3,7 +3,7 @@ import type { FleetProgress } from '../fleet/workflow/seams.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import { type DrawnChart, DrawnCharts, type PaperName } from './drawn-charts.ts';
 import type { StudyView } from './view/study-view.ts';
-import type { FoundTrials, TrialQuery } from './view/trial-search.ts';
+import type { MatchingTrials, TrialQuery } from './view/trial-search.ts';
 import type { StudyHead } from './view/watched.ts';
 import { WatchedStudy } from './view/watched-study.ts';
 
@@ -129,7 +129,7 @@ export class Board {
   }
 
   /** Returns the trials of a study that match; null if its records are not read. */
-  find(name: string, query: TrialQuery): FoundTrials | null {
+  find(name: string, query: TrialQuery): MatchingTrials | null {
     return this.#studies.get(name)?.find(query, this.#nowMs()) ?? null;
   }
 

@@ -24,7 +24,7 @@ interface Own extends Viewer {
   readonly sink: Sink;
   readonly behind: Set<string>;
   isFull: boolean;
-  toldMs: number;
+  reportedMs: number;
 }
 
 /**
@@ -59,7 +59,7 @@ export class Viewers {
       sink,
       behind: new Set(this.#board.parts),
       isFull: false,
-      toldMs: this.#nowMs(),
+      reportedMs: this.#nowMs(),
       drained: () => {
         viewer.isFull = false;
       },
@@ -77,7 +77,8 @@ export class Viewers {
   tick(): void {
     for (const viewer of this.#all) {
       this.#tell(viewer);
-      if (!viewer.isFull && this.#nowMs() - viewer.toldMs >= BEAT_MS) this.#write(viewer, 'event: beat\ndata: {}\n\n');
+      if (!viewer.isFull && this.#nowMs() - viewer.reportedMs >= BEAT_MS)
+        this.#write(viewer, 'event: beat\ndata: {}\n\n');
     }
   }
 
@@ -93,7 +94,7 @@ export class Viewers {
 
   #write(viewer: Own, text: string): void {
     viewer.isFull = !viewer.sink.write(text);
-    viewer.toldMs = this.#nowMs();
+    viewer.reportedMs = this.#nowMs();
   }
 
   /**

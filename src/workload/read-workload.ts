@@ -126,11 +126,11 @@ function cut(
 }
 
 /** Returns the index of the first time at or after this one. */
-function firstAt(timesNs: Float64Array, wantedNs: number): number {
+function firstAt(timesNs: Float64Array, targetNs: number): number {
   let [low, high] = [0, timesNs.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((timesNs[middle] as number) < wantedNs) low = middle + 1;
+    if ((timesNs[middle] as number) < targetNs) low = middle + 1;
     else high = middle;
   }
   return low;

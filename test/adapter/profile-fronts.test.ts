@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { optionsFor } from '../../src/adapter/triton/front-options.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { openFronts } from '../../src/app/traffic/tensors/open-fronts.ts';
-import type { TrafficAsked } from '../../src/app/traffic/tensors/open-traffic.ts';
+import type { TrafficOrder } from '../../src/app/traffic/tensors/open-traffic.ts';
 import { readRequests } from '../../src/app/traffic/tensors/requests.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
@@ -59,7 +59,7 @@ async function profileOf(name: string, topology: Topology) {
   const [first, ...others] = await Promise.all(asked);
   const open = await openFronts(
     { client, server, tls: undefined, headers: [] },
-    [first as TrafficAsked, ...others],
+    [first as TrafficOrder, ...others],
     'constant',
   );
   onTestFinished(async () => {

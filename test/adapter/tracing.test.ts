@@ -27,10 +27,10 @@ class Traced {
 /** Its measurements have a window, in which tracing can begin. */
 function windowed(world: World) {
   const { measure } = world.profile;
-  const own = { throughput: 1, latencyMs: 1 } as never;
+  const latest = { throughput: 1, latencyMs: 1 } as never;
   return {
     measure: ((applied, level, options) => {
-      options.onProgress({ phase: 'window', window: 1, throughput: 1, latencyMs: 1, own });
+      options.onProgress({ phase: 'window', window: 1, throughput: 1, latencyMs: 1, latest });
       return measure(applied, level, options);
     }) satisfies typeof measure,
   };

@@ -4,7 +4,7 @@ import type { RateReading } from '../../src/capacity/reading.ts';
 import { replicasNeeded } from '../../src/stats/replicas.ts';
 
 const reading = (perSecond: number, bad: number): RateReading => ({
-  askedPerSecond: perSecond,
+  offeredPerSecond: perSecond,
   perSecond,
   requests: 20_000,
   bad: { mean: bad, sd: 0.002 },

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AskedEndpoint, type FindOptions, findEndpoint } from '../../src/app/server/find-endpoint.ts';
+import { type FindOptions, findEndpoint, type RequestedEndpoint } from '../../src/app/server/find-endpoint.ts';
 import { goodputLimits } from '../../src/cli/options/goodput.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
@@ -48,7 +48,7 @@ describe('limits of good replies', () => {
 });
 
 describe('an endpoint', () => {
-  const find = (address: string, asked: AskedEndpoint, more: Partial<FindOptions> = {}) =>
+  const find = (address: string, asked: RequestedEndpoint, more: Partial<FindOptions> = {}) =>
     findEndpoint({
       address,
       host: address,

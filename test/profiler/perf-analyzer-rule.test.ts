@@ -39,8 +39,10 @@ describe("a measurement by perf_analyzer's rule", () => {
     const { measurement, windows } = await run({ executionNs: () => 4e6 }, rule({ windowMs: 1000 }));
     expect(measurement).toMatchObject({ stable: true, windows: 3, durationMs: expect.closeTo(3000, 6) });
     expect(measurement.throughput.value).toBeCloseTo(250, 9);
-    expect(windows.map(({ own }) => own.durationMs)).toEqual([1000, 1000, 1000].map((ms) => expect.closeTo(ms, 6)));
-    expect(windows[2]?.own).toMatchObject({ requests: 250, latencyAvgMs: expect.closeTo(4, 9), latencyStdMs: 0 });
+    expect(windows.map(({ latest }) => latest.durationMs)).toEqual(
+      [1000, 1000, 1000].map((ms) => expect.closeTo(ms, 6)),
+    );
+    expect(windows[2]?.latest).toMatchObject({ requests: 250, latencyAvgMs: expect.closeTo(4, 9), latencyStdMs: 0 });
   });
 
   it('merges the last three windows only, and says what the server did in them', async () => {
@@ -48,7 +50,7 @@ describe("a measurement by perf_analyzer's rule", () => {
     const model = { executionNs: (_: number, execution: number) => (execution < 250 ? 10e6 : 4e6) };
     const { measurement, windows } = await run(model, rule({ windowMs: 1000 }));
     expect(windows.length).toBe(6);
-    expect(windows.map(({ own }) => own.throughput)).toEqual(
+    expect(windows.map(({ latest }) => latest.throughput)).toEqual(
       [100, 100, expect.any(Number), 250, 250, 250].map((value) =>
         typeof value === 'number' ? expect.closeTo(value, 6) : value,
       ),
@@ -68,13 +70,13 @@ describe("a measurement by perf_analyzer's rule", () => {
       { executionNs: () => 20e6 },
       rule({ mode: 'count_windows', requestCount: 50 }),
     );
-    expect(windows.map(({ own }) => own.requests)).toEqual([50, 50, 50]);
+    expect(windows.map(({ latest }) => latest.requests)).toEqual([50, 50, 50]);
     expect(measurement).toMatchObject({ stable: true, requests: 150, durationMs: expect.closeTo(3000, 6) });
   });
 
   it('counts more of them where they would be over in a moment', async () => {
     const { windows } = await run({ executionNs: () => 4e6 }, rule({ mode: 'count_windows', requestCount: 50 }));
-    expect(windows.map(({ own }) => own.requests)).toEqual([125, 125, 125]);
+    expect(windows.map(({ latest }) => latest.requests)).toEqual([125, 125, 125]);
   });
 
   it('reports what never settles, marked', async () => {

@@ -15,7 +15,7 @@ import { readStreams } from '../../src/loadgen/input-data/read-streams.ts';
 import { readArrivals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
 import { readPromptFile } from '../../src/loadgen/prompts/files/prompt-file.ts';
 import { estimate, openTokenizer } from '../../src/loadgen/prompts/tokenizer.ts';
-import { readGivenSpaces } from '../../src/space/joint/given-spaces.ts';
+import { readStatedSpaces } from '../../src/space/joint/given-spaces.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { readJournal, resumeJournal } from '../../src/study/records/journal.ts';
 import { readWorkload } from '../../src/workload/read-workload.ts';
@@ -38,7 +38,7 @@ const tensors = { inputs: [{ name: 'A', datatype: 'FP32', shape: [1], isOptional
 const readers: Readonly<Record<string, (path: string) => unknown>> = {
   spec: readSpec,
   space: (path) => loadSpace(path),
-  'space with members': (path) => readGivenSpaces(path),
+  'space with members': (path) => readStatedSpaces(path),
   'extended space': async (path) => loadSpace(await extending('extending.yaml', path)),
   prices: readPrices,
   workload: readWorkload,
@@ -90,7 +90,7 @@ describe('a space', () => {
       const outside = await extending('inner/space.yaml', named);
       expect(() => loadSpace(outside)).toThrow('lies outside of');
       await writeFile(outside, JSON.stringify({ members: { a: named } }));
-      expect(() => readGivenSpaces(outside)).toThrow('lies outside of');
+      expect(() => readStatedSpaces(outside)).toThrow('lies outside of');
     }
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
-import { findCorrection, findRange, latestChange, listChanges, toldBy } from '../../src/study/speed/changes.ts';
+import { findCorrection, findRange, latestChange, listChanges, reportedBy } from '../../src/study/speed/changes.ts';
 import type { Speeds } from '../../src/study/speed/speeds.ts';
 import { predictTrial } from '../../src/study/summary/prediction.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
@@ -55,7 +55,7 @@ describe('changes of speed', () => {
     const early = { course: courseOf([1.1, 0.7, 0.7]) };
     const change = latestChange(1, early);
     expect(change).toMatchObject({ atSeconds: 4, before: 1.1 });
-    const told = change ? toldBy(change, early) : Number.NaN;
+    const told = change ? reportedBy(change, early) : Number.NaN;
     const later = { course: courseOf([1.3, 0.82, 0.82, 0.82]) };
     expect(latestChange(told, later)).toBeNull();
     expect(latestChange(1, later)).not.toBeNull();

@@ -78,7 +78,7 @@ export const fleetProgress = (running: readonly Work[], change: Partial<FleetPro
 
 /** What a worker says after a window of the trial that it measures. */
 export function windowEvent(trial: number, window: number, throughput: number, value = 8): TunerEvent {
-  const own = {
+  const latest = {
     throughput,
     latencyAvgMs: 4,
     latencyStdMs: 1,
@@ -86,6 +86,6 @@ export function windowEvent(trial: number, window: number, throughput: number, v
     requests: 100,
     durationMs: 1000,
   };
-  const progress: ProfileProgress = { phase: 'window', window, throughput, latencyMs: 9, own };
+  const progress: ProfileProgress = { phase: 'window', window, throughput, latencyMs: 9, latest };
   return { type: 'progress', trial, level: { mode: 'concurrency', value }, progress };
 }

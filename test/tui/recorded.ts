@@ -69,7 +69,7 @@ export function withServer(measurement: Measurement, config: ModelConfig): Measu
 }
 
 function windows({ trial, level }: Extract<TunerEvent, { type: 'measuring' }>): TunerEvent[] {
-  const own = {
+  const latest = {
     throughput: 90,
     latencyAvgMs: 10,
     latencyStdMs: 1,
@@ -77,7 +77,7 @@ function windows({ trial, level }: Extract<TunerEvent, { type: 'measuring' }>): 
     requests: 45,
     durationMs: 500,
   };
-  const progress = { phase: 'window', window: 2, throughput: 95.2, latencyMs: 10.4, own } as const;
+  const progress = { phase: 'window', window: 2, throughput: 95.2, latencyMs: 10.4, latest } as const;
   return [{ type: 'progress', trial, level, progress }];
 }
 

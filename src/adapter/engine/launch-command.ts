@@ -32,10 +32,10 @@ const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'"
  * unknown, or for an unreadable options file.
  */
 export function readLaunchCommand(text: string, original: JsonObject = {}): LaunchCommand {
-  const givenWords = commandWords(text);
-  if (!givenWords.some((word) => word.includes('{port}')))
+  const statedWords = commandWords(text);
+  if (!statedWords.some((word) => word.includes('{port}')))
     throw new TrituneError('USAGE', 'the launch command has no place for the port', `write {port}, ${HINT}`);
-  const words = givenWords.includes('{flags}') ? givenWords : [...givenWords, '{flags}'];
+  const words = statedWords.includes('{flags}') ? statedWords : [...statedWords, '{flags}'];
   const file = words.map((word) => CONFIG.exec(word)?.[1]).find((each) => each !== undefined);
   const engine = { ...ownFlags(words), ...original };
   const unknown = placesIn(words).find((name) => !Object.hasOwn(engine, name));

@@ -121,12 +121,12 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       { ...change, windows: { ...rule.windows, ...course } },
       untilNs,
       (at) => {
-        endSeconds += at.own.durationMs / MS_PER_S;
+        endSeconds += at.latest.durationMs / MS_PER_S;
         windows.push({
           endSeconds,
-          perSecond: (at.own.requests / Math.max(at.own.durationMs, 1)) * MS_PER_S,
-          meanMs: at.own.latencyAvgMs,
-          percentileMs: at.own.latencyPercentileMs,
+          perSecond: (at.latest.requests / Math.max(at.latest.durationMs, 1)) * MS_PER_S,
+          meanMs: at.latest.latencyAvgMs,
+          percentileMs: at.latest.latencyPercentileMs,
         });
       },
     );

@@ -30,7 +30,7 @@ export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) =
 });
 
 /** Whether an option is given, its name, and what to do instead. */
-type Refused = readonly [isGiven: boolean, what: string, hint: string];
+type Refused = readonly [isStated: boolean, what: string, hint: string];
 
 /**
  * Checks that a fleet can run the study: each server must be a Triton with its own worker. Errors:
@@ -55,7 +55,7 @@ export function checkFleetSpec(spec: StudySpec): void {
       'give each worker its own agents: tritune fleet worker --agents HOST:7411,…',
     ],
   ];
-  const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
+  const [, what, hint] = wrong.find(([isStated]) => isStated) ?? [];
   if (what !== undefined && hint !== undefined)
     throw new TrituneError('USAGE', `${what} cannot be used with --temporal`, hint);
   checkCombination(toCombination(spec, true));

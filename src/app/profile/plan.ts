@@ -83,7 +83,7 @@ async function readPlayedWorkload({ workload, seed, timeScale, passes }: Profile
 
 function toPassesRule(spec: ProfileSpec): StabilityRule {
   const isOther = spec.requestCount !== undefined || spec.stability === 'perf-analyzer';
-  if (isOther || Object.keys(givenRule(spec)).length > 0) {
+  if (isOther || Object.keys(statedRule(spec)).length > 0) {
     throw usage('a workload is measured over whole passes', 'leave out the other rules, and give --passes N');
   }
   return { kind: 'passes', passes: spec.passes };
@@ -172,13 +172,13 @@ function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCoun
   }
 }
 
-interface Asked {
+interface PlannedLevels {
   readonly timed: TimedRequests | null;
   readonly range: SweepRange;
   readonly percentile: number | null;
 }
 
-function toRule(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
+function toRule(spec: ProfileSpec, { timed, range, percentile }: PlannedLevels, alike: boolean): StabilityRule {
   if (timed?.requests != null) {
     if (spec.requestCount)
       throw usage('the schedule already determines the number of requests', 'leave out --request-count');
@@ -193,7 +193,7 @@ function toRule(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: b
     }
     return { kind: 'request-count', requests: spec.requestCount };
   }
-  const rule = givenRule(spec);
+  const rule = statedRule(spec);
   const stability = spec.stability ?? (alike || Object.keys(rule).length > 0 ? 'perf-analyzer' : 'interval');
   if (stability === 'interval') return { kind: 'interval' };
   return {
@@ -205,7 +205,7 @@ function toRule(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: b
 }
 
 /** The user's settings of perf_analyzer's rule. */
-function givenRule(spec: ProfileSpec): Partial<PerfAnalyzerRule> {
+function statedRule(spec: ProfileSpec): Partial<PerfAnalyzerRule> {
   const rule = {
     mode: spec.measurementMode,
     windowMs: spec.measurementInterval,

@@ -8,7 +8,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
 import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
-import type { FoundTarget } from '../study/study.ts';
+import type { DescribedTarget } from '../study/study.ts';
 
 /** The sampler's name in the journal of a recording. */
 export const EXHAUSTIVE = 'exhaustive';
@@ -36,7 +36,7 @@ export interface PlannedRecording extends PlannedStudy {
  * Errors: those of `planStudy`; UNSUPPORTED for several models, because a grid has the configs of
  * one.
  */
-export function planRecording(study: PlannedFrom, target: FoundTarget): PlannedRecording {
+export function planRecording(study: PlannedFrom, target: DescribedTarget): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs } = recordingIn(study.spec);
   if (target.topology) throw ofPipeline(target.topology);
   const [other] = Object.keys(toOtherConfigs(target.original));

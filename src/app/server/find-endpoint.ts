@@ -18,10 +18,10 @@ import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
 import { checkLeftovers } from './leftover.ts';
 
 /** The requested endpoint: a kind, `openai` for either of its two, or `auto`. */
-export type AskedEndpoint = EndpointKind | 'openai' | 'auto';
+export type RequestedEndpoint = EndpointKind | 'openai' | 'auto';
 
 export interface FindOptions extends ServerAddress {
-  readonly requestedEndpoint: AskedEndpoint;
+  readonly requestedEndpoint: RequestedEndpoint;
   /** Undefined for the only served model. */
   readonly model: string | undefined;
   readonly modelVersion: string;
@@ -32,7 +32,7 @@ export interface FindOptions extends ServerAddress {
 }
 
 /** An endpoint that answers, with its model. */
-export interface FoundEndpoint {
+export interface AnsweringEndpoint {
   readonly endpoint: LanguageEndpoint;
   readonly model: string;
   readonly server: Pick<ServerIdentity, 'name' | 'version' | 'emulated'>;
@@ -48,7 +48,7 @@ const TRY_MS = 120 * MS_PER_S;
  * Triton from the model's inputs. Errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED;
  * MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
  */
-export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
+export async function findEndpoint(options: FindOptions): Promise<AnsweringEndpoint> {
   const { requestedEndpoint: endpoint } = options;
   if (endpoint === 'triton-generate' || endpoint === 'triton-grpc') return findTriton(options, endpoint);
   const models = await askModels(options, ASK_MS);
@@ -77,7 +77,7 @@ const unreachable = (address: string, message: string): TrituneError =>
     'check that the server is running',
   );
 
-async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<FoundEndpoint> {
+async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<AnsweringEndpoint> {
   if (models.kind === 'unreachable') throw unreachable(options.address, models.message);
   const model = chooseModel(options, models);
   let refusal: SendFailure | undefined;
@@ -173,7 +173,7 @@ const chooseHint = (status: string | undefined): string =>
 async function findTriton(
   { address, model, modelVersion: version, headers, tls }: FindOptions,
   kind: 'triton-generate' | 'triton-grpc',
-): Promise<FoundEndpoint> {
+): Promise<AnsweringEndpoint> {
   const connect = kind === 'triton-grpc' ? connectGrpc : connectHttp;
   const client = connect(address, { tls, headers, defaultTimeoutMs: ASK_MS });
   try {

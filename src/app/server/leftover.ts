@@ -5,7 +5,7 @@ import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { typedWord as shown } from '../../base/shell-words.ts';
-import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
+import { readForRestoring, type StoredJournal } from '../../study/records/journal.ts';
 import { findHolder } from '../../study/records/journal-lock.ts';
 import { isUnbegun } from '../../study/records/journal-text.ts';
 import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
@@ -120,7 +120,7 @@ async function findLeftover(
  * Returns the journal of a run; without records if it was killed before its first one, and so
  * before any change.
  */
-async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
+async function foundIn(journal: string): Promise<StoredJournal | 'unreadable'> {
   try {
     return await readForRestoring(journal);
   } catch (error) {
@@ -134,7 +134,7 @@ async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
  * True if the run changed the model and did not restore it, and nobody else has since. `current`:
  * its config, if it is loaded.
  */
-function hasChanged(journal: FoundJournal, model: string, current: ModelConfig | null): boolean {
+function hasChanged(journal: StoredJournal, model: string, current: ModelConfig | null): boolean {
   if (journal.records.length === 0) return false;
   const { started, restored } = stateToRestore(journal);
   if (restored?.verified === true || restored?.how === 'nothing-changed') return false;

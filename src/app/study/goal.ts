@@ -23,7 +23,7 @@ export function toGoal(
   const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
   const usual = cost?.forRate !== undefined ? [COST] : goal.goodput ? ['goodput'] : usualObjectives(together);
   const objectives = (goal.objectives ?? usual).map((text) => costObjective(text, spec, cost));
-  const wantedGoal: Goal = {
+  const targetGoal: Goal = {
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
     constraints: [...constraints, ...budgets].map(constraintParser(metrics)),
     objectives: objectives.map(objectiveParser(metrics)),
@@ -31,8 +31,8 @@ export function toGoal(
     ...(cost && { cost }),
     ...(metrics !== builtInMetrics && { metrics }),
   };
-  checkCosts(wantedGoal);
-  return wantedGoal;
+  checkCosts(targetGoal);
+  return targetGoal;
 }
 
 /** Errors: USAGE for a cost without the prices or the rate that it needs. */

@@ -13,7 +13,7 @@ import { type Expected, expectedDuration, type Seen } from './expected-duration.
 import { levelsOfStudy, toGoal } from './goal.ts';
 import { recordedSpec } from './open-study.ts';
 import { readCandidates } from './read-candidates.ts';
-import type { FoundTarget, OpenStudy } from './study.ts';
+import type { DescribedTarget, OpenStudy } from './study.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
 /**
@@ -43,16 +43,16 @@ export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'star
  * Returns the plan of a study of a target. A resumed study keeps the config, goal and space of its
  * journal. Errors: USAGE, INPUT_INVALID.
  */
-export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy {
+export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedStudy {
   const { spec, sampler: kind, earlier, started, workloads } = study;
-  const { sampler: samplerSpec, limits: givenSamplerSpec } = spec;
+  const { sampler: samplerSpec, limits: statedSamplerSpec } = spec;
   const goal = started?.goal ?? goalOverModels(toGoal(spec, study.metrics), target.topology);
   const levels = levelsOfStudy(study, target.space.places);
   const candidates = kind.name === 'manual' ? readCandidates(samplerSpec.candidates, target.space.view({})) : [];
   const { values } = spec.levels;
   const limits = {
     maxTrials: maxTrials(spec, kind),
-    timeBudgetMs: (givenSamplerSpec.timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S,
+    timeBudgetMs: (statedSamplerSpec.timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S,
   };
   const expected = (seen: Seen): Expected =>
     expectedDuration({
@@ -68,7 +68,7 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
       ...seen,
     });
   // A user who sets a limit or a minimum gain has decided how long the study may take.
-  const isAim = [givenSamplerSpec.maxTrials, givenSamplerSpec.timeBudgetSeconds, samplerSpec.leastGainPercent].every(
+  const isAim = [statedSamplerSpec.maxTrials, statedSamplerSpec.timeBudgetSeconds, samplerSpec.leastGainPercent].every(
     (limit) => limit === undefined,
   );
   const simulated = workloads ? simulatedWorkloads(workloads, spec) : undefined;
@@ -118,8 +118,8 @@ export function planStudy(study: PlannedFrom, target: FoundTarget): PlannedStudy
       },
       ...limits,
       finalRounds: FINAL_ROUNDS,
-      ...(givenSamplerSpec.maxOutageSeconds !== undefined && {
-        maxOutageMs: givenSamplerSpec.maxOutageSeconds * MS_PER_S,
+      ...(statedSamplerSpec.maxOutageSeconds !== undefined && {
+        maxOutageMs: statedSamplerSpec.maxOutageSeconds * MS_PER_S,
       }),
       allowForeignTraffic: spec.measurement.allowForeignTraffic,
       earlier,

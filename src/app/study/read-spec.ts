@@ -7,15 +7,15 @@ import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spe
 import { withoutSecretValues } from '../server/headers.ts';
 
 /** One study, or several that are tuned one after another. */
-export type AskedSpec = StudySpec | SeriesSpec;
+export type RequestedSpec = StudySpec | SeriesSpec;
 
-export const isSeriesSpec = (spec: AskedSpec): spec is SeriesSpec => 'studies' in spec;
+export const isSeriesSpec = (spec: RequestedSpec): spec is SeriesSpec => 'studies' in spec;
 
 /**
  * Returns the study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable
  * file, USAGE with the path of a fault.
  */
-export function readSpec(file: string): AskedSpec {
+export function readSpec(file: string): RequestedSpec {
   const value = readContent(file);
   return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
 }
@@ -24,7 +24,7 @@ export function readSpec(file: string): AskedSpec {
  * Returns the text of a file for `readSpec`: YAML, with all defaults written out, and without
  * secrets.
  */
-export function printSpec(spec: AskedSpec): string {
+export function printSpec(spec: RequestedSpec): string {
   const shown = (study: StudySpec) => specToJson({ ...study, server: withoutSecretValues(study.server) });
   const value = isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(shown) } : shown(spec);
   return stringify(value, { aliasDuplicateObjects: false }).trimEnd();

@@ -61,7 +61,7 @@ export interface TargetSetting {
 }
 
 /** What a study tunes, before anything is changed or sent. */
-export interface FoundTarget {
+export interface DescribedTarget {
   /** The name of its kind. */
   readonly name: string;
   readonly identity: ServerIdentity;
@@ -75,7 +75,7 @@ export interface FoundTarget {
 }
 
 /** Something that serves, on which load is played, and whose candidates are applied. */
-export interface Target extends FoundTarget {
+export interface Target extends DescribedTarget {
   readonly adapter: ServerAdapter;
   /** Present if the study traces. */
   readonly tracing?: Tracing | undefined;

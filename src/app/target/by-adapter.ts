@@ -7,7 +7,7 @@ import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { readHeaders } from '../server/headers.ts';
 import { nothingSeen } from '../study/expected-duration.ts';
 import { chooseLevels } from '../study/goal.ts';
-import type { FoundTarget, StudyOfTarget, Target, TargetKind } from '../study/study.ts';
+import type { DescribedTarget, StudyOfTarget, Target, TargetKind } from '../study/study.ts';
 import { requestsOfKind } from './requests/request-kinds.ts';
 import { requestProfile } from './requests/request-profile.ts';
 
@@ -65,7 +65,7 @@ function toRule({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>):
 const describeAdapter = (
   { adapter, settings, space = readSpace(settings, adapter) }: OpenedAdapter,
   original = adapter.original,
-): FoundTarget => ({ name: adapter.name, identity: adapter.identity, original, space, wasLoaded: true });
+): DescribedTarget => ({ name: adapter.name, identity: adapter.identity, original, space, wasLoaded: true });
 
 const readSpace = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({
   definition: { name: adapter.name, settings },

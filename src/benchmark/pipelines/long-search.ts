@@ -4,7 +4,7 @@ import { nextTo } from '../../study/search/queueing/joint-candidates.ts';
 import { computeBudget, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
 
 /** The best candidate and level that a long search finds. */
-export interface Found {
+export interface Optimum {
   readonly candidate: Candidate;
   readonly level: number;
   readonly throughput: number;
@@ -21,11 +21,11 @@ const MAX_STEPS = 60;
  * Finds the highest true throughput with a p99 up to `limitMs`. Climbs over the truth from several
  * starts, taking the first better neighbour.
  */
-export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Found | null {
+export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Optimum | null {
   const random = randomFor(`${problem.name} ${limitMs}`);
   const listNeighbours = nextTo(problem.space);
   const starts = [problem.baseline, ...from, ...Array.from({ length: STARTS }, () => drawn(problem, random))];
-  let best: Found | null = null;
+  let best: Optimum | null = null;
   for (const start of starts) {
     let now = atBestLevel(problem, start, limitMs, problem.gridLevels);
     for (let step = 0; now && step < MAX_STEPS; step++) {
@@ -46,7 +46,7 @@ function firstBetter(
   limitMs: number,
   levels: readonly number[],
   than: number,
-): Found | null {
+): Optimum | null {
   for (const candidate of next) {
     const best = atBestLevel(problem, candidate, limitMs, levels);
     if (best && best.throughput > than * 1.002) return best;
@@ -59,9 +59,9 @@ function atBestLevel(
   candidate: Candidate,
   limitMs: number,
   levels: readonly number[],
-): Found | null {
+): Optimum | null {
   if (problem.refusal(candidate) !== null) return null;
-  let best: Found | null = null;
+  let best: Optimum | null = null;
   for (const level of levels) {
     const { throughput, latencyMs } = problem.truth(candidate, level);
     if (latencyMs.p99 <= limitMs && throughput > (best?.throughput ?? 0)) best = { candidate, level, throughput };

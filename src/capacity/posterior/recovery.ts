@@ -102,7 +102,7 @@ export function recoveryPosterior(
 ): CapacityPosterior {
   const [low, high] = [Math.log(prior.low), Math.log(prior.high)];
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
-  const observations = plays.map((play) => toldBy(play, burst, recoverSeconds, budgetMs));
+  const observations = plays.map((play) => reportedBy(play, burst, recoverSeconds, budgetMs));
   const weights = computeWeights(
     logs.map((log) =>
       logSum(
@@ -114,7 +114,7 @@ export function recoveryPosterior(
 }
 
 /** Returns the log likelihood of a play, by the logarithm of the true base rate and the scatter. */
-function toldBy(
+function reportedBy(
   { perSecond, windows, logSpeed }: PlayedRecovery,
   burst: Pick<BurstQuestion, 'factor' | 'seconds'>,
   recoverSeconds: number,

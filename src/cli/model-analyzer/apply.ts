@@ -49,7 +49,9 @@ export function withAnalyzerFile(
     ...computeLeft(common),
     model: models,
     ...(together && { together: models }),
-    own: Object.fromEntries([...optionsByModel].map(([model, study]) => [model, computeLeft(withoutLevels(study))])),
+    modelOptions: Object.fromEntries(
+      [...optionsByModel].map(([model, study]) => [model, computeLeft(withoutLevels(study))]),
+    ),
   };
 }
 

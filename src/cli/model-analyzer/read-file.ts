@@ -28,13 +28,13 @@ export function readAnalyzerFile(file: string): ReadFile {
       named.map(([name, settings]) => [name, checked(modelSettings, settings ?? {}, file, [key, name])] as const),
     );
   };
-  const listModels = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
+  const listModels = (key: keyof AnalyzerFile & string) => (isStated(content[key]) ? modelsUnder(key) : new Map());
   const composing = { called: listModels('bls_composing_models'), steps: listModels('ensemble_composing_models') };
   return { file, content, models: modelsUnder('profile_models'), ...composing };
 }
 
 /** An empty list counts as absent. */
-const isGiven = (value: unknown): boolean =>
+const isStated = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** `file: path: reason`. */

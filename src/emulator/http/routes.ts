@@ -152,10 +152,10 @@ function readLoadParameters(body: Buffer): { config: string | undefined; files: 
       throw new ProtocolFailure('INTERNAL', `unexpected error on creating Triton parameter '${key}'`);
     textIn(value);
   }
-  const givenParameters = Object.fromEntries(entries) as Record<string, string>;
-  const uploads = Object.entries(givenParameters).filter(([name]) => isFileParameter(name));
+  const statedParameters = Object.fromEntries(entries) as Record<string, string>;
+  const uploads = Object.entries(statedParameters).filter(([name]) => isFileParameter(name));
   const files = new Map(uploads.map(([name, content]) => [name, Buffer.from(content, 'base64')]));
-  return { config: givenParameters.config, files };
+  return { config: statedParameters.config, files };
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {

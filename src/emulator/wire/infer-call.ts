@@ -106,11 +106,11 @@ function checkInputNames(signature: ModelSignature, call: InferCall): void {
   const count = call.inputs.length;
   if (count < required || count > signature.inputs.length) {
     const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(',');
-    const givenNames = call.inputs.map(({ name }) => name);
-    const missing = signature.inputs.filter(({ name, optional }) => !optional && !givenNames.includes(name));
+    const statedNames = call.inputs.map(({ name }) => name);
+    const missing = signature.inputs.filter(({ name, optional }) => !optional && !statedNames.includes(name));
     refuse(
       `expected ${signature.inputs.length} inputs but got ${count} inputs for model '${signature.model}'. ` +
-        `Got input(s) [${quoted(givenNames)}], but missing required input(s) [${quoted(missing.map(({ name }) => name))}]. ` +
+        `Got input(s) [${quoted(statedNames)}], but missing required input(s) [${quoted(missing.map(({ name }) => name))}]. ` +
         'Please provide all required input(s).',
     );
   }

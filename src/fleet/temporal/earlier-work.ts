@@ -23,7 +23,7 @@ export async function giveUpEarlierWork({ connection, namespace, group, identity
   const { workflowService } = connection;
   const query = `WorkflowType = '${STUDY}' AND TaskQueue = '${groupQueue(group)}' AND ExecutionStatus = 'Running'`;
   const { executions } = await workflowService.listWorkflowExecutions({ namespace, query });
-  let givenUp = 0;
+  let abandonedCount = 0;
   for (const { execution } of executions ?? []) {
     if (!execution) continue;
     const { pendingActivities } = await workflowService.describeWorkflowExecution({ namespace, execution });
@@ -40,12 +40,12 @@ export async function giveUpEarlierWork({ connection, namespace, group, identity
           identity,
           failure,
         });
-        givenUp++;
+        abandonedCount++;
       } catch (error) {
         // It has timed out meanwhile.
         if ((error as { code?: unknown }).code !== NOT_FOUND) throw error;
       }
     }
   }
-  return givenUp;
+  return abandonedCount;
 }

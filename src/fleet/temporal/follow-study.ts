@@ -123,18 +123,18 @@ async function untilAnswered<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const startMs = performance.now();
-  for (let isTold = false; ; ) {
+  for (let isReported = false; ; ) {
     signal.throwIfAborted();
     try {
       const answer = await untilAborted(ask(), signal);
-      if (isTold) onTrouble(null);
+      if (isReported) onTrouble(null);
       return answer;
     } catch (error) {
       const waitedMs = performance.now() - startMs;
       if (signal.aborted || isHopeless(error) || waitedMs > PATIENCE_MS) throw error;
-      if (!isTold && waitedMs > QUIET_MS) {
+      if (!isReported && waitedMs > QUIET_MS) {
         onTrouble(`the study is not seen at the moment: ${formatMessage(findRoot(error))}`);
-        isTold = true;
+        isReported = true;
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }

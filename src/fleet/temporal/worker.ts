@@ -141,13 +141,13 @@ async function connected(
   signal: AbortSignal,
 ) {
   const startMs = performance.now();
-  for (let isTold = false; ; isTold = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       return await sdk.NativeConnection.connect(connectionOptions(temporal));
     } catch (error) {
       const fault = unreachable(temporal.address, error);
       if (performance.now() - startMs > START_PATIENCE_MS) throw fault;
-      if (!isTold)
+      if (!isReported)
         tell(`${fault.message}; it is asked again for ${START_PATIENCE_MS / 60_000} minutes (${fault.hint})`);
       await realClock.sleep(ASK_AGAIN_MS, signal);
     }

@@ -19,7 +19,7 @@ const FIRST_PROBES = 16;
 type Hello = Extract<AgentReport, { readonly type: 'hello' }>;
 
 /** Threads to start on the agent. */
-interface AskedThreads {
+interface ThreadOrder {
   readonly transport: WorkerTransport;
   readonly count: number;
 }
@@ -58,7 +58,7 @@ export class AgentConnection {
   constructor(
     address: string,
     access: AgentAccess,
-    threads: AskedThreads | null,
+    threads: ThreadOrder | null,
     patienceMs: number,
     onReport: (thread: number, report: ThreadReport) => void,
   ) {
@@ -129,7 +129,7 @@ export class AgentConnection {
     return this.link.close();
   }
 
-  async #open(threads: AskedThreads | null, patienceMs: number): Promise<void> {
+  async #open(threads: ThreadOrder | null, patienceMs: number): Promise<void> {
     const greeted = this.#nextStep();
     await this.link.open(this.#access, patienceMs);
     await greeted();

@@ -53,7 +53,7 @@ export class AgentLink {
 
   /** Connects; `patienceMs`: time to wait for an agent that is not there. Errors: AGENT_FAILED. */
   open(access: AgentAccess, patienceMs: number): Promise<void> {
-    const rule = { patienceMs, isWanted: () => !this.#isClosed };
+    const rule = { patienceMs, isRequested: () => !this.#isClosed };
     return dial(this.address, access, rule, (socket) => this.#use(socket));
   }
 

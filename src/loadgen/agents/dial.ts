@@ -31,7 +31,7 @@ const RETRY_EVERY_MS = 250;
 export async function dial(
   address: string,
   access: AgentAccess,
-  { patienceMs, isWanted }: { readonly patienceMs: number; readonly isWanted: () => boolean },
+  { patienceMs, isRequested }: { readonly patienceMs: number; readonly isRequested: () => boolean },
   onOpen: (socket: WebSocket) => void,
 ): Promise<void> {
   const startNs = realClock.nowNs();
@@ -40,7 +40,7 @@ export async function dial(
       return await dialOnce(address, access, onOpen);
     } catch (error) {
       const isLate = nsToMs(realClock.nowNs() - startNs) >= patienceMs;
-      if (!(error instanceof NotNow) || isLate || !isWanted()) throw toFault(address, error);
+      if (!(error instanceof NotNow) || isLate || !isRequested()) throw toFault(address, error);
       await realClock.sleep(RETRY_EVERY_MS);
     }
   }

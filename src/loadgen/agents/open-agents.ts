@@ -13,7 +13,7 @@ import type { AgentAccess } from './dial.ts';
 import { clientUse } from './message-schemas.ts';
 
 /** Agents that send together, each with this many threads. */
-export interface AgentsAsked extends AgentAccess {
+export interface AgentOrder extends AgentAccess {
   /** HOST:PORT of each agent, at least one. */
   readonly addresses: readonly [string, ...string[]];
   readonly threadsEach: number;
@@ -31,7 +31,7 @@ const LATER_PATIENCE_MS = 10_000;
  * flow that it was sending; the next flow reconnects to it. Errors: AGENT_FAILED; USAGE if an
  * agent's limits forbid something.
  */
-export async function openAgents(options: AgentsAsked, transport: WorkerTransport): Promise<Workers> {
+export async function openAgents(options: AgentOrder, transport: WorkerTransport): Promise<Workers> {
   const groups = options.addresses.map((address) => new AgentGroup(address, options, transport));
   const opened = await Promise.allSettled(groups.map((group) => group.opened));
   const failed = opened.find((each) => each.status === 'rejected');
@@ -45,14 +45,14 @@ export async function openAgents(options: AgentsAsked, transport: WorkerTranspor
 /** The threads of one agent. */
 class AgentGroup implements ThreadGroup {
   readonly #address: string;
-  readonly #asked: AgentsAsked;
+  readonly #asked: AgentOrder;
   readonly #transport: WorkerTransport;
   #connection: AgentConnection;
   #threads: readonly AgentThread[] = [];
   /** Numbers of the sets that the connection has. */
   #known = new Set<number>();
 
-  constructor(address: string, options: AgentsAsked, transport: WorkerTransport) {
+  constructor(address: string, options: AgentOrder, transport: WorkerTransport) {
     this.#address = address;
     this.#asked = options;
     this.#transport = transport;

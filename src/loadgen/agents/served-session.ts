@@ -23,8 +23,8 @@ const MAX_UNANSWERED = 4096;
 /** … and flows of a thread that are not drained: a controller has two. */
 const MAX_FLOWS = 8;
 
-type Asked<K extends ToAgent['type']> = Extract<ToAgent, { readonly type: K }>;
-type ToThread = Asked<'thread'>['message'];
+type Message<K extends ToAgent['type']> = Extract<ToAgent, { readonly type: K }>;
+type ToThread = Message<'thread'>['message'];
 
 /** Returns all addresses of a host. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
@@ -143,7 +143,7 @@ export class ServedSession {
     await this.#nullServer?.stop();
   }
 
-  async #open({ transport, threads }: Asked<'open'>): Promise<null> {
+  async #open({ transport, threads }: Message<'open'>): Promise<null> {
     if (this.#opened) throw outOfOrder('the threads are started twice');
     this.#opened = true;
     checkTarget(transport, this.#usage.limits);
@@ -176,7 +176,7 @@ export class ServedSession {
     }
   }
 
-  #nullServerFor({ protocol }: Asked<'null-server'>): Promise<null> {
+  #nullServerFor({ protocol }: Message<'null-server'>): Promise<null> {
     const work = this.#nullWork.then(async () => {
       await this.#nullServer?.stop();
       this.#nullServer = protocol === null || this.#isClosed ? null : await startNullServer(protocol);
@@ -187,7 +187,7 @@ export class ServedSession {
     return work;
   }
 
-  #addPiece({ bytes }: Asked<'piece'>): void {
+  #addPiece({ bytes }: Message<'piece'>): void {
     const incoming = this.#incoming;
     if (incoming === null) throw outOfOrder('a piece of requests belongs to no set');
     const requests = incoming.add(bytes);
@@ -199,7 +199,7 @@ export class ServedSession {
   }
 
   /** Threads have each set once, under whatever numbers the controller names it. */
-  #learn({ hash, set }: Asked<'learn'>): void {
+  #learn({ hash, set }: Message<'learn'>): void {
     const held = this.#held.get(hash);
     if (held === undefined) throw outOfOrder('a set of requests is not here');
     if ((this.#sets.get(set) ?? held) !== held) throw outOfOrder('a number of a set of requests is used twice');
@@ -207,7 +207,7 @@ export class ServedSession {
     this.#sets.set(set, held);
   }
 
-  #direct({ thread: index, message }: Asked<'thread'>, heldBytes: number): void {
+  #direct({ thread: index, message }: Message<'thread'>, heldBytes: number): void {
     const served = this.#threads[index];
     if (served === undefined) throw outOfOrder(`there is no thread ${index}`);
     if (++served.unanswered > MAX_UNANSWERED) throw tooMuch('messages to a thread');

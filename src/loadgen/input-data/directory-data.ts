@@ -4,7 +4,14 @@ import { formatMessage } from '../../base/errors.ts';
 import { readBytes } from '../../base/read-file.ts';
 import { encodeTexts } from '../tensors/text-elements.ts';
 import { countOfRaw } from './json-tensor.ts';
-import { formatNames, type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import {
+  findStatedShape,
+  formatNames,
+  invalidInput,
+  type Sample,
+  type SampleTensor,
+  type StatedShapes,
+} from './sample.ts';
 import { shapeOfValues } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
@@ -16,7 +23,7 @@ export const MAX_TENSOR_BYTES = 2 ** 31 - 1;
  * bytes, little-endian, or for BYTES one line of text per value. A file named after an output holds
  * its expected values. Skips hidden files. Errors: INPUT_INVALID with the file.
  */
-export async function directorySample(directory: string, tensors: ModelTensors, shapes: GivenShapes): Promise<Sample> {
+export async function directorySample(directory: string, tensors: ModelTensors, shapes: StatedShapes): Promise<Sample> {
   const names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort();
   const known = [...tensors.inputs, ...tensors.outputs];
   const stray = names.find((name) => !known.some((spec) => spec.name === name));
@@ -31,11 +38,11 @@ export async function directorySample(directory: string, tensors: ModelTensors, 
       `the model takes ${formatNames(tensors.inputs)}`,
     );
   }
-  const read = (specs: readonly TensorSpec[], shapes: GivenShapes): Promise<SampleTensor[]> =>
+  const read = (specs: readonly TensorSpec[], shapes: StatedShapes): Promise<SampleTensor[]> =>
     Promise.all(
       specs
         .filter((spec) => names.includes(spec.name))
-        .map((spec) => tensorOfFile(directory, spec, shapeGiven(shapes, spec.name))),
+        .map((spec) => tensorOfFile(directory, spec, findStatedShape(shapes, spec.name))),
     );
   const isInput = (name: string): boolean => tensors.inputs.some((spec) => spec.name === name);
   const outputs = tensors.outputs.filter((spec) => !isInput(spec.name));

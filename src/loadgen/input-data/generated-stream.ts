@@ -4,7 +4,7 @@ import { BYTES_PER_MIB } from '../../base/units.ts';
 import { numericType } from '../tensors/data-types.ts';
 import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
 import { LENGTH_BYTES } from '../tensors/text-elements.ts';
-import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import { findStatedShape, invalidInput, type Sample, type SampleTensor, type StatedShapes } from './sample.ts';
 import { checkedShape, countElements, shapeText } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
@@ -14,7 +14,7 @@ export interface AssumedInput {
   readonly choice: string;
 }
 
-interface Wanted {
+interface GeneratedTensor {
   readonly spec: TensorSpec;
   readonly shape: readonly number[];
 }
@@ -33,28 +33,28 @@ export interface GeneratedStream {
 export function generatedStream(
   { model, inputs }: ModelTensors,
   count: number,
-  shapes: GivenShapes,
+  shapes: StatedShapes,
   options: ValueOptions & { readonly seed: number; readonly maxBytes?: number },
 ): GeneratedStream {
   const random = seededRandom(options.seed);
   const assumed: AssumedInput[] = [];
-  const tensors: Wanted[] = [];
+  const tensors: GeneratedTensor[] = [];
   for (const spec of inputs) {
-    const givenShape = shapeGiven(shapes, spec.name);
-    if (spec.isOptional && !givenShape) {
+    const statedShape = findStatedShape(shapes, spec.name);
+    if (spec.isOptional && !statedShape) {
       assumed.push({ input: spec.name, choice: 'left out: it is optional' });
       continue;
     }
     checkDims(model, spec);
-    const shape = givenShape ? checkedShape(model, spec, givenShape) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
-    if (!givenShape && spec.dims.includes(-1)) {
+    const shape = statedShape ? checkedShape(model, spec, statedShape) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
+    if (!statedShape && spec.dims.includes(-1)) {
       assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
     }
     tensors.push({ spec, shape });
   }
   const bytes = tensors.reduce((sum, tensor) => sum + countBytes(tensor, options) * count, 0);
   checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, tensors);
-  const generate = ({ spec, shape }: Wanted): SampleTensor => ({
+  const generate = ({ spec, shape }: GeneratedTensor): SampleTensor => ({
     spec,
     shape,
     raw: tensorBytes(spec.datatype, countElements(shape), options, random),
@@ -81,14 +81,14 @@ function checkDims(model: string, { name, dims }: TensorSpec): void {
 /** A request is held in memory two or three times. */
 const MAX_BYTES = 256 * BYTES_PER_MIB;
 
-function countBytes({ spec, shape }: Wanted, { text, stringLength }: ValueOptions): number {
+function countBytes({ spec, shape }: GeneratedTensor, { text, stringLength }: ValueOptions): number {
   const textBytes =
     LENGTH_BYTES + (text === undefined ? (stringLength ?? DEFAULT_STRING_LENGTH) : Buffer.byteLength(text));
   return countElements(shape) * (numericType(spec.datatype)?.bytes ?? textBytes);
 }
 
 /** Before anything is made. */
-function checkSize(model: string, bytes: number, maxBytes: number, tensors: readonly Wanted[]): void {
+function checkSize(model: string, bytes: number, maxBytes: number, tensors: readonly GeneratedTensor[]): void {
   if (bytes <= maxBytes) return;
   const mib = (count: number): string => formatFigure(count / BYTES_PER_MIB);
   const shapes = tensors.map(({ spec, shape }) => `'${spec.name}' ${shapeText(shape)}`);

@@ -2,7 +2,14 @@ import { formatMessage } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { jsonTensor } from './json-tensor.ts';
 import { parseLenientJson } from './lenient-json.ts';
-import { formatNames, type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import {
+  findStatedShape,
+  formatNames,
+  invalidInput,
+  type Sample,
+  type SampleTensor,
+  type StatedShapes,
+} from './sample.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
 type Step = { readonly [tensor: string]: unknown };
@@ -18,7 +25,7 @@ export function jsonStreams(
   file: string,
   text: string,
   tensors: ModelTensors,
-  shapes: GivenShapes,
+  shapes: StatedShapes,
 ): readonly (readonly Sample[])[] {
   const { data, validation_data: validation, ...others } = parsed(file, text, tensors);
   const [unknown] = Object.keys(others);
@@ -106,7 +113,7 @@ function checkSameForm(
   );
 }
 
-function readInputs(place: string, step: Step, tensors: ModelTensors, shapes: GivenShapes): SampleTensor[] {
+function readInputs(place: string, step: Step, tensors: ModelTensors, shapes: StatedShapes): SampleTensor[] {
   checkNames(place, step, tensors.inputs, 'input');
   const missing = tensors.inputs.find((spec) => !spec.isOptional && !Object.hasOwn(step, spec.name));
   if (missing) {
@@ -115,7 +122,7 @@ function readInputs(place: string, step: Step, tensors: ModelTensors, shapes: Gi
   return tensors.inputs
     .filter((spec) => Object.hasOwn(step, spec.name))
     .map((spec) =>
-      jsonTensor(`${place}, input '${spec.name}'`, spec, lookUp(step, spec.name), shapeGiven(shapes, spec.name)),
+      jsonTensor(`${place}, input '${spec.name}'`, spec, lookUp(step, spec.name), findStatedShape(shapes, spec.name)),
     );
 }
 

@@ -15,20 +15,20 @@ interface Values {
 
 /**
  * Returns one tensor of a data file: a list, flat or nested, in row-major order; `{"b64"}` with its
- * raw bytes; or either as `content` next to a `shape`. `givenShape` is the shape for tensors
+ * raw bytes; or either as `content` next to a `shape`. `statedShape` is the shape for tensors
  * without their own. Errors: INPUT_INVALID.
  */
 export function jsonTensor(
   place: string,
   spec: TensorSpec,
   value: unknown,
-  givenShape?: readonly number[],
+  statedShape?: readonly number[],
 ): SampleTensor {
   const { content, shape } = parts(place, value);
   const { raw, count, nesting } = Array.isArray(content)
     ? listedValues(place, spec, content)
     : encodedValues(place, spec, content);
-  return { spec, raw, shape: shapeOfValues(place, spec, { count, stated: shape ?? givenShape, nesting }) };
+  return { spec, raw, shape: shapeOfValues(place, spec, { count, stated: shape ?? statedShape, nesting }) };
 }
 
 function parts(place: string, value: unknown): { content: unknown; shape?: readonly number[] | undefined } {

@@ -3,7 +3,7 @@ import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { directorySample } from './directory-data.ts';
 import { jsonStreams } from './json-data.ts';
-import { type GivenShapes, invalidInput, type Sample } from './sample.ts';
+import { invalidInput, type Sample, type StatedShapes } from './sample.ts';
 import type { ModelTensors } from './tensor-spec.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { ModelTensors } from './tensor-spec.ts';
 export async function readStreams(
   paths: readonly string[],
   tensors: ModelTensors,
-  shapes: GivenShapes,
+  shapes: StatedShapes,
 ): Promise<readonly (readonly Sample[])[]> {
   const streams: (readonly Sample[])[] = [];
   for (const path of paths) streams.push(...(await readFileStreams(path, tensors, shapes)));
@@ -23,7 +23,7 @@ export async function readStreams(
 async function readFileStreams(
   path: string,
   tensors: ModelTensors,
-  shapes: GivenShapes,
+  shapes: StatedShapes,
 ): Promise<readonly (readonly Sample[])[]> {
   try {
     if ((await stat(path)).isDirectory()) return [[await directorySample(path, tensors, shapes)]];

@@ -22,13 +22,14 @@ export interface Sample {
 }
 
 /** Input shapes that the user gave, by input name, without the batch dimension. */
-export type GivenShapes = Readonly<Record<string, readonly number[]>>;
+export type StatedShapes = Readonly<Record<string, readonly number[]>>;
 
 /**
  * Returns the shape given for an input. Names come from the server, so one may match a property of
  * every object.
  */
-export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined => lookUp(shapes, name);
+export const findStatedShape = (shapes: StatedShapes, name: string): readonly number[] | undefined =>
+  lookUp(shapes, name);
 
 /** Returns an INPUT_INVALID error about one place of the input data. */
 export const invalidInput = (place: string, message: string, hint: string): TrituneError =>

@@ -174,7 +174,7 @@ function computeStageShares({ observations }: FittedNetwork): ReadonlyMap<string
 }
 
 /** The request for a simulation. */
-interface Asked extends FigureOptions {
+interface SimulationOptions extends FigureOptions {
   readonly countSamples: (front: string) => number;
   readonly inFlight: number;
   /** The arrivals at each front under a workload; absent without one. */
@@ -211,7 +211,7 @@ function runNetwork(
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: NetworkParameters,
-  { percentile, limits, countSamples, inFlight, loads = [] }: Asked,
+  { percentile, limits, countSamples, inFlight, loads = [] }: SimulationOptions,
 ): Run {
   const uncertainties = stageUncertainties(simulation, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(

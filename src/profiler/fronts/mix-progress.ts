@@ -1,4 +1,4 @@
-import type { OwnWindowFigures, ProfileProgress, VoidProgress, WindowProgress } from '../progress.ts';
+import type { ProfileProgress, SingleWindowFigures, VoidProgress, WindowProgress } from '../progress.ts';
 
 /** Combines the progress of the fronts into that of the measurement. */
 export class MixProgress {
@@ -29,7 +29,7 @@ export class MixProgress {
       window: Math.min(...steps.map(({ window }) => window)),
       throughput: sum(steps, ({ throughput }) => throughput),
       latencyMs: Math.max(...steps.map(({ latencyMs }) => latencyMs)),
-      own: combineFronts(steps.map(({ own: figures }) => figures)),
+      latest: combineFronts(steps.map(({ latest: figures }) => figures)),
       fronts: steps.map(({ throughput, latencyMs }, at) => ({
         model: this.#models[at] as string,
         throughput,
@@ -43,7 +43,7 @@ export class MixProgress {
  * Combines the latest window of each front: means are weighted by rate; spread and percentile are
  * the highest.
  */
-function combineFronts(each: readonly OwnWindowFigures[]): OwnWindowFigures {
+function combineFronts(each: readonly SingleWindowFigures[]): SingleWindowFigures {
   const throughput = sum(each, (figures) => figures.throughput);
   const weighted = sum(each, (figures) => figures.throughput * figures.latencyAvgMs);
   return {

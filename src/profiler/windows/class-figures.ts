@@ -8,11 +8,11 @@ import type { ClassFigures, Measurement } from '../measurement.ts';
 import { computePartRate, inMs, writable } from './figures.ts';
 import type { WindowsOutcome } from './outcome.ts';
 
-type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
+type ClassOrder = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
 type Counted = Pick<WindowsOutcome, 'batches'>;
 
 /** Returns the requests per second that met all limits of their class; undefined without limits. */
-export function computeGoodRate({ batches }: Counted, options: ClassesAsked): Interval | undefined {
+export function computeGoodRate({ batches }: Counted, options: ClassOrder): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
   return computePartRate(batches, ({ good = 0 }) => good, options);
 }
@@ -40,7 +40,7 @@ export function computeBadShare({ batches }: Counted): Interval | undefined {
  */
 export function summarizeClasses(
   { batches }: Counted,
-  options: ClassesAsked,
+  options: ClassOrder,
   droppedOf: readonly number[] | null,
 ): readonly ClassFigures[] | undefined {
   const all = allClasses(batches);

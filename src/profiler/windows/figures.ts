@@ -81,7 +81,7 @@ export function summarizeFigures(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
   windows: number,
-  options: RateAsked & Pick<LevelOptions, 'percentile'>,
+  options: RateQuestion & Pick<LevelOptions, 'percentile'>,
 ): WindowedFigures {
   const scheduled = fromDue.count > 0;
   const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
@@ -108,7 +108,7 @@ interface Paced {
 }
 
 /** Options that determine rates. */
-type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
+type RateQuestion = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
  * Returns the rate per second of the requests that `countAll` counts, over consecutive batches. In
@@ -119,7 +119,7 @@ type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 export function computeRate(
   batches: readonly CountedBatch[],
   countAll: (batch: CountedBatch) => number,
-  rate: RateAsked,
+  rate: RateQuestion,
 ): Interval {
   const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, countAll)) : [];
   if (paced.length > 0) return writable(pacedRate(paced, rate.level.value));
@@ -139,7 +139,7 @@ export function computeRate(
 export function computePartRate(
   batches: readonly CountedBatch[],
   countAll: (batch: CountedBatch) => number,
-  rate: RateAsked,
+  rate: RateQuestion,
 ): Interval {
   const all = batches.flatMap((batch) => inPace(batch, ({ succeeded, failed }) => succeeded + failed));
   const [ended, due] = [computeSum(all.map(({ count }) => count)), computeSum(all.map((each) => each.due))];
@@ -150,7 +150,7 @@ export function computePartRate(
 const computeSum = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** perf_analyzer's rules count the replies, however many were due. */
-const isPaced = ({ stability }: RateAsked): boolean =>
+const isPaced = ({ stability }: RateQuestion): boolean =>
   stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
 
 /** The number of due requests is unknown in the very first batch. */

@@ -2,7 +2,7 @@ import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import type { Batch, BatchRule } from '../../loadgen/recorder.ts';
 import { coldSizes } from '../cold-sizes.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { OwnWindowFigures } from '../progress.ts';
+import type { SingleWindowFigures } from '../progress.ts';
 import { readAtBoundary, type StatisticsReading } from '../server-side.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import { addSums, type CountedBatch, LatencySums, summarizeFigures, type WindowedFigures } from './figures.ts';
@@ -186,7 +186,7 @@ export class WindowLog {
   }
 
   /** Returns the figures of one window at the given percentile; the last window by default. */
-  own(percentile: number, window = this.#windows.length - 1): OwnWindowFigures {
+  latest(percentile: number, window = this.#windows.length - 1): SingleWindowFigures {
     const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
     const { latencies, fromDue } = sums;
     const seen = fromDue.count > 0 ? fromDue : latencies;

@@ -73,10 +73,10 @@ export async function measureByPerfAnalyzerRule(
     await traffic.waitUntil(full, deadlineNs - clock.nowNs());
     const isFull = full();
     if (!isFull) log.closeWindow();
-    const figures = log.own(rule.percentile ?? percentile, levels.length);
+    const figures = log.latest(rule.percentile ?? percentile, levels.length);
     const latencyMs = rule.percentile === undefined ? figures.latencyAvgMs : figures.latencyPercentileMs;
     levels.push({ throughput: figures.throughput, latencyMs });
-    onWindow({ phase: 'window', window: levels.length, throughput: figures.throughput, latencyMs, own: figures });
+    onWindow({ phase: 'window', window: levels.length, throughput: figures.throughput, latencyMs, latest: figures });
     const goesOn = isFull && !traffic.tooManyErrors;
     const verdict = goesOn ? perfAnalyzerVerdict(levels, rule) : 'unstable';
     if (verdict === null) continue;

@@ -31,13 +31,13 @@ export async function countRequests(
   if (log.windows === 0) await endShort(traffic, log);
   traffic.stopRecording();
   const figures = log.figures();
-  const windowFigures = log.own(options.percentile);
+  const windowFigures = log.latest(options.percentile);
   onWindow({
     phase: 'window',
     window: 1,
     throughput: windowFigures.throughput,
     latencyMs: figures.percentileMs.value,
-    own: windowFigures,
+    latest: windowFigures,
   });
   return {
     ...figures,

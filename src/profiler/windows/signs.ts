@@ -16,7 +16,7 @@ export const toProgress = (
   window: figures.windows,
   throughput: figures.rate.value * requests.batch,
   latencyMs: figures.percentileMs.value,
-  own: log.own(percentile),
+  latest: log.latest(percentile),
 });
 
 export const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };

@@ -25,7 +25,7 @@ const LONGEST_WATCH_NS = 5 * NS_PER_MS;
 const FAR_BELOW = 0.8;
 const FAR_ABOVE = 1.25;
 
-type Asked = Pick<LevelOptions, 'level' | 'percentile'>;
+type LevelFigure = Pick<LevelOptions, 'level' | 'percentile'>;
 
 /** Batches, and the latencies of all of them. */
 interface Counted {
@@ -54,7 +54,7 @@ export const watchPeriodNs = (meanLatencyNs: number): number =>
  * the gaps between pieces of streamed replies, in nanoseconds; null if pauses were not watched, or
  * without gaps. A pause lengthens at most one gap of each reply in progress.
  */
-export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
+export function gapShiftNs(batches: readonly Batch[], { level, percentile }: LevelFigure): number | null {
   const ups = batches.flatMap(({ heldUp }) => heldUp ?? []);
   const gaps = allTokens(batches)?.itl;
   const lengthNs = batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
@@ -74,7 +74,7 @@ export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Ask
 }
 
 /** Returns null if nothing was watched, or if no request succeeded. */
-export function tailEvidence({ batches, sums }: Counted, { level, percentile }: Asked): TailEvidence | null {
+export function tailEvidence({ batches, sums }: Counted, { level, percentile }: LevelFigure): TailEvidence | null {
   const ups = batches.flatMap(({ heldUp }) => heldUp ?? []);
   if (ups.length === 0) return null;
   const { latencies, fromDue } = sums;
@@ -119,7 +119,8 @@ export function suspendedNs({ batches }: { readonly batches: readonly Batch[] })
  * True if the sending threads' pauses could have decided the percentile of the window, or of all
  * windows.
  */
-export const isVoid = (window: Counted, question: Asked): boolean => tailEvidence(window, question)?.isBent ?? false;
+export const isVoid = (window: Counted, question: LevelFigure): boolean =>
+  tailEvidence(window, question)?.isBent ?? false;
 
 /**
  * True if the pauses could have decided the percentile of all windows, and it is close enough to
@@ -127,7 +128,7 @@ export const isVoid = (window: Counted, question: Asked): boolean => tailEvidenc
  */
 export function hangsOnPauses(
   figures: WindowedFigures & Counted,
-  options: Pick<LevelOptions, 'budgetMs'> & Asked,
+  options: Pick<LevelOptions, 'budgetMs'> & LevelFigure,
 ): boolean {
   const evidence = tailEvidence(figures, options);
   if (!evidence?.isBent) return false;

@@ -142,8 +142,8 @@ async function measureUntilPrecise(
 /** Returns a length that covers the rule's requests and latencies, within its bounds. */
 function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
-  const wantedNs = Math.max(forRequestsNs, rule.minLatencies * warmth.meanLatencyNs);
-  return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
+  const targetNs = Math.max(forRequestsNs, rule.minLatencies * warmth.meanLatencyNs);
+  return Math.min(Math.max(targetNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
 }
 
 /**

@@ -205,8 +205,8 @@ function levelReadings(each: z.infer<typeof level>): readonly MetricReading[] {
  * The subject contains the arrivals and the limit, so that only capacities with the same ones are
  * compared.
  */
-function capacityReadings(foundInfer: z.infer<typeof capacity>): GateDocument {
-  const { model, server, arrivals, limit, outcome, burst } = foundInfer;
+function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
+  const { model, server, arrivals, limit, outcome, burst } = document;
   const { percentile, budgetMs, limits } = limit;
   const subject = `${arrivals} arrivals, p${percentile} within ${budgetMs === null ? limits : `${budgetMs} ms`}`;
   const rate = (metric: string, of: Interval): MetricReading => ({
@@ -216,15 +216,15 @@ function capacityReadings(foundInfer: z.infer<typeof capacity>): GateDocument {
     better: 'higher',
     interval: of,
   });
-  const why = failedText({ limit, probes: foundInfer.probes ?? [] });
+  const why = failedText({ limit, probes: document.probes ?? [] });
   const recovering = burst?.recoverSeconds == null ? '' : `, over within ${burst.recoverSeconds} s`;
   return {
     kind: 'capacity',
     model,
     isEmulated: server.emulated !== null,
-    flaw: foundInfer.capacity === null ? `no capacity was found (${outcome})${why ? `: ${why}` : ''}` : null,
+    flaw: document.capacity === null ? `no capacity was found (${outcome})${why ? `: ${why}` : ''}` : null,
     readings: [
-      ...(foundInfer.capacity ? [rate('capacity', foundInfer.capacity)] : []),
+      ...(document.capacity ? [rate('capacity', document.capacity)] : []),
       ...(burst?.basePerSecond
         ? [rate(`base rate of a burst of ${burst.factor}x for ${burst.seconds} s${recovering}`, burst.basePerSecond)]
         : []),

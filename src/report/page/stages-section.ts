@@ -12,7 +12,7 @@ import { type Html, html, none } from '../html.ts';
 import { listSplits } from './stage-bars.ts';
 import { table } from './table.ts';
 
-interface Told {
+interface ShownStages {
   readonly name: string;
   readonly trial: Trial;
   readonly measurement: Measurement;
@@ -34,12 +34,12 @@ ${frontsTable(state, shown)}
 ${stagesTable(state, shown)}`;
 }
 
-function describeTrial(state: StudyState, trial: Trial | null, name: string): Told[] {
+function describeTrial(state: StudyState, trial: Trial | null, name: string): ShownStages[] {
   const measurement = trial && representative(state, trial)?.measurement;
   return trial && measurement ? [{ name, trial, measurement }] : [];
 }
 
-function frontsTable({ goal }: StudyState, shown: readonly Told[]): Html {
+function frontsTable({ goal }: StudyState, shown: readonly ShownStages[]): Html {
   const [first] = shown;
   if (!first?.measurement.fronts) return none;
   const budgets = budgetsOfModels(goal);
@@ -66,7 +66,7 @@ function frontsTable({ goal }: StudyState, shown: readonly Told[]): Html {
   return table({ id: 'fronts', caption: 'What the clients of each model saw', heads, rows });
 }
 
-function stagesTable(state: StudyState, shown: readonly Told[]): Html {
+function stagesTable(state: StudyState, shown: readonly ShownStages[]): Html {
   const splits = shown.map((each) => ({ ...each, splits: listSplits(state, each.trial, each.measurement) }));
   const models = [...new Set(splits.flatMap((each) => each.splits.map(({ model }) => model)))];
   if (models.length === 0) return none;

@@ -11,7 +11,7 @@ import { type Html, html, none } from '../html.ts';
 import type { ChartName } from './charts.ts';
 import { figure } from './figure.ts';
 
-type Told = readonly [name: string, measurement: Measurement, tokens: TokenFigures];
+type ShownTokens = readonly [name: string, measurement: Measurement, tokens: TokenFigures];
 
 const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   usage: "The server's own usage figures count the tokens.",
@@ -45,7 +45,7 @@ ${figure(charts.get('itl-vs-load'), 'itl-vs-load', title('itl-vs-load'), html`In
 ${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', title('tpot-vs-load'), html`Time per output token over load.`)}`;
 }
 
-function describeTrial(state: StudyState, trial: Trial | null, name: string): readonly Told[] {
+function describeTrial(state: StudyState, trial: Trial | null, name: string): readonly ShownTokens[] {
   const measurement = trial && representative(state, trial)?.measurement;
   return measurement?.tokens ? [[name, measurement, measurement.tokens]] : [];
 }
@@ -76,7 +76,7 @@ const percentText = (share: number | undefined): string | null =>
   share === undefined ? null : `${formatFigure(100 * share)} %`;
 
 /** Leaves out rows without any measured figure. */
-function table(shown: readonly Told[], percentile: string): Html {
+function table(shown: readonly ShownTokens[], percentile: string): Html {
   const rows = listRows(percentile).flatMap(([head, of]) => {
     const cells = shown.map(([, measurement, tokens]) => of(tokens, measurement));
     if (cells.every((cell) => cell === null)) return [];

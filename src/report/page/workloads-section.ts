@@ -48,12 +48,12 @@ function introduction({ rule, holdout, of }: StartedWorkloads): string {
   return `Tuned for ${names}. Levels are mean requests per second${of.length > 1 ? ` of ${of[0]?.name}` : ''}.${several}${held}`;
 }
 
-interface Told {
+interface ShownTrial {
   readonly trial: Trial;
   readonly measurement: Measurement;
 }
 
-function table(state: StudyState, shown: readonly Told[]): Html {
+function table(state: StudyState, shown: readonly ShownTrial[]): Html {
   const metrics = goalMetrics(state.goal, SHOWN);
   const percentile = shown[0]?.measurement.budgetLatencyMs.percentile ?? 99;
   const heads = [
@@ -70,7 +70,7 @@ function table(state: StudyState, shown: readonly Told[]): Html {
 <tbody>${shown.flatMap((each) => listRows(state, each, metrics))}</tbody></table></div>`;
 }
 
-function listRows(state: StudyState, { trial, measurement }: Told, metrics: readonly Metric[]): readonly Html[] {
+function listRows(state: StudyState, { trial, measurement }: ShownTrial, metrics: readonly Metric[]): readonly Html[] {
   const { goal, started } = state;
   const deciding = decidingWorkload(measurement, trial.candidate, goal, started.workloads);
   const workloads = measurement.workloads ?? [];

@@ -11,14 +11,14 @@ import type { SearchSpace } from '../types.ts';
  * The search spaces that the user gives: one for each of some models, and one for every other
  * model; neither if nothing is given.
  */
-export interface GivenSpaces {
+export interface StatedSpaces {
   readonly whole: SearchSpace | null;
   readonly members: { readonly [model: string]: SearchSpace };
   /** Rules over several models, and the limits that they refer to; null for none. */
   readonly across: SpaceSource | null;
 }
 
-export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: null };
+export const nothingStated: StatedSpaces = { whole: null, members: {}, across: null };
 
 /**
  * Reads a preset, a file, or a definition. A file's `members` hold a space for each of several
@@ -26,14 +26,14 @@ export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: nul
  * the space of the models that are not named, and its `rules` the rules over several. Errors:
  * SPACE_INVALID.
  */
-export function readGivenSpaces(spaces: string | JsonObject, options: SpaceLoadOptions = {}): GivenSpaces {
+export function readStatedSpaces(spaces: string | JsonObject, options: SpaceLoadOptions = {}): StatedSpaces {
   if (typeof spaces !== 'string') {
     return isJsonObject(spaces.members)
       ? spacesIn(spaces, 'the space of the study', options)
-      : { ...nothingGiven, whole: loadInlineSpace(spaces, 'the search space of the study', options) };
+      : { ...nothingStated, whole: loadInlineSpace(spaces, 'the search space of the study', options) };
   }
   const file = membersFile(spaces, options.directory ?? process.cwd());
-  if (file === null) return { ...nothingGiven, whole: loadSpace(spaces, options) };
+  if (file === null) return { ...nothingStated, whole: loadSpace(spaces, options) };
   return spacesIn(file.content, spaces, { ...options, directory: dirname(file.path), isNamedByFile: true });
 }
 
@@ -56,7 +56,7 @@ function spacesIn(
   { members, others, limits, rules, ...rest }: JsonObject,
   label: string,
   options: SpaceLoadOptions,
-): GivenSpaces {
+): StatedSpaces {
   const place = { label, position: () => null };
   const [stranger] = Object.keys(rest);
   if (stranger !== undefined)

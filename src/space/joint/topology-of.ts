@@ -10,7 +10,7 @@ import type { Topology, TopologyFront } from '../topology.ts';
 /**
  * The user's part of the topology of models that are tuned together; the rest is in their configs.
  */
-export interface AskedTopology {
+export interface RequestedTopology {
   /** At least one: the models that clients call, each with its share of the level. */
   readonly fronts: readonly Omit<TopologyFront, 'steps'>[];
   /** BLS models by name, with the models that they call. */
@@ -21,7 +21,7 @@ export interface AskedTopology {
  * Returns the models that this one sends requests to: the steps of an ensemble, or the declared
  * calls of a BLS model.
  */
-export const listParts = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
+export const listParts = (config: ModelConfig, model: string, { calls }: RequestedTopology): readonly string[] => [
   ...new Set([...composingModels(config), ...(lookUp(calls, model) ?? [])]),
 ];
 
@@ -33,7 +33,7 @@ export const isEnsemble = (config: ModelConfig | undefined): boolean =>
  * parts, at any depth. Errors: INPUT_INVALID for an ensemble that no request can pass through;
  * USAGE for calls of a model that is not among them.
  */
-export function readTopology(topology: AskedTopology, configs: ModelConfigs): Topology {
+export function readTopology(topology: RequestedTopology, configs: ModelConfigs): Topology {
   const calls = Object.entries(topology.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
   const stages = new Set<string>();
   const add = (stage: string): void => {

@@ -7,7 +7,7 @@ import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
 import type { EngineFile } from './engine-form.ts';
 import { inherit } from './inherit.ts';
-import { type FoundSpace, locate, presetNames } from './presets.ts';
+import { locate, presetNames, type ResolvedSpace } from './presets.ts';
 import { readJsonSource, readKeptSource, readSource, type SpaceSource } from './source.ts';
 import { spaceInvalid } from './source-fault.ts';
 
@@ -104,7 +104,7 @@ function findAncestor(source: SpaceSource, directory: string, seen: ReadonlySet<
 }
 
 /** A file that came from elsewhere could otherwise have any file read, and shown in an error. */
-function checkBelow({ path, label, isPreset }: FoundSpace, folder: string): void {
+function checkBelow({ path, label, isPreset }: ResolvedSpace, folder: string): void {
   if (isPreset || pathBelow(folder, path) !== undefined) return;
   const what = `${label} lies outside of ${folder}, the folder of the file that names it`;
   throw new TrituneError('SPACE_INVALID', what, 'put it into that folder, or below');

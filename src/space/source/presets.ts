@@ -41,7 +41,7 @@ export function presetForCommand(command: string): string | undefined {
 }
 
 /** The file of a search space. */
-export interface FoundSpace {
+export interface ResolvedSpace {
   readonly path: string;
   readonly label: string;
   readonly isPreset: boolean;
@@ -51,7 +51,7 @@ export interface FoundSpace {
  * Returns the file of a name or path: a preset, or a file relative to `directory`; undefined if
  * there is neither.
  */
-export function locate(fileOrPreset: string, directory: string): FoundSpace | undefined {
+export function locate(fileOrPreset: string, directory: string): ResolvedSpace | undefined {
   if (presetNames().includes(fileOrPreset)) {
     const file = `${fileOrPreset}.yaml`;
     return { path: join(presetFolder, file), label: `search-spaces/${file}`, isPreset: true };

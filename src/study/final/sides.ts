@@ -47,7 +47,7 @@ export function toSide(trial: Trial | null, { goal, started, finals, varies }: F
   if (!trial || !chosen) return null;
   const keptFinals = finals.filter((final) => final.trial === trial.number);
   const known = keptFinals.length === 0 ? searched.get(trial) : undefined;
-  const levels: GivenLevels = [goal, started.levels, varies];
+  const levels: StatedLevels = [goal, started.levels, varies];
   if (known?.levels.every((each, at) => each === levels[at])) return known.side;
   const all = [...trial.measurements, ...keptFinals.map(({ measurement }) => measurement)];
   const { curve, recommended } = chooseLevels(all, trial.candidate, ...levels);
@@ -62,13 +62,13 @@ export function toSide(trial: Trial | null, { goal, started, finals, varies }: F
   return side;
 }
 
-type GivenLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['varies'] | undefined];
+type StatedLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['varies'] | undefined];
 
 /**
  * Sides of trials that are not in the final: a study of thousands of trials asks for all of them
  * after each.
  */
-const searched = new WeakMap<Trial, { readonly levels: GivenLevels; readonly side: Side }>();
+const searched = new WeakMap<Trial, { readonly levels: StatedLevels; readonly side: Side }>();
 
 /** Returns the last measurement of each visit that the client did not limit. */
 function lastOfVisits(measureds: readonly FinalMeasured[]): readonly Reading[] {

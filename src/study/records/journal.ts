@@ -30,13 +30,13 @@ export interface Journal {
 }
 
 /** A journal as it was found, before anything is done with it. */
-export type FoundJournal = Pick<JournalText, 'records' | 'origin'> & {
+export type StoredJournal = Pick<JournalText, 'records' | 'origin'> & {
   /** Why the records are those only that `restore` needs; absent for a whole journal. */
   readonly fault?: string;
 };
 
 /** Decides whether the run goes on with a journal: throws if not. */
-export type Admit = (journal: FoundJournal) => Promise<void> | void;
+export type Admit = (journal: StoredJournal) => Promise<void> | void;
 
 const NEWLINE = 0x0a;
 
@@ -75,24 +75,24 @@ export const resumeJournal = (
   path: string,
   metrics: Metrics = builtInMetrics,
   admit: Admit = () => undefined,
-): Promise<{ journal: Journal } & FoundJournal> =>
+): Promise<{ journal: Journal } & StoredJournal> =>
   reopened(path, admit, (bytes, key) => parseJournal(bytes, path, metrics, key));
 
 /**
  * Does `resumeJournal` to restore what the run changed: of a damaged journal, with a sound first
  * record, it has what is sound. Errors: the same.
  */
-export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journal: Journal } & FoundJournal> =>
+export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journal: Journal } & StoredJournal> =>
   reopened(path, admit, (bytes, key) => soundIn(bytes, path, key));
 
 /**
  * Returns what `resumeForRestoring` finds in a journal, which another process may be writing.
  * Errors: JOURNAL_INVALID.
  */
-export const readForRestoring = async (path: string): Promise<FoundJournal> =>
+export const readForRestoring = async (path: string): Promise<StoredJournal> =>
   soundIn(await read(path), path, runKey().key);
 
-function soundIn(bytes: Buffer, path: string, key: Buffer | null): JournalText & FoundJournal {
+function soundIn(bytes: Buffer, path: string, key: Buffer | null): JournalText & StoredJournal {
   try {
     return parseJournal(bytes, path, builtInMetrics, key);
   } catch (error) {
@@ -104,8 +104,8 @@ function soundIn(bytes: Buffer, path: string, key: Buffer | null): JournalText &
 async function reopened(
   path: string,
   admit: Admit,
-  parse: (bytes: Buffer, key: Buffer | null) => JournalText & FoundJournal,
-): Promise<{ journal: Journal } & FoundJournal> {
+  parse: (bytes: Buffer, key: Buffer | null) => JournalText & StoredJournal,
+): Promise<{ journal: Journal } & StoredJournal> {
   await stat(path).catch((error: unknown) => {
     throw notReadable(path, error);
   });
@@ -137,7 +137,7 @@ export async function readJournal(path: string, metrics: Metrics = builtInMetric
 }
 
 /** Returns the records of a journal, and whose it is. Errors: JOURNAL_INVALID. */
-export const findJournal = async (path: string): Promise<FoundJournal> =>
+export const findJournal = async (path: string): Promise<StoredJournal> =>
   parseJournal(await read(path), path, builtInMetrics, runKey().key);
 
 /** Where a journal goes on, and what it has from its last check value on. */

@@ -1,5 +1,5 @@
 import { foldStudy } from './fold.ts';
-import type { FoundJournal } from './journal.ts';
+import type { StoredJournal } from './journal.ts';
 import type { StudyRecord } from './records.ts';
 import type { StudyState } from './state.ts';
 
@@ -15,7 +15,7 @@ const ofEnd: ReadonlySet<StudyRecord['type']> = new Set(['tracing-ended', 'study
  * have gaps, only a restoring after all that is left of it counts. Errors: JOURNAL_INVALID for a
  * whole journal whose records contradict each other.
  */
-export function stateToRestore({ records, fault }: FoundJournal): StudyState {
+export function stateToRestore({ records, fault }: StoredJournal): StudyState {
   if (fault === undefined) return foldStudy(records);
   const last = records.findLast((record) => !ofEnd.has(record.type));
   const counts = (record: StudyRecord): boolean =>

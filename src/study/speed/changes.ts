@@ -43,7 +43,7 @@ function isChanged({ value, low, high }: Interval, before: number): boolean {
 }
 
 /** Returns `told` after the change, for the next call of `latestChange`. */
-export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
+export const reportedBy = ({ speed }: SpeedChange, { course }: Course): number =>
   speed.value / (course[0]?.speed.value ?? speed.value);
 
 /**

@@ -51,10 +51,10 @@ function tensorMisfit(
   const [model, place] = [step.model_name ?? '', `in ensemble ${ensemble.name},`];
   const unmapped = (config.input ?? []).find((one) => !one.optional && !Object.hasOwn(step.input_map ?? {}, one.name));
   const ways = [
-    { maps: step.input_map, own: config.input, verb: 'is mapping to non-existing input' },
-    { maps: step.output_map, own: config.output, verb: 'is mapped from non-existing output' },
+    { maps: step.input_map, tensors: config.input, verb: 'is mapping to non-existing input' },
+    { maps: step.output_map, tensors: config.output, verb: 'is mapped from non-existing output' },
   ];
-  for (const { maps, own: configs, verb } of ways) {
+  for (const { maps, tensors: configs, verb } of ways) {
     for (const [name, tensor] of Object.entries(maps ?? {})) {
       const tensorConfig = configs?.find((one) => one.name === name);
       if (!tensorConfig) return `${place} ensemble tensor ${tensor} ${verb} ${name} in model ${model}`;

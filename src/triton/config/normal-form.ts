@@ -68,9 +68,9 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
   }
   const always = promised[schema.name] ?? [];
   const known = schema.fields.flatMap((field): [string, Json][] => {
-    const isGiven = values.has(field);
-    if (!isGiven && !always.includes(field.name)) return [];
-    const value = isGiven ? normalField(field, values.get(field), at(path, field.name)) : undefined;
+    const isStated = values.has(field);
+    if (!isStated && !always.includes(field.name)) return [];
+    const value = isStated ? normalField(field, values.get(field), at(path, field.name)) : undefined;
     const kept = value ?? (always.includes(field.name) ? defaultValue(field) : undefined);
     return kept === undefined ? [] : [[field.name, kept]];
   });

@@ -14,7 +14,7 @@ import { reasonRows } from './reasons.ts';
 const MIN_REASON = 2;
 
 /** A finished study's remarks on its best. */
-interface Told {
+interface Remarks {
   /** How well it keeps the budget; null if the goal has no curve. */
   readonly level: readonly [long: string, short: string] | null;
   readonly explanation: Explanation | null;
@@ -24,7 +24,7 @@ interface Told {
  * Caches the results, which need simulations, so that they are computed once per finished study,
  * not for every frame.
  */
-const known = new WeakMap<StudyState, Told>();
+const known = new WeakMap<StudyState, Remarks>();
 
 /**
  * Returns how well the best keeps the budget, and why it is the best, once the run is over.
@@ -56,7 +56,7 @@ export function levelRows({ study, activity }: ViewState, { selected }: Interact
 const textRows = (name: string, lines: readonly string[]): readonly Row[] =>
   lines.map((line, index) => [label(index === 0 ? name : ''), span(line)]);
 
-function explainStudy(study: StudyState): Told {
+function explainStudy(study: StudyState): Remarks {
   const before = known.get(study);
   if (before !== undefined) return before;
   const view = { level: formatLevel(study), explanation: explainBest(study) };
@@ -64,7 +64,7 @@ function explainStudy(study: StudyState): Told {
   return view;
 }
 
-function formatLevel(study: StudyState): Told['level'] {
+function formatLevel(study: StudyState): Remarks['level'] {
   const { best, goal } = study;
   const recommended = best && recommend(study, best);
   const stands = best && representative(study, best)?.measurement;

@@ -14,7 +14,7 @@ export interface TrialQuery {
   readonly failure: string;
 }
 
-export interface FoundTrials {
+export interface MatchingTrials {
   readonly total: number;
   readonly matching: number;
   /** The matching trials that ended last, the latest first. */
@@ -25,7 +25,7 @@ export interface FoundTrials {
 const MAX_FOUND = 200;
 
 /** Returns the finished trials that match. */
-export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): FoundTrials {
+export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): MatchingTrials {
   const all = latestTrials(state, watched, watched.finished.length);
   const trials = all.filter(createMatcher(state, watched, query));
   return {

@@ -6,7 +6,7 @@ import { StudyFold } from '../../study/records/fold.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type StudyView, studyView } from './study-view.ts';
-import { type FoundTrials, findTrials, type TrialQuery } from './trial-search.ts';
+import { findTrials, type MatchingTrials, type TrialQuery } from './trial-search.ts';
 import type { StudyHead, Watched } from './watched.ts';
 import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
 
@@ -82,7 +82,7 @@ export class WatchedStudy {
   }
 
   /** Returns the finished trials that match. */
-  find(query: TrialQuery, nowMs: number): FoundTrials {
+  find(query: TrialQuery, nowMs: number): MatchingTrials {
     const state = this.#now;
     return state ? findTrials(state, this.#watched(nowMs), query) : { total: 0, matching: 0, trials: [] };
   }

@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { OwnWindowFigures } from '../../profiler/progress.ts';
+import type { SingleWindowFigures } from '../../profiler/progress.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 
 /** One window of the measurement under way. */
@@ -45,7 +45,7 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   if (progress.phase === 'warm-up')
     return before.state === 'warming' && isAt(before, level) ? before : { state: 'warming', level, windows: [] };
   if (progress.phase === 'void') return before.state === 'held up' ? before : { state: 'held up', level, windows };
-  const { window, own: figures } = progress;
+  const { window, latest: figures } = progress;
   const last = windows.at(-1);
   if (before.state === 'measuring' && last?.window === window) return before;
   // Counting restarts if a level is measured under another workload.
@@ -53,7 +53,7 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   return { state: 'measuring', level, windows: [...earlier, seen(window, figures)].slice(-MAX_WINDOWS) };
 }
 
-const seen = (window: number, { throughput, latencyPercentileMs }: OwnWindowFigures): SeenWindow => ({
+const seen = (window: number, { throughput, latencyPercentileMs }: SingleWindowFigures): SeenWindow => ({
   window,
   throughput,
   latencyMs: latencyPercentileMs,

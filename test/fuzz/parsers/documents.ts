@@ -13,7 +13,7 @@ import { parseProfile } from '../../../src/emulator/profile/profiles.ts';
 import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
 import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
 import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
-import { readGivenSpaces } from '../../../src/space/joint/given-spaces.ts';
+import { readStatedSpaces } from '../../../src/space/joint/given-spaces.ts';
 import { toOriginal } from '../../../src/space/model-configs.ts';
 import { compileSpace } from '../../../src/space/source/compile.ts';
 import { inherit } from '../../../src/space/source/inherit.ts';
@@ -85,7 +85,7 @@ const space = refusing(['SPACE_INVALID'], {
 const jointSpace = refusing(['SPACE_INVALID'], {
   name: 'a search space of several models',
   sources: ['space/joint/given-spaces.ts', 'space/source/variant-content.ts', 'space/source/load.ts'],
-  read: inFile('joint.yaml', (path) => readGivenSpaces(path)),
+  read: inFile('joint.yaml', (path) => readStatedSpaces(path)),
   seeds: [
     'members:\n  a: { parameters: { instances: [1, 2] } }\nothers: { parameters: { max_batch_size: [1] } }\nlimits: { cores: 4 }\nrules: [{ require: "a.instances <= limits.cores", message: no }]\n',
     'parameters: { instances: [1] }\nvariants: { int8: { files: { 1/model.py: joint.yaml } } }\n',

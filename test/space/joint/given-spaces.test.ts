@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type GivenSpaces, readGivenSpaces } from '../../../src/space/joint/given-spaces.ts';
+import { readStatedSpaces, type StatedSpaces } from '../../../src/space/joint/given-spaces.ts';
 import { folderOf } from '../fixtures.ts';
 
-const namesOf = ({ members }: GivenSpaces) =>
+const namesOf = ({ members }: StatedSpaces) =>
   Object.fromEntries(
     Object.entries(members).map(([model, { parameters }]) => [model, parameters.map(({ name }) => name)]),
   );
@@ -18,26 +18,26 @@ members:
 `,
       'small.yaml': 'parameters: { instances: [1, 2], max_batch_size: [1, 4] }',
     });
-    const given = readGivenSpaces('my.yaml', { directory });
+    const given = readStatedSpaces('my.yaml', { directory });
     expect(given.whole).toBeNull();
     expect(namesOf(given)).toMatchObject({
       encoder: ['max_batch_size', 'instances'],
       head: ['max_batch_size', 'threads', 'instances'],
     });
     expect(given.members.tokenizer?.name).toBe('python');
-    expect(readGivenSpaces({ members: {}, others: 'base' }).whole?.name).toBe('base');
+    expect(readStatedSpaces({ members: {}, others: 'base' }).whole?.name).toBe('base');
   });
 
   it('are one for all where there are no members, also in JSON', () => {
-    expect(readGivenSpaces('python')).toMatchObject({ whole: { name: 'python' }, members: {} });
-    expect(readGivenSpaces({ parameters: { instances: [1] } }).whole?.parameters).toHaveLength(1);
-    expect(namesOf(readGivenSpaces({ members: { a: { parameters: { instances: [1] } }, b: 'base' } })).a).toEqual([
+    expect(readStatedSpaces('python')).toMatchObject({ whole: { name: 'python' }, members: {} });
+    expect(readStatedSpaces({ parameters: { instances: [1] } }).whole?.parameters).toHaveLength(1);
+    expect(namesOf(readStatedSpaces({ members: { a: { parameters: { instances: [1] } }, b: 'base' } })).a).toEqual([
       'instances',
     ]);
   });
 
   it('say what is wrong with which member', () => {
-    const read = (text: string) => () => readGivenSpaces('my.yaml', { directory: folderOf({ 'my.yaml': text }) });
+    const read = (text: string) => () => readStatedSpaces('my.yaml', { directory: folderOf({ 'my.yaml': text }) });
     expect(read('members: { a: { parametres: {} } }')).toThrow(/my.yaml members.a parametres: unknown key/);
     expect(read('members: { a: 3 }')).toThrow(/my.yaml members.a: expected a search space, a preset or a file/);
     expect(read('members: { a: nothing.yaml }')).toThrow(/there is no search space 'nothing.yaml'/);

@@ -6,7 +6,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
-import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
+import { findEndpoint, type RequestedEndpoint } from '../../server/find-endpoint.ts';
 import { readHeaders } from '../../server/headers.ts';
 import { type ClassPrompts, prepareClassPrompts } from '../../traffic/prompts/class-prompts.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
@@ -163,7 +163,7 @@ async function readServer(options: TlsSpec & HeaderSpec & { readonly url?: strin
   };
 }
 
-const kinds: readonly AskedEndpoint[] = [
+const kinds: readonly RequestedEndpoint[] = [
   ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
   ...(['triton-generate', 'triton-grpc'] as const),
 ];
@@ -173,7 +173,7 @@ const kinds: readonly AskedEndpoint[] = [
  * what the endpoint says better.
  */
 function splitEndpoint({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
-  readonly requestedEndpoint: AskedEndpoint;
+  readonly requestedEndpoint: RequestedEndpoint;
   readonly path: string | undefined;
 } {
   const kind = kinds.find((each) => each === endpoint);

@@ -20,7 +20,7 @@ import { listDevices } from '../../server/devices.ts';
 import { checkLeftovers, leftoversIn } from '../../server/leftover.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from '../../server/open-server.ts';
 import type { Sender } from '../../traffic/sender.ts';
-import { openTraffic, type TrafficAsked } from '../../traffic/tensors/open-traffic.ts';
+import { openTraffic, type TrafficOrder } from '../../traffic/tensors/open-traffic.ts';
 import { listAssumptions, readRequests } from '../../traffic/tensors/requests.ts';
 import { classShares, listFronts, prepareClassInputs, type WorkloadFront } from '../../traffic/workload.ts';
 import { type LevelListener, levelTarget } from '../measuring.ts';
@@ -89,7 +89,7 @@ export async function openTensors(
   const { workload } = plan;
   const parts: readonly (WorkloadFront | undefined)[] = workload ? listFronts(workload, model) : [undefined];
   let listening: LevelListener | undefined;
-  const onObserved: TrafficAsked['onObserved'] = observes
+  const onObserved: TrafficOrder['onObserved'] = observes
     ? (observed, outputs) => listening?.onRequest(observed, outputs)
     : undefined;
   const fronts: OpenFront[] = [];
@@ -172,7 +172,7 @@ async function openFront(
   inputs: PreparedInputs,
   spec: ProfileSpec,
   plan: ProfilePlan,
-  onObserved: TrafficAsked['onObserved'],
+  onObserved: TrafficOrder['onObserved'],
 ): Promise<OpenFront> {
   const traffic = await openTraffic(opened, {
     spec,

@@ -1,6 +1,6 @@
 import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
+import { type AnsweringEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import type { StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
 import { preparePrompts } from '../../traffic/prompts/prompts.ts';
@@ -18,7 +18,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
   const endpoint = isTextEndpoint(server.endpoint) ? 'openai' : (server.endpoint ?? 'openai');
   const workloads = studied ? await promptWorkloads(spec, studied) : undefined;
   const { requests } = workloads?.search[0] ?? (await preparePrompts(spec.prompts ?? {}, { model, seed }));
-  let foundEndpoint: FoundEndpoint | null = null;
+  let answeringEndpoint: AnsweringEndpoint | null = null;
   return {
     requests,
     workloads,
@@ -26,7 +26,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
     windowsFor: (purpose) => promptWindowsFor(purpose, limits.timeBudgetSeconds),
     open: async ({ address, headers, tls }, limitMs) => {
       const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };
-      foundEndpoint ??= await findEndpoint({
+      answeringEndpoint ??= await findEndpoint({
         ...where,
         requestedEndpoint: endpoint,
         model,
@@ -34,7 +34,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
         path: undefined,
         extra: undefined,
       });
-      return openPromptTraffic({ ...where, model, endpoint: foundEndpoint.endpoint }, requests, traffic);
+      return openPromptTraffic({ ...where, model, endpoint: answeringEndpoint.endpoint }, requests, traffic);
     },
   };
 }

@@ -9,7 +9,7 @@ import { MS_PER_S } from '../../../base/units.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { Control } from '../../../tuner/adapter.ts';
-import type { FoundTarget, OpenStudy } from '../../study/study.ts';
+import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
 import { listOriginals } from './originals.ts';
 
 const LOAD_TIMEOUT_S = 600;
@@ -59,7 +59,7 @@ export function controlOver(
  */
 export function controlOfStudy(
   { spec, directory, earlier }: Pick<OpenStudy, 'spec' | 'directory' | 'earlier'>,
-  target: FoundTarget,
+  target: DescribedTarget,
   { client }: { readonly client: ControlClient },
   onBuild?: (variant: string, log: string) => void,
 ): Control {

@@ -10,7 +10,7 @@ import { loadSpace, spaceFromJson } from '../../../space/source/load.ts';
 import { presetFor } from '../../../space/source/presets.ts';
 import type { ServerIdentity, StudyStarted } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import type { FoundTarget, OpenStudy } from '../../study/study.ts';
+import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
 import { checkAlike } from './check-alike.ts';
 import { readLimits, type TritonModels, toConfigs } from './models.ts';
 import { createJointTarget, jointTarget } from './pipeline/joint-target.ts';
@@ -20,7 +20,7 @@ import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-sp
 import { withEngine } from './served-settings.ts';
 
 /** The models of a Triton, and their search space. */
-export interface FoundTriton extends FoundTarget {
+export interface DescribedTriton extends DescribedTarget {
   readonly space: TunedSpace;
 }
 
@@ -31,7 +31,7 @@ type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
  * journal. Errors: SPACE_INVALID, USAGE, INPUT_INVALID, UNSUPPORTED for a variant with other
  * tensors.
  */
-export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): FoundTriton {
+export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): DescribedTriton {
   const { started } = study;
   const { originalModel: model, others, together } = models;
   if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);

@@ -1,6 +1,6 @@
 import type { CountedRequests } from '../../../space/clients/batches.ts';
-import { type GivenSpaces, nothingGiven, readGivenSpaces } from '../../../space/joint/given-spaces.ts';
-import type { AskedTopology } from '../../../space/joint/topology-of.ts';
+import { nothingStated, readStatedSpaces, type StatedSpaces } from '../../../space/joint/given-spaces.ts';
+import type { RequestedTopology } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
 import { otherModelsIn } from '../../../space/other-models.ts';
 import type { Limits } from '../../../space/types.ts';
@@ -11,7 +11,7 @@ import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 import type { OpenStudy } from '../../study/study.ts';
 import { controlOver } from './control.ts';
 import { listOriginals } from './originals.ts';
-import { askedTopology } from './pipeline/asked-topology.ts';
+import { topologyRequest } from './pipeline/asked-topology.ts';
 import { readParts, readTogether, type Together } from './pipeline/read-together.ts';
 
 /**
@@ -27,8 +27,8 @@ export interface NamedModels {
    * The spaces given for a new study; empty for the presets of the models' backends, and for a
    * resumed study.
    */
-  readonly spaces: GivenSpaces;
-  readonly requestedTopology: AskedTopology;
+  readonly spaces: StatedSpaces;
+  readonly requestedTopology: RequestedTopology;
 }
 
 /** The named models, their parts, and their state before the study. */
@@ -50,13 +50,13 @@ export interface TritonModels extends NamedModels {
  * that a request needs.
  */
 export type FindCalls = (
-  fronts: AskedTopology['fronts'],
+  fronts: RequestedTopology['fronts'],
   read: Map<string, OriginalModel>,
-) => Promise<AskedTopology['calls']>;
+) => Promise<RequestedTopology['calls']>;
 
 /** Errors: SPACE_INVALID, USAGE. */
 export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'started'>): NamedModels {
-  const topology = askedTopology(spec);
+  const topology = topologyRequest(spec);
   const fronts = topology.fronts.map(({ model }) => model);
   const distinct = (names: readonly string[]): [string, ...string[]] => [
     spec.model,
@@ -66,7 +66,7 @@ export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'start
     return {
       names: distinct(listOriginals(started).map(({ model }) => model)),
       fronts,
-      spaces: nothingGiven,
+      spaces: nothingStated,
       requestedTopology: topology,
     };
   const spaces = givenSpaces(spec);
@@ -75,8 +75,10 @@ export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'start
   return { names: distinct([...fronts, ...called, ...variants]), fronts, spaces, requestedTopology: topology };
 }
 
-function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
-  return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: readLimits(latencyBudgetMs) });
+function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): StatedSpaces {
+  return space === undefined
+    ? nothingStated
+    : readStatedSpaces(space as string, { limits: readLimits(latencyBudgetMs) });
 }
 
 /** Returns the limits that the latency budget sets for a search space. */
@@ -112,10 +114,10 @@ export async function readModels(
 
 async function withCalls(
   client: TritonClient,
-  { fronts }: AskedTopology,
+  { fronts }: RequestedTopology,
   read: Map<string, OriginalModel>,
   findCalls: FindCalls,
-): Promise<AskedTopology> {
+): Promise<RequestedTopology> {
   const calls = await findCalls(fronts, read);
   const called = [...new Set(Object.values(calls).flat())].map((model) => ({ model }));
   await readParts(client, { fronts: called, calls }, read);

@@ -22,11 +22,11 @@ import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
 import { compareReplies, expectsOutputs } from '../../traffic/tensors/compare-outputs.ts';
 import { firstTimeoutMs, lookFirst } from '../../traffic/tensors/first-requests.ts';
 import { openFronts } from '../../traffic/tensors/open-fronts.ts';
-import type { TrafficAsked } from '../../traffic/tensors/open-traffic.ts';
+import type { TrafficOrder } from '../../traffic/tensors/open-traffic.ts';
 import { listAssumptions } from '../../traffic/tensors/requests.ts';
 import { promptRequests } from '../requests/prompt-requests.ts';
 import { requestProfile } from '../requests/request-profile.ts';
-import type { FoundTriton } from './describe.ts';
+import type { DescribedTriton } from './describe.ts';
 import type { TritonModels } from './models.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import { inputsOfStudy } from './study-inputs.ts';
@@ -68,7 +68,7 @@ export async function openTensors(
   study: Study,
   opened: OpenServer,
   models: TritonModels,
-  { topology, space, original }: FoundTriton,
+  { topology, space, original }: DescribedTriton,
   { tell, windows }: Pick<TargetSetting, 'tell' | 'windows'>,
 ): Promise<StudySending> {
   const { spec, workloads } = study;
@@ -82,7 +82,7 @@ export async function openTensors(
   const levels = levelsOfStudy(study, space.places);
   const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
     trafficAsked(spec, levels, front, index, underWorkloads),
-  ) as [TrafficAsked, ...TrafficAsked[]];
+  ) as [TrafficOrder, ...TrafficOrder[]];
   // Outputs that the accuracy guard has checked need not be checked in every reply.
   const unchecked = isGuarded && spec.traffic.outputTolerance === undefined && { check: null };
   const fronts = await openFronts(opened, [{ ...first, ...unchecked }, ...others], spec.levels.requestDistribution);
@@ -129,7 +129,7 @@ const trafficAsked = (
   { config, inputs }: FrontInputs,
   index: number,
   underWorkloads: WorkloadInputs,
-): TrafficAsked => ({
+): TrafficOrder => ({
   spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
   config,
   inputs,

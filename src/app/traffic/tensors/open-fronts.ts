@@ -6,7 +6,7 @@ import type { Candidate } from '../../../space/types.ts';
 import type { RequestDistribution } from '../../../spec/study-spec.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { rateSchedule } from '../schedule.ts';
-import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
+import { type OpenTraffic, openTraffic, type TrafficOrder } from './open-traffic.ts';
 
 /**
  * The senders for the fronts of a study, each with its own threads, in the form that a profile
@@ -26,7 +26,7 @@ export interface OpenFronts {
  */
 export async function openFronts(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
-  fronts: readonly [TrafficAsked, ...TrafficAsked[]],
+  fronts: readonly [TrafficOrder, ...TrafficOrder[]],
   requestDistribution: RequestDistribution,
 ): Promise<OpenFronts> {
   const open: OpenTraffic[] = [];
@@ -40,18 +40,18 @@ export async function openFronts(
     throw error;
   }
   const [first, ...otherFronts] = open.map((traffic, index) =>
-    frontTraffic(traffic, fronts[index] as TrafficAsked, requestDistribution),
+    frontTraffic(traffic, fronts[index] as TrafficOrder, requestDistribution),
   );
   return {
     traffic: { ...(first as FrontTraffic), otherFronts },
-    requestsFrom: (place, inputs) => createRequests(open[place] as OpenTraffic, fronts[place] as TrafficAsked, inputs),
+    requestsFrom: (place, inputs) => createRequests(open[place] as OpenTraffic, fronts[place] as TrafficOrder, inputs),
     close,
   };
 }
 
 function createRequests(
   traffic: OpenTraffic,
-  { config }: TrafficAsked,
+  { config }: TrafficOrder,
   inputs?: PreparedInputs,
 ): FrontTraffic['requestsFor'] {
   const configIn = (candidate: Candidate) => configOfModel(candidate, config.name ?? '', config);
@@ -60,7 +60,7 @@ function createRequests(
 
 function frontTraffic(
   traffic: OpenTraffic,
-  requestedTraffic: TrafficAsked,
+  requestedTraffic: TrafficOrder,
   requestDistribution: RequestDistribution,
 ): FrontTraffic {
   return {

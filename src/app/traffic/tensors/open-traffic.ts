@@ -29,7 +29,7 @@ export const toTraffic = ({ traffic, levels, seed }: StudySpec): SeededTraffic =
   ...(levels.batch && { batch: levels.batch.low, mostBatch: levels.batch.high }),
 });
 
-export interface TrafficAsked {
+export interface TrafficOrder {
   readonly spec: SeededTraffic;
   /** The model's config when the requests are made. */
   readonly config: ModelConfig;
@@ -69,7 +69,7 @@ type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
  * Opens a transport as the options say, for a few requests. Errors: USAGE, UNSUPPORTED,
  * SERVER_FAILED.
  */
-export async function openLocalTraffic(opened: Opened, requestedTraffic: TrafficAsked): Promise<LocalTraffic> {
+export async function openLocalTraffic(opened: Opened, requestedTraffic: TrafficOrder): Promise<LocalTraffic> {
   const { traffic, sequences, requestsFor } = await prepared(opened, requestedTraffic);
   return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
 }
@@ -78,7 +78,7 @@ export async function openLocalTraffic(opened: Opened, requestedTraffic: Traffic
  * Does the same, and opens the threads that measure, warmed up against a server that does nothing.
  * Errors: the same.
  */
-export async function openTraffic(opened: Opened, requestedTraffic: TrafficAsked): Promise<OpenTraffic> {
+export async function openTraffic(opened: Opened, requestedTraffic: TrafficOrder): Promise<OpenTraffic> {
   checkAgents(requestedTraffic.spec);
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, requestedTraffic);
   const { spec, onObserved } = requestedTraffic;
@@ -110,7 +110,7 @@ export async function openTraffic(opened: Opened, requestedTraffic: TrafficAsked
 
 async function prepared(
   { client, server, tls, headers }: Opened,
-  { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: replyCheck }: TrafficAsked,
+  { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: replyCheck }: TrafficOrder,
 ) {
   const sequences = findSequences(spec, config, levels);
   const kind = toTransportOptions(spec, config);

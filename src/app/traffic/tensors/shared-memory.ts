@@ -9,7 +9,7 @@ import type { SharedMemory } from '../../../triton/types.ts';
 const DEFAULT_OUTPUT_BYTES = 102_400;
 
 /** The part of a plan that comes from the command line. */
-type AskedRegions = Omit<RegionsPlan, 'unknownOutputBytes' | 'memory'>;
+type RegionOrder = Omit<RegionsPlan, 'unknownOutputBytes' | 'memory'>;
 
 /** A transport, and the memory that it shares with the server, if any. */
 export interface SharedTransport {
@@ -35,7 +35,7 @@ export async function openSharedTransport(
   options: OpenOptions,
   flags: Pick<TransportSpec, 'sharedMemory' | 'outputSharedMemorySize'>,
   control: SharedMemory,
-  plan: AskedRegions,
+  plan: RegionOrder,
 ): Promise<SharedTransport> {
   const shared = await openSharedRegions(flags, control, plan);
   try {
@@ -70,7 +70,7 @@ export async function openSharedRegions(
     outputSharedMemorySize: unknownOutputBytes = DEFAULT_OUTPUT_BYTES,
   }: Pick<TransportSpec, 'sharedMemory' | 'outputSharedMemorySize'>,
   control: SharedMemory,
-  plan: AskedRegions,
+  plan: RegionOrder,
 ): Promise<SharedRegions | undefined> {
   if (sharedMemory === 'none') return undefined;
   const memory = sharedMemory === 'system' ? ({ kind: 'system' } as const) : cudaMemoryFor(plan.config);

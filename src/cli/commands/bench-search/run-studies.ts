@@ -22,7 +22,7 @@ export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: 
     '--local': local,
     '--no-correction': !correction,
   };
-  const [option] = Object.entries(suite).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
+  const [option] = Object.entries(suite).flatMap(([name, isStated]) => (isStated ? [name] : []));
   if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
 }
 

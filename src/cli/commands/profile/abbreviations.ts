@@ -43,9 +43,9 @@ export class AbbreviatingCommand extends Command {
         isValue = arg.length === 2 && this.#optionNamed(arg)?.required === true;
         return arg;
       }
-      const [givenName = arg] = arg.split('=', 1);
-      const name = this.#completeName(givenName);
-      const rest = arg.slice(givenName.length);
+      const [statedName = arg] = arg.split('=', 1);
+      const name = this.#completeName(statedName);
+      const rest = arg.slice(statedName.length);
       isValue = rest === '' && this.#optionNamed(name)?.required === true;
       return name + rest;
     });

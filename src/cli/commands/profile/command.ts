@@ -67,14 +67,14 @@ export function profileCommand(terminal: Terminal): Command {
     const allOptions = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
     const changed = namesOfChanges(set, profileOptions);
     const kind = toServiceKind(allOptions);
-    const isGiven = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
+    const isStated = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
     checkCombination(combinationOfService('profile', kind, allOptions));
     refuseOthers(
       kind,
-      command.options.filter((option) => isGiven(option.attributeName())),
+      command.options.filter((option) => isStated(option.attributeName())),
       allOptions.endpoint,
     );
-    const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
+    const usual = Object.entries(languageDefaults).filter(([name]) => !isStated(name));
     const ofPrompts = kind === 'language' ? { ...Object.fromEntries(usual), ...prompts.resolve() } : {};
     const options = { ...(await chooseProtocolOptions(kind, allOptions)), ...ofPrompts };
     const { toExitCode, runProfile } = await import('./run.ts');

@@ -90,11 +90,11 @@ export function addRefusedOptions(
   for (const { option } of refused) command.addOption(option);
   return {
     refuse: () => {
-      const givenOption = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
-      if (!givenOption) return;
+      const statedOption = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      if (!statedOption) return;
       throw new TrituneError(
         'UNSUPPORTED',
-        `${givenOption.option.long} is not supported: ${givenOption.reason}`,
+        `${statedOption.option.long} is not supported: ${statedOption.reason}`,
         'leave it out',
       );
     },

@@ -54,7 +54,7 @@ const refused: Readonly<Record<string, string>> = {
   'ramp-up-strategy': '--ramp FROM:TO:SECONDS says all of it',
 };
 
-type Given = Partial<Record<Figure, number>> & { promptFile?: string };
+type AliasCounts = Partial<Record<Figure, number>> & { promptFile?: string };
 
 const names = [...Object.keys(figures), ...files, ...forms, ...Object.keys(refused)];
 const options = (): readonly Option[] => names.map((name) => new Option(`--${name} <value>`).hideHelp());
@@ -81,7 +81,7 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
  * Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED.
  */
 export function toSpec(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
-  const counts: Given = {};
+  const counts: AliasCounts = {};
   for (const [name, text] of flags) {
     const reason = lookUp(refused, name);
     if (reason !== undefined)
@@ -111,7 +111,7 @@ export function toSpec(flags: readonly (readonly [name: string, text: string])[]
  * Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution
  * from mean·(1 − r) to mean·(1 + r).
  */
-function toDistribution(counts: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
+function toDistribution(counts: AliasCounts, name: Counted): NonNullable<PromptSpec[Counted]> | null {
   const [mean, std = 0] = [counts[`${name}.mean`], counts[`${name}.std`]];
   const ratio = name.endsWith('Tokens') ? (counts.rangeRatio ?? 0) : 0;
   if (mean === undefined) return null;

@@ -66,8 +66,8 @@ export const promptOptionTable: OptionTable<PromptSpec> = under<PromptSpec>('Lan
 
 function slice(text: string): NonNullable<PromptSpec['traceSlice']> {
   const [, from, to] = /^(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  const givenSlice = { fromS: Number(from), toS: Number(to) };
-  if (givenSlice.fromS < givenSlice.toS) return givenSlice;
+  const statedSlice = { fromS: Number(from), toS: Number(to) };
+  if (statedSlice.fromS < statedSlice.toS) return statedSlice;
   throw new TrituneError('USAGE', `'${text}' is not a slice of time`, 'write FROM:TO in seconds, for example 0:600');
 }
 

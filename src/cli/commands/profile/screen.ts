@@ -54,7 +54,7 @@ export function createProfileScreen(
           `${heading}: repeating a window (${progress.voidWindows}): the load generator was delayed`,
         );
       }
-      const { window, own: windowFigures } = progress;
+      const { window, latest: windowFigures } = progress;
       const { throughput, latencyMs } = progress;
       terminal.status(`${heading}: window ${window}, ${formatRate(throughput, unit)}, ${formatMs(latencyMs)}`);
       if (!verbose) return;

@@ -7,7 +7,7 @@ import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
-import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
+import { isSeriesSpec, type RequestedSpec } from '../../../app/study/read-spec.ts';
 import { type StudiedWorkloads, withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { callsFinder } from '../../../app/target/triton/calls/find-calls.ts';
 import { describeTriton } from '../../../app/target/triton/describe.ts';
@@ -30,8 +30,8 @@ import type { Terminal } from '../../terminal.ts';
  * nothing on a running server. Sends a few requests, one after another, to see how fast the model
  * is and whether it accepts them.
  */
-export async function dryRun(askedSpec: AskedSpec, terminal: Terminal): Promise<number> {
-  const studies = isSeriesSpec(askedSpec) ? listStudies(askedSpec) : [askedSpec];
+export async function dryRun(requestedSpec: RequestedSpec, terminal: Terminal): Promise<number> {
+  const studies = isSeriesSpec(requestedSpec) ? listStudies(requestedSpec) : [requestedSpec];
   const [first] = studies as [StudySpec];
   warnIfInsecure(first.server, terminal);
   for (const study of studies) checkSpec(study);

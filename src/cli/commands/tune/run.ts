@@ -7,7 +7,7 @@ import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
-import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/study/read-spec.ts';
+import { isSeriesSpec, printSpec, type RequestedSpec, readSpec } from '../../../app/study/read-spec.ts';
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
 import type { OpenStudy } from '../../../app/study/study.ts';
 import { tuneStudy } from '../../../app/study/tune-study.ts';
@@ -96,7 +96,7 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
  * Returns the study or the series in the options, which override a file. Errors: USAGE,
  * INPUT_INVALID.
  */
-function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
+function askedBy(flags: SeriesFlags, named: Named): RequestedSpec {
   if (flags.spec === undefined) return toStudyOrSeries(flags);
   const spec = readSpec(flags.spec);
   if (flags.together && !isSeriesSpec(spec))

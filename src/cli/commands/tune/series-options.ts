@@ -12,7 +12,7 @@ export type SeriesFlags = SeriesOptions &
   Omit<TuneFlags, 'model' | 'space' | 'candidates' | 'latencyBudget'> & { readonly modelAnalyzerConfig?: string };
 
 export const seriesOptionTable: OptionTable<
-  Omit<SeriesFlags, 'modelAnalyzer' | 'own' | 'modelRequests' | 'modelBudgets'>
+  Omit<SeriesFlags, 'modelAnalyzer' | 'modelOptions' | 'modelRequests' | 'modelBudgets'>
 > = {
   ...tuneOptionTable,
   ...tuneFleetOptionTable,

@@ -12,11 +12,11 @@ import { listChangedSettings } from './changed-parameters.ts';
 import { computeCredit } from './credit.ts';
 import { findLimit } from './limit.ts';
 import { limitPhrase, limitSentence, listAdvice } from './limit-texts.ts';
-import type { FoundLimit } from './limit-words.ts';
-import { type LimitTold, listReasons } from './reasons.ts';
+import type { LimitingFactor } from './limit-words.ts';
+import { type LimitSummary, listReasons } from './reasons.ts';
 import { createTimeBar } from './time-bar.ts';
 import { splitTime } from './time-split.ts';
-import { adviceSentence, creditSentences, splitSentences, type Told } from './words.ts';
+import { adviceSentence, creditSentences, type SplitMeasurement, splitSentences } from './words.ts';
 
 /**
  * Explains the best. Pure: the same state gives the same explanation. null when nothing was
@@ -33,7 +33,7 @@ export function explainBest(state: StudyState): Explanation | null {
   const before = isOther ? explainTrial(state, baseline, workload) : null;
   const credit = computeCredit(state, best, stands);
   const bottlenecks = createBottlenecks(state);
-  const evidence = foundLimit(state, best, after, bottlenecks(best, stands));
+  const evidence = limitingFactor(state, best, after, bottlenecks(best, stands));
   const limit = { ...evidence.limit, words: limitSentence(evidence) };
   const stage = evidence.bottleneck;
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
@@ -45,8 +45,10 @@ export function explainBest(state: StudyState): Explanation | null {
     advice,
     changed: listChangedSettings(state.started, best.candidate),
     before:
-      before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),
-    now: limitTold(evidence),
+      before &&
+      baseline &&
+      limitSummary(limitingFactor(state, baseline, before, bottlenecks(baseline, before.measurement))),
+    now: limitSummary(evidence),
   });
   const sentences = [
     ...standing(state, best),
@@ -71,12 +73,12 @@ export function explainBest(state: StudyState): Explanation | null {
   };
 }
 
-const foundLimit = (
+const limitingFactor = (
   state: StudyState,
   trial: Trial,
-  { measurement, split }: Told,
+  { measurement, split }: SplitMeasurement,
   bottleneck: StageBottleneck | null,
-): FoundLimit => ({
+): LimitingFactor => ({
   state,
   trial,
   measurement,
@@ -85,9 +87,9 @@ const foundLimit = (
   limit: findLimit(state, trial, measurement, { split, bottleneck }),
 });
 
-const limitTold = (foundLimit: FoundLimit): LimitTold => ({
-  words: limitPhrase(foundLimit),
-  bar: createTimeBar(foundLimit, foundLimit.state, foundLimit.trial),
+const limitSummary = (limitingFactor: LimitingFactor): LimitSummary => ({
+  words: limitPhrase(limitingFactor),
+  bar: createTimeBar(limitingFactor, limitingFactor.state, limitingFactor.trial),
 });
 
 /**
@@ -99,7 +101,7 @@ const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement:
   null;
 
 /** `workload`: the one under which it was measured; null for figures of the whole study. */
-function explainTrial(state: StudyState, trial: Trial, workload: string | null): Told | null {
+function explainTrial(state: StudyState, trial: Trial, workload: string | null): SplitMeasurement | null {
   const whole = representative(state, trial)?.measurement;
   const measurement = whole?.workloads?.find((each) => each.workload === workload) ?? whole;
   const split = measurement && splitTime(measurement, trial.candidate.shape);

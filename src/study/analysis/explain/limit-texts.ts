@@ -7,9 +7,9 @@ import {
   budgetWords,
   clientWords,
   engineEvidence,
-  type FoundLimit,
   gpuWords,
   instanceWords,
+  type LimitingFactor,
   latencyWords,
   missedWords,
   nextLevel,
@@ -25,13 +25,13 @@ import {
 /** All that is said of one kind of limit. */
 interface LimitText {
   /** The limit, to follow "The bottleneck now is". */
-  readonly name: (foundLimit: FoundLimit) => string;
+  readonly name: (limitingFactor: LimitingFactor) => string;
   /** What shows it, in parentheses behind the name; '' for nothing to say. */
-  readonly shownBy: (foundLimit: FoundLimit) => readonly string[];
+  readonly shownBy: (limitingFactor: LimitingFactor) => readonly string[];
   /** What the sentence adds to the phrase; '' for nothing to say. */
-  readonly evidence: (foundLimit: FoundLimit) => readonly string[];
+  readonly evidence: (limitingFactor: LimitingFactor) => readonly string[];
   /** What else to try besides the config; empty if no measurement suggests anything. */
-  readonly advice: (foundLimit: FoundLimit) => readonly string[];
+  readonly advice: (limitingFactor: LimitingFactor) => readonly string[];
 }
 
 const none = (): readonly string[] => [];
@@ -41,31 +41,35 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
   client: {
     name: () => 'the load generator, not the server',
     shownBy: () => [],
-    evidence: (foundLimit) => [clientWords(foundLimit)],
+    evidence: (limitingFactor) => [clientWords(limitingFactor)],
     advice: () => ['more --client-threads, or a client on a machine of its own'],
   },
   cpu: {
     name: () => "the CPU of the server's machine",
     shownBy: ({ limit }) => [`${percent(limit.cpuShare)} busy`],
-    evidence: (foundLimit) => [activityWords(foundLimit)],
+    evidence: (limitingFactor) => [activityWords(limitingFactor)],
     advice: () => ['more CPU cores, or a machine of its own for the client if it shares this one'],
   },
   compute: {
     name: ({ limit }) => (limit.stage === undefined ? 'compute' : `compute in ${limit.stage}`),
-    shownBy: (foundLimit) => [
-      instanceWords(foundLimit.limit) || gpuWords(foundLimit.limit) || 'more load serves no more',
-      oneMoreWords(foundLimit),
+    shownBy: (limitingFactor) => [
+      instanceWords(limitingFactor.limit) || gpuWords(limitingFactor.limit) || 'more load serves no more',
+      oneMoreWords(limitingFactor),
     ],
-    evidence: (foundLimit) => {
-      const { limit } = foundLimit;
+    evidence: (limitingFactor) => {
+      const { limit } = limitingFactor;
       const isBusyTold = limit.busyShare !== null;
       return [
         isBusyTold ? gpuWords(limit) : '',
-        limit.engine ? activityWords(foundLimit) : '',
-        noMoreWords(foundLimit),
+        limit.engine ? activityWords(limitingFactor) : '',
+        noMoreWords(limitingFactor),
       ];
     },
-    advice: (foundLimit) => [...moreInstances(foundLimit), cheaperModel(foundLimit), ...moreMemory(foundLimit)],
+    advice: (limitingFactor) => [
+      ...moreInstances(limitingFactor),
+      cheaperModel(limitingFactor),
+      ...moreMemory(limitingFactor),
+    ],
   },
   'kv-cache': {
     name: () => 'the KV cache',
@@ -76,78 +80,84 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
   sequences: {
     name: ({ limit }) => `the limit of ${limit.engine?.most} sequences at once`,
     shownBy: ({ limit }) => [waitingWords(limit)],
-    evidence: (foundLimit) => {
-      const { engine } = foundLimit.limit;
-      return [engine ? cacheWords(engine) : '', ...engineEvidence(foundLimit)];
+    evidence: (limitingFactor) => {
+      const { engine } = limitingFactor.limit;
+      return [engine ? cacheWords(engine) : '', ...engineEvidence(limitingFactor)];
     },
     advice: none,
   },
   'queue-delay': {
     name: ({ limit }) => `the batching delay of ${formatMs(limit.queueDelayMs)}`,
     shownBy: ({ limit }) => [`${percent(limit.queueShare)} of a request's time is in the queue`],
-    evidence: (foundLimit) => [activityWords(foundLimit)],
+    evidence: (limitingFactor) => [activityWords(limitingFactor)],
     advice: () => ['more requests at once: they fill the batches sooner'],
   },
   outside: {
     name: () => 'outside the model',
     shownBy: ({ limit }) => [`${percent(limit.outsideShare)} of a request's time is network, front end and client`],
-    evidence: (foundLimit) => [activityWords(foundLimit)],
+    evidence: (limitingFactor) => [activityWords(limitingFactor)],
     advice: () => [
       'smaller tensors, a nearer client, or --shared-memory system where the client runs on the same machine',
     ],
   },
   'latency-budget': {
     name: () => 'the latency budget',
-    shownBy: (foundLimit) => [budgetWords(foundLimit), stageWords(foundLimit)],
-    evidence: (foundLimit) => {
-      const { missed, higher } = foundLimit.limit;
-      return [!missed && higher?.missed ? nextRate(foundLimit) : '', loneActivity(foundLimit)];
+    shownBy: (limitingFactor) => [budgetWords(limitingFactor), stageWords(limitingFactor)],
+    evidence: (limitingFactor) => {
+      const { missed, higher } = limitingFactor.limit;
+      return [!missed && higher?.missed ? nextRate(limitingFactor) : '', loneActivity(limitingFactor)];
     },
     advice: lowerLatency,
   },
   constraint: {
     name: () => 'a constraint',
-    shownBy: (foundLimit) => [missedWords(foundLimit), stageWords(foundLimit)],
-    evidence: (foundLimit) => [loneActivity(foundLimit)],
+    shownBy: (limitingFactor) => [missedWords(limitingFactor), stageWords(limitingFactor)],
+    evidence: (limitingFactor) => [loneActivity(limitingFactor)],
     advice: none,
   },
   'level-range': {
     name: () => 'the load',
-    shownBy: (foundLimit) => [`${ownLevel(foundLimit)} is the highest that was allowed`, stageWords(foundLimit)],
-    evidence: (foundLimit) => ['nothing is saturated', latencyWords(foundLimit), loneActivity(foundLimit)],
-    advice: (foundLimit) => [higherLevels(foundLimit)],
+    shownBy: (limitingFactor) => [
+      `${ownLevel(limitingFactor)} is the highest that was allowed`,
+      stageWords(limitingFactor),
+    ],
+    evidence: (limitingFactor) => ['nothing is saturated', latencyWords(limitingFactor), loneActivity(limitingFactor)],
+    advice: (limitingFactor) => [higherLevels(limitingFactor)],
   },
   unseen: {
     name: () => 'not identified',
-    shownBy: (foundLimit) => [`more load, ${nextLevel(foundLimit)}, serves no more`, stageWords(foundLimit)],
-    evidence: (foundLimit) => [nextRate(foundLimit), 'no metric shows why', loneActivity(foundLimit)],
+    shownBy: (limitingFactor) => [
+      `more load, ${nextLevel(limitingFactor)}, serves no more`,
+      stageWords(limitingFactor),
+    ],
+    evidence: (limitingFactor) => [nextRate(limitingFactor), 'no metric shows why', loneActivity(limitingFactor)],
     advice: none,
   },
   none: {
     name: () => 'not identified',
-    shownBy: (foundLimit) => [stageWords(foundLimit)],
-    evidence: (foundLimit) => ['no metric is at its limit', loneActivity(foundLimit)],
+    shownBy: (limitingFactor) => [stageWords(limitingFactor)],
+    evidence: (limitingFactor) => ['no metric is at its limit', loneActivity(limitingFactor)],
     advice: none,
   },
 };
 
 /** The activity of a single model; of several the phrase has it. */
-const loneActivity = (foundLimit: FoundLimit): string =>
-  foundLimit.limit.stage === undefined ? activityWords(foundLimit) : '';
+const loneActivity = (limitingFactor: LimitingFactor): string =>
+  limitingFactor.limit.stage === undefined ? activityWords(limitingFactor) : '';
 
 const isSaid = (words: string): boolean => words !== '';
 
 /** Returns the limit as a phrase: `compute (1 instance, 95 % busy, batches full at 16)`. */
-export function limitPhrase(foundLimit: FoundLimit): string {
-  const { name, shownBy } = texts[foundLimit.limit.kind];
-  const shown = shownBy(foundLimit).filter(isSaid).join('; ');
-  return shown === '' ? name(foundLimit) : `${name(foundLimit)} (${shown})`;
+export function limitPhrase(limitingFactor: LimitingFactor): string {
+  const { name, shownBy } = texts[limitingFactor.limit.kind];
+  const shown = shownBy(limitingFactor).filter(isSaid).join('; ');
+  return shown === '' ? name(limitingFactor) : `${name(limitingFactor)} (${shown})`;
 }
 
 /** Returns the limit of the best as a sentence with its evidence. */
-export const limitSentence = (foundLimit: FoundLimit): string =>
-  `${[`The bottleneck now is ${limitPhrase(foundLimit)}`, ...texts[foundLimit.limit.kind].evidence(foundLimit)].filter(isSaid).join('; ')}.`;
+export const limitSentence = (limitingFactor: LimitingFactor): string =>
+  `${[`The bottleneck now is ${limitPhrase(limitingFactor)}`, ...texts[limitingFactor.limit.kind].evidence(limitingFactor)].filter(isSaid).join('; ')}.`;
 
 /** Returns what else to try besides the config, given what limits the best. */
-export const listAdvice = (foundLimit: FoundLimit): readonly string[] =>
-  texts[foundLimit.limit.kind].advice(foundLimit);
+export const listAdvice = (limitingFactor: LimitingFactor): readonly string[] =>
+  texts[limitingFactor.limit.kind].advice(limitingFactor);

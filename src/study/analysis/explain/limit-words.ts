@@ -18,7 +18,7 @@ import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
 import { NO_MORE } from './limit.ts';
 
 /** A limit, and the measurement that it limits. */
-export interface FoundLimit {
+export interface LimitingFactor {
   readonly limit: Limit;
   readonly state: StudyState;
   readonly trial: Trial;
@@ -36,7 +36,7 @@ export const percent = (share: number | null | undefined): string => `${Math.rou
 // to say.
 
 /** The load of the instances; for a language model's engine that of its sequences. */
-export const activityWords = ({ limit }: FoundLimit): string =>
+export const activityWords = ({ limit }: LimitingFactor): string =>
   limit.engine ? engineWords(limit.engine) : busyWords(limit);
 
 /**
@@ -65,7 +65,7 @@ const batchWords = ({ mean, most }: NonNullable<Limit['batch']>): string =>
  * The effect of one more instance of the model that limits, or of any; '' for one model, and where
  * the model cannot say.
  */
-export function oneMoreWords({ limit, bottleneck }: FoundLimit): string {
+export function oneMoreWords({ limit, bottleneck }: LimitingFactor): string {
   if (limit.device !== undefined) return `${describeFullDevice(limit.device)}: one more instance of any gives nothing`;
   if (!bottleneck) return '';
   if (bottleneck.gain < MIN_INSTANCE_GAIN) return 'one more instance of any model gives nothing';
@@ -73,10 +73,10 @@ export function oneMoreWords({ limit, bottleneck }: FoundLimit): string {
 }
 
 /** Of several models the one that limits, to stand behind a limit of the goal; '' for one model. */
-export const stageWords = (foundLimit: FoundLimit): string =>
-  foundLimit.limit.stage === undefined
+export const stageWords = (limitingFactor: LimitingFactor): string =>
+  limitingFactor.limit.stage === undefined
     ? ''
-    : [`the busiest model is ${busyWords(foundLimit.limit)}`, oneMoreWords(foundLimit)]
+    : [`the busiest model is ${busyWords(limitingFactor.limit)}`, oneMoreWords(limitingFactor)]
         .filter((words) => words !== '')
         .join('; ');
 
@@ -87,64 +87,65 @@ export const gpuWords = ({ gpuShare }: Limit): string =>
  * What a phrase on the engine leaves out: how many sequences run and lose their place, and the
  * limit that the next level misses.
  */
-export function engineEvidence(foundLimit: FoundLimit): readonly string[] {
-  const { engine, missed } = foundLimit.limit;
+export function engineEvidence(limitingFactor: LimitingFactor): readonly string[] {
+  const { engine, missed } = limitingFactor.limit;
   if (!engine) return [];
   const running = sequenceWords({ running: engine.running, waiting: null });
-  return [running, preemptionWords(engine), missed ? '' : missedWords(foundLimit)];
+  return [running, preemptionWords(engine), missed ? '' : missedWords(limitingFactor)];
 }
 
 export const waitingWords = ({ engine }: Limit): string =>
   engine?.waiting ? `${formatFigure(engine.waiting)} requests wait` : '';
 
 /** The level of the measurement. */
-export const ownLevel = ({ measurement }: FoundLimit): string => describeLevel(measurement.level);
+export const ownLevel = ({ measurement }: LimitingFactor): string => describeLevel(measurement.level);
 
 /** The next higher level that was measured. */
-export function nextLevel({ limit: { higher }, measurement: { level } }: FoundLimit): string {
+export function nextLevel({ limit: { higher }, measurement: { level } }: LimitingFactor): string {
   if (!higher) return 'a higher level';
   return describeLevel({ ...level, value: higher.level, ...(higher.batch !== undefined && { batch: higher.batch }) });
 }
 
 /** The throughput at the next higher level. */
-export const nextRate = ({ limit: { higher }, measurement }: FoundLimit): string =>
+export const nextRate = ({ limit: { higher }, measurement }: LimitingFactor): string =>
   higher ? `that level served ${formatRate(higher.throughput, chooseRateUnit(measurement))}` : '';
 
 /** The next higher level, if it serves no more. */
-export function noMoreWords(foundLimit: FoundLimit): string {
-  const { higher } = foundLimit.limit;
-  return higher && higher.throughput <= NO_MORE * foundLimit.measurement.throughput.value
-    ? `${nextLevel(foundLimit)} served no more (${formatRate(higher.throughput, chooseRateUnit(foundLimit.measurement))})`
+export function noMoreWords(limitingFactor: LimitingFactor): string {
+  const { higher } = limitingFactor.limit;
+  return higher && higher.throughput <= NO_MORE * limitingFactor.measurement.throughput.value
+    ? `${nextLevel(limitingFactor)} served no more (${formatRate(higher.throughput, chooseRateUnit(limitingFactor.measurement))})`
     : '';
 }
 
 /** The first missed constraint, at the measurement's own level or at the next one. */
-export function missedWords(foundLimit: FoundLimit): string {
-  const { missed, higher } = foundLimit.limit;
+export function missedWords(limitingFactor: LimitingFactor): string {
+  const { missed, higher } = limitingFactor.limit;
   const constraint = missed ?? higher?.missed;
   if (!constraint) return '';
   const failed =
-    missed?.metric === 'error-rate' && describeTooManyFailed(countFailedRequests(foundLimit.measurement), missed.value);
-  if (failed) return `${ownLevel(foundLimit)}: ${failed}`;
-  return `${missed ? ownLevel(foundLimit) : nextLevel(foundLimit)} misses ${describeConstraint(constraint, toMetrics(foundLimit.state.goal))}`;
+    missed?.metric === 'error-rate' &&
+    describeTooManyFailed(countFailedRequests(limitingFactor.measurement), missed.value);
+  if (failed) return `${ownLevel(limitingFactor)}: ${failed}`;
+  return `${missed ? ownLevel(limitingFactor) : nextLevel(limitingFactor)} misses ${describeConstraint(constraint, toMetrics(limitingFactor.state.goal))}`;
 }
 
 /** The latency beside its budget, or the level at which it is missed. */
-export function budgetWords(foundLimit: FoundLimit): string {
-  const { limit, state, measurement } = foundLimit;
-  if (!limit.missed && limit.higher?.missed) return `${nextLevel(foundLimit)} misses it`;
+export function budgetWords(limitingFactor: LimitingFactor): string {
+  const { limit, state, measurement } = limitingFactor;
+  if (!limit.missed && limit.higher?.missed) return `${nextLevel(limitingFactor)} misses it`;
   const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
   return `p${percentile} ${formatMs(value)} of ${formatMs(state.goal.budget?.latencyMs ?? value)}`;
 }
 
-export function latencyWords({ state, measurement }: FoundLimit): string {
+export function latencyWords({ state, measurement }: LimitingFactor): string {
   const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
   return Number.isFinite(value) ? `p${percentile} is ${formatMs(value)} there` : '';
 }
 
 /** Why the load generator was the limit. */
-export function clientWords(foundLimit: FoundLimit): string {
-  const { client } = foundLimit.measurement;
+export function clientWords(limitingFactor: LimitingFactor): string {
+  const { client } = limitingFactor.measurement;
   if (client.bound) return client.reason ?? 'it could not keep up';
-  return `at ${nextLevel(foundLimit)} ${foundLimit.limit.higher?.clientReason ?? 'it could not keep up'}`;
+  return `at ${nextLevel(limitingFactor)} ${limitingFactor.limit.higher?.clientReason ?? 'it could not keep up'}`;
 }

@@ -30,7 +30,7 @@ export function computeBarScale({ about, bar }: Reason, all: readonly Reason[]):
 }
 
 /** A limit in words, and where the time of a request goes. */
-export interface LimitTold {
+export interface LimitSummary {
   readonly words: string;
   readonly bar: ReasonBar;
 }
@@ -41,8 +41,8 @@ export interface ReasonParts {
   /** What the best sets otherwise than the original, by effective values. */
   readonly changed: Assignment;
   /** null if there is no other original config to compare with. */
-  readonly before: LimitTold | null;
-  readonly now: LimitTold;
+  readonly before: LimitSummary | null;
+  readonly now: LimitSummary;
   readonly credit: Credit | null;
   readonly bottleneck: StageBottleneck | null;
   readonly advice: readonly string[];

@@ -3,7 +3,7 @@ import type { StudyState } from '../../records/state.ts';
 import type { ReasonBar, TimePart } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { stageSplits } from '../stages.ts';
-import type { Told } from './words.ts';
+import type { SplitMeasurement } from './words.ts';
 
 /** Returns the length of a bar, in its unit. */
 export const computeLength = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);
@@ -38,13 +38,17 @@ function comparedWords(bar: ReasonBar, part: number): string {
  * token and the rest for a language model, otherwise queue, compute and the rest. One part if
  * nothing more is known.
  */
-export function createTimeBar(split: Told, state: StudyState, trial: Trial): ReasonBar {
+export function createTimeBar(split: SplitMeasurement, state: StudyState, trial: Trial): ReasonBar {
   const parts = stageParts(split, state, trial) ?? tokenParts(split) ?? splitParts(split);
   return { unit: 'ms', parts: parts.filter(({ value }) => value > 0) };
 }
 
 /** null if it is no pipeline, and without the statistics of its models. */
-function stageParts({ measurement, split }: Told, { started }: StudyState, { candidate }: Trial): TimePart[] | null {
+function stageParts(
+  { measurement, split }: SplitMeasurement,
+  { started }: StudyState,
+  { candidate }: Trial,
+): TimePart[] | null {
   const { topology } = started;
   if (topology?.fronts.length !== 1) return null;
   const stages = stageSplits(measurement, topology, candidate.shape).map(
@@ -60,7 +64,7 @@ function stageParts({ measurement, split }: Told, { started }: StudyState, { can
 }
 
 /** null if it is no language model. */
-function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): TimePart[] | null {
+function tokenParts({ measurement: { tokens }, split: { totalMs } }: SplitMeasurement): TimePart[] | null {
   const first = tokens?.ttftMs.avg ?? 0;
   if (!(first > 0 && first <= totalMs)) return null;
   return [
@@ -69,7 +73,7 @@ function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): Time
   ];
 }
 
-function splitParts({ split: { totalMs, parts } }: Told): TimePart[] {
+function splitParts({ split: { totalMs, parts } }: SplitMeasurement): TimePart[] {
   if (!parts) return [{ name: 'a request', kind: 'whole', value: totalMs }];
   return [
     { name: 'queue', kind: 'queue', value: parts.queueMs },

@@ -8,7 +8,7 @@ import { tokenTimeSentence } from './engine-load.ts';
 import { percent } from './limit-words.ts';
 
 /** A time split with its measurement. */
-export interface Told {
+export interface SplitMeasurement {
   readonly split: TimeSplit;
   readonly measurement: Measurement;
 }
@@ -17,7 +17,7 @@ export interface Told {
  * Returns the sentences on where a request's time goes and went; only its duration without server
  * statistics.
  */
-export function splitSentences(before: Told | null, after: Told): readonly string[] {
+export function splitSentences(before: SplitMeasurement | null, after: SplitMeasurement): readonly string[] {
   const [first, second] = before ? ['Before', 'Now'] : ['', ''];
   return [
     ...(before ? [`${timeWords(first, before, 'took')}.`] : []),
@@ -27,7 +27,7 @@ export function splitSentences(before: Told | null, after: Told): readonly strin
   ];
 }
 
-function timeWords(when: string, { split: { totalMs, parts }, measurement }: Told, verb: string): string {
+function timeWords(when: string, { split: { totalMs, parts }, measurement }: SplitMeasurement, verb: string): string {
   // As many decimals as the total has with three digits, so that the parts visibly add up to it.
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(totalMs)));
   const ms = (value: number): string => `${value.toFixed(Math.min(6, decimals))} ms`;

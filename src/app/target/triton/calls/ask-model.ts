@@ -5,7 +5,7 @@ import type { InferRequest, SendOutcome } from '../../../../loadgen/types.ts';
 import type { TritonClient } from '../../../../triton/types.ts';
 import type { OpenServer } from '../../../server/open-server.ts';
 import { sendOne } from '../../../traffic/tensors/first-requests.ts';
-import { openLocalTraffic, type TrafficAsked } from '../../../traffic/tensors/open-traffic.ts';
+import { openLocalTraffic, type TrafficOrder } from '../../../traffic/tensors/open-traffic.ts';
 import type { Rates } from './direct-calls.ts';
 
 /**
@@ -49,7 +49,7 @@ type Counts = ReadonlyMap<string, number>;
  */
 export async function askModel(
   opened: OpenServer,
-  requestedTraffic: Pick<TrafficAsked, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
+  requestedTraffic: Pick<TrafficOrder, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
   others: readonly string[],
 ): Promise<CallEffects | { readonly refusal: string }> {
   const { config } = requestedTraffic;

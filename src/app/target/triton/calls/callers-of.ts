@@ -7,7 +7,7 @@ import { directCalls, type Rates, withBehind } from './direct-calls.ts';
 import type { TracedCalls } from './traced-calls.ts';
 
 /** The effects of a few requests to a front. */
-export interface FoundAtFront {
+export interface FrontEffects {
   readonly front: string;
   /** Requests that each other model got per request to the front. */
   readonly rates: Rates;
@@ -17,7 +17,7 @@ export interface FoundAtFront {
 }
 
 /** Calls by caller, and the called models whose caller is unknown. */
-export interface FoundCalls {
+export interface CallFindings {
   readonly calls: ReadonlyMap<string, readonly string[]>;
   readonly uncalled: readonly string[];
 }
@@ -30,10 +30,10 @@ const SURE = 0.5;
  * subtracts from its requests the effects of the models that it calls.
  */
 export async function findCallers(
-  { front, rates, traced, configs }: FoundAtFront,
+  { front, rates, traced, configs }: FrontEffects,
   mayCall: (config: ModelConfig) => boolean,
   ask: (model: string) => Promise<Rates | null>,
-): Promise<FoundCalls> {
+): Promise<CallFindings> {
   const isOne = (model: string): boolean => isEnsemble(lookUp(configs, model));
   const calls = new Map<string, Set<string>>();
   const add = (caller: string, called: Iterable<string>): void => {
@@ -64,7 +64,7 @@ export async function findCallers(
   add(only, left);
   return callsWith();
 
-  function callsWith(uncalled: readonly string[] = []): FoundCalls {
+  function callsWith(uncalled: readonly string[] = []): CallFindings {
     const some = [...calls].filter(([, called]) => called.size > 0);
     return { calls: new Map(some.map(([caller, called]) => [caller, [...called]])), uncalled };
   }

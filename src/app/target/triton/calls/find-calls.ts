@@ -3,7 +3,7 @@ import { hasVariants } from '../../../../adapter/triton/variants/known-builds.ts
 import { isTrituneError } from '../../../../base/errors.ts';
 import { plainLine } from '../../../../base/format.ts';
 import { lookUp } from '../../../../base/look-up.ts';
-import type { GivenSpaces } from '../../../../space/joint/given-spaces.ts';
+import type { StatedSpaces } from '../../../../space/joint/given-spaces.ts';
 import { isEnsemble } from '../../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../../space/model-configs.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
@@ -19,7 +19,7 @@ import type { FindCalls } from '../models.ts';
 import { trafficTo } from '../pipeline/front-inputs.ts';
 import { readParts } from '../pipeline/read-together.ts';
 import { askModel, type CallEffects, REQUESTS_SENT } from './ask-model.ts';
-import { type FoundAtFront, findCallers } from './callers-of.ts';
+import { type FrontEffects, findCallers } from './callers-of.ts';
 import type { Rates } from './direct-calls.ts';
 import { whileTraced } from './traced-calls.ts';
 
@@ -54,7 +54,7 @@ interface Search {
  */
 export function callsFinder(
   { spec, started }: Pick<OpenStudy, 'spec' | 'started'>,
-  { whole, members }: GivenSpaces,
+  { whole, members }: StatedSpaces,
   opened: OpenServer,
   tell: (line: string) => void,
 ): FindCalls | undefined {
@@ -93,7 +93,7 @@ const BY_HAND = '--bls-composing names them by hand';
 async function askFront(
   { spec, opened, read }: Search,
   front: string,
-): Promise<(FoundAtFront & Pick<CallEffects, 'unclear'>) | null> {
+): Promise<(FrontEffects & Pick<CallEffects, 'unclear'>) | null> {
   const { client } = opened;
   const original = read.get(front) as OriginalModel;
   const spent = new Set<string>();

@@ -1,18 +1,18 @@
 import { TrituneError } from '../../../../base/errors.ts';
 import { listed } from '../../../../base/format.ts';
 import { lookUp } from '../../../../base/look-up.ts';
-import type { AskedTopology } from '../../../../space/joint/topology-of.ts';
+import type { RequestedTopology } from '../../../../space/joint/topology-of.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
 
 /**
  * Returns the topology that a spec asks for. Errors: USAGE for settings of a model that gets no
  * requests.
  */
-export function askedTopology({
+export function topologyRequest({
   model,
   together = {},
   goal,
-}: Pick<StudySpec, 'model' | 'together' | 'goal'>): AskedTopology {
+}: Pick<StudySpec, 'model' | 'together' | 'goal'>): RequestedTopology {
   const { models = [model], mix = {}, requests = {}, blsComposing = {} } = together;
   const fronts = [...new Set([model, ...models])];
   const named = [mix, requests, goal.modelBudgetsMs ?? {}].flatMap(Object.keys);

@@ -3,7 +3,7 @@ import { TrituneError } from '../../../../base/errors.ts';
 import { lookUp } from '../../../../base/look-up.ts';
 import { didYouMean } from '../../../../base/nearest.ts';
 import { jointFromJson, withinEnsembles } from '../../../../space/joint/definition.ts';
-import type { GivenSpaces } from '../../../../space/joint/given-spaces.ts';
+import type { StatedSpaces } from '../../../../space/joint/given-spaces.ts';
 import { type JointSpace, joinSpaces, jointOriginal } from '../../../../space/joint/joint-space.ts';
 import type { ModelConfigs } from '../../../../space/model-configs.ts';
 import { loadSpace } from '../../../../space/source/load.ts';
@@ -22,7 +22,7 @@ import type { ServedClients } from './served-clients.ts';
 export function jointTarget(
   { topology, bystanders }: Together,
   configs: ModelConfigs,
-  { whole, members, across }: GivenSpaces,
+  { whole, members, across }: StatedSpaces,
   limits: Limits,
   clients: ServedClients | null,
 ): JointSpace {

@@ -1,6 +1,6 @@
 import { plainLine } from '../../../../base/format.ts';
 import { lookUp } from '../../../../base/look-up.ts';
-import { type AskedTopology, ensemblesIn, listParts, readTopology } from '../../../../space/joint/topology-of.ts';
+import { ensemblesIn, listParts, type RequestedTopology, readTopology } from '../../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../../space/model-configs.ts';
 import type { Topology } from '../../../../space/topology.ts';
 import { composingModels } from '../../../../triton/config/ensemble-rules.ts';
@@ -25,7 +25,7 @@ export interface Together {
  */
 export async function readParts(
   client: TritonClient,
-  topology: AskedTopology,
+  topology: RequestedTopology,
   read: Map<string, OriginalModel>,
 ): Promise<void> {
   const loaded = new Set((await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : [])));
@@ -44,10 +44,10 @@ export async function readParts(
  */
 export async function readTogether(
   client: TritonClient,
-  askedTopology: AskedTopology,
+  topologyRequest: RequestedTopology,
   configs: ModelConfigs,
 ): Promise<Together | null> {
-  const topology = readTopology(askedTopology, configs);
+  const topology = readTopology(topologyRequest, configs);
   const [stage, ...others] = topology.stages;
   if (others.length === 0 && stage === topology.fronts[0]?.model) return null;
   const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
