@@ -2,7 +2,7 @@
  * Returns the rows of a CSV text (RFC 4180) by the names of its first line, without empty lines.
  */
 export function csvRows(text: string): Record<string, string>[] {
-  const [header = [], ...rows] = formatCells(text).filter((cells) => cells.some((cell) => cell !== ''));
+  const [header = [], ...rows] = splitCells(text).filter((cells) => cells.some((cell) => cell !== ''));
   return rows.map((cells) =>
     Object.fromEntries(header.map((name, index) => [name.trim(), (cells[index] ?? '').trim()])),
   );
@@ -10,7 +10,7 @@ export function csvRows(text: string): Record<string, string>[] {
 
 /** Returns the cells of one line, without surrounding blanks. */
 export function csvCells(line: string): readonly string[] {
-  const cells = line.includes('"') ? (formatCells(line)[0] as string[]) : line.split(',');
+  const cells = line.includes('"') ? (splitCells(line)[0] as string[]) : line.split(',');
   return cells.map((cell) => cell.trim());
 }
 
@@ -18,7 +18,7 @@ export function csvCells(line: string): readonly string[] {
  * Moves from one delimiter to the next: every character is read once, even with quoted or unclosed
  * cells.
  */
-function formatCells(text: string): string[][] {
+function splitCells(text: string): string[][] {
   const rows: string[][] = [[]];
   const delimiter = /,|\r?\n|$/g;
   for (let at = 0; ; at = delimiter.lastIndex) {

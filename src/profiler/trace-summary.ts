@@ -82,7 +82,7 @@ export interface TraceSummary {
 export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
   const requests = listRequests(traces, withMoments);
   const groups = listGroups(requests);
-  return { schemaVersion: 1, groups, executions: listExecutionEvidence(traces), requests, ...rest };
+  return { schemaVersion: 1, groups, executions: listExecutions(traces), requests, ...rest };
 }
 
 /** Deeper than any nested ensembles, and shallow enough for a list of names per request. */
@@ -184,7 +184,7 @@ const summarizeFigures = (us: readonly number[]): SpanFigures => {
   };
 };
 
-function listExecutionEvidence(traces: readonly Trace[]): readonly TracedExecutions[] {
+function listExecutions(traces: readonly Trace[]): readonly TracedExecutions[] {
   const computed = traces.filter(({ momentsNs }) => momentsNs.has('COMPUTE_START') && momentsNs.has('COMPUTE_END'));
   const byModel = Map.groupBy(computed, ({ model, version }) => JSON.stringify([model, version]));
   return [...byModel.values()].map((traces): TracedExecutions => {

@@ -152,15 +152,15 @@ function fileIn(folder: string, named: string, at: readonly PropertyKey[], place
 }
 
 function withPaths({ requests, prompts, ...rest }: WorkloadClass, folder: string, place: WorkloadPlace): WorkloadClass {
-  const formatPath = (file: string): string =>
+  const resolveFile = (file: string): string =>
     file === 'zero' || file === 'random' ? file : fileIn(folder, file, ['classes', rest.name], place);
   return {
     ...rest,
     ...(requests && {
-      requests: { ...requests, ...(requests.inputData && { inputData: requests.inputData.map(formatPath) }) },
+      requests: { ...requests, ...(requests.inputData && { inputData: requests.inputData.map(resolveFile) }) },
     }),
     ...(prompts && {
-      prompts: { ...prompts, ...(prompts.promptFile && { promptFile: formatPath(prompts.promptFile) }) },
+      prompts: { ...prompts, ...(prompts.promptFile && { promptFile: resolveFile(prompts.promptFile) }) },
     }),
   };
 }

@@ -38,16 +38,16 @@ const READY_TIMEOUT_MS = 600_000;
 
 /**
  * Returns an adapter for a server that takes its settings at its start: each candidate is a start.
- * `readProfile` opens the profile that measures the server currently returned by its argument.
+ * `openProfile` opens the profile that measures the server currently returned by its argument.
  * Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
   options: EngineAdapterOptions,
-  readProfile: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
+  openProfile: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
 ): AdapterDefinition {
   return {
     name: ENGINE,
-    open: (rule, first, directory = '.') => openEngine(options, rule, first, directory, readProfile),
+    open: (rule, first, directory = '.') => openEngine(options, rule, first, directory, openProfile),
   };
 }
 
@@ -56,7 +56,7 @@ async function openEngine(
   rule: MeasuringRule,
   first: Candidate | undefined,
   directory: string,
-  readProfile: Parameters<typeof engineAdapter>[1],
+  openProfile: Parameters<typeof engineAdapter>[1],
 ): Promise<OpenedAdapter> {
   const command = readLaunchCommand(text, stated);
   const traits = space.engine;
@@ -67,7 +67,7 @@ async function openEngine(
   const whole = viewSpace(space, base);
   const built = whole.build({});
   const original = first ?? (built.legal ? built.candidate : base);
-  const profile = await readProfile(control.serving, rule);
+  const profile = await openProfile(control.serving, rule);
   const adapter: ServerAdapter = {
     name: ENGINE,
     identity: toIdentity(traits.name, emulatedProfileIn(command)),

@@ -32,7 +32,7 @@ async function openSettingsServer(
   const foundAssignment = await read();
   const before = first ? toSettings(first) : foundAssignment;
   const original = toCandidate({}, before);
-  const profile = await readProfile(server, rule);
+  const profile = await openProfile(server, rule);
   let serving = toCandidate({}, foundAssignment);
   let isTouched = !isEqual(foundAssignment, before);
 
@@ -137,7 +137,7 @@ function asRefusal(error: unknown): never {
 }
 
 /** Errors: USAGE if neither the program nor the study says what to send. */
-async function readProfile(
+async function openProfile(
   server: SettingsServer,
   rule: MeasuringRule,
 ): ReturnType<NonNullable<MeasuringRule['profileAt']>> {

@@ -56,7 +56,7 @@ function headerFromEnvironment(text: string): RequestHeader {
 }
 
 function headersInFile(path: string): readonly RequestHeader[] {
-  const lines = formatText(path).split(/\r?\n/);
+  const lines = readHeaderFile(path).split(/\r?\n/);
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [headerIn(line, `line ${index + 1} of '${path}'`)]));
 }
 
@@ -65,7 +65,7 @@ function readToken({ tokenEnv, tokenFile }: HeaderSpec): readonly RequestHeader[
     throw usage('--token-env and --token-file cannot be used together', 'leave one of them out');
   }
   if (tokenEnv !== undefined) return [bearer(variableNamed(tokenEnv), `the token in ${tokenEnv}`)];
-  return tokenFile === undefined ? [] : [bearer(formatText(tokenFile), `the token in '${tokenFile}'`)];
+  return tokenFile === undefined ? [] : [bearer(readHeaderFile(tokenFile), `the token in '${tokenFile}'`)];
 }
 
 /** RFC 6750; other characters are accepted too, but no spaces. */
@@ -82,7 +82,7 @@ function variableNamed(variable: string): string {
   throw usage(`the environment variable ${variable} is not set`, 'set it before you start tritune');
 }
 
-function formatText(path: string): string {
+function readHeaderFile(path: string): string {
   try {
     return readTextSync(path, fileLimits.credential);
   } catch (error) {

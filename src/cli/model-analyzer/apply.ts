@@ -37,7 +37,7 @@ export function withAnalyzerFile(
   for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} is ignored: ${reason}`);
   const taken = new Set<string>([...named].flatMap((key) => [key, ...(replaced[key as keyof FlatStudyOptions] ?? [])]));
   if (named.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
-  const computeLeft = <T extends object>(fields: T): Partial<T> =>
+  const omitTaken = <T extends object>(fields: T): Partial<T> =>
     Object.fromEntries(Object.entries(fields).filter(([key]) => byModel.has(key) || !taken.has(key))) as Partial<T>;
   const withoutLevels = (study: Partial<FlatStudyOptions>): Partial<FlatStudyOptions> => {
     if (!taken.has('concurrency') || !study.modelAnalyzer) return study;
@@ -46,11 +46,11 @@ export function withAnalyzerFile(
   };
   return {
     ...options,
-    ...computeLeft(common),
+    ...omitTaken(common),
     model: models,
     ...(together && { together: models }),
     modelOptions: Object.fromEntries(
-      [...optionsByModel].map(([model, study]) => [model, computeLeft(withoutLevels(study))]),
+      [...optionsByModel].map(([model, study]) => [model, omitTaken(withoutLevels(study))]),
     ),
   };
 }

@@ -56,7 +56,7 @@ export function goalOptions(
   return {
     ...(objective.length > 0 && { objective }),
     ...(constraint.length > 0 && { constraint }),
-    ...(budget && { latencyBudget: limits[budget]?.max as number, percentile: computePercentile(budget) }),
+    ...(budget && { latencyBudget: limits[budget]?.max as number, percentile: parsePercentile(budget) }),
   };
 }
 
@@ -70,10 +70,10 @@ function withShorthands({ perf_latency, ...limits }: Limits, { latency_budget, m
   };
 }
 
-const computePercentile = (name: (typeof budgeted)[number]): number => Number(name.slice('perf_latency_p'.length));
+const parsePercentile = (name: (typeof budgeted)[number]): number => Number(name.slice('perf_latency_p'.length));
 
 const fits = (name: (typeof budgeted)[number], percentile: number | undefined): boolean =>
-  percentile === undefined || computePercentile(name) === percentile;
+  percentile === undefined || parsePercentile(name) === percentile;
 
 function toMetric(name: string, what: 'objective' | 'constraint'): { readonly metric: string; readonly unit?: string } {
   const known = Object.hasOwn(metrics, name) ? metrics[name] : undefined;

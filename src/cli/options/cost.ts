@@ -29,7 +29,7 @@ export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cos
   forRate: {
     flags: '--for-rate <n>',
     help: 'Inferences per second to serve, by as many servers as needed; a=1500,b=500 for models that share a server',
-    parse: computeRate,
+    parse: parseRate,
   },
   headroom: {
     flags: '--headroom <percent>',
@@ -42,7 +42,7 @@ export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cos
 });
 
 /** `2000`, or `a=1500,b=500`. */
-function computeRate(text: string, previous: CostSpec['forRate']): NonNullable<CostSpec['forRate']> {
+function parseRate(text: string, previous: CostSpec['forRate']): NonNullable<CostSpec['forRate']> {
   if (!text.includes('=')) return positiveNumber(text);
   const rates = text.split(',').map((part) => {
     const at = part.lastIndexOf('=');

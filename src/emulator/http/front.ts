@@ -23,10 +23,10 @@ export function startHttpFront(context: ServerContext, host: string, port: numbe
 /** Returns the handler of requests. */
 export function httpListener(context: ServerContext): RequestListener {
   return (request, response) => {
-    const target = TARGET.exec(formatPath(request));
+    const target = TARGET.exec(readPath(request));
     readBody(request, (body) => {
       if (target && request.method === 'POST') run(context, target, body, request, response);
-      else if (!answersOpenAi(context, formatPath(request), body, request, response))
+      else if (!answersOpenAi(context, readPath(request), body, request, response))
         void answer(context, body, request, response);
     });
   };
@@ -46,7 +46,7 @@ export async function startListening(listener: RequestListener, host: string, po
   };
 }
 
-const formatPath = (request: IncomingMessage): string => (request.url ?? '/').split('?')[0] as string;
+const readPath = (request: IncomingMessage): string => (request.url ?? '/').split('?')[0] as string;
 
 async function answer(
   context: ServerContext,
@@ -55,7 +55,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const route = findRoute(request.method ?? 'GET', formatPath(request));
+    const route = findRoute(request.method ?? 'GET', readPath(request));
     if (!route) {
       sendJson(response, 404, { error: 'Not Found' });
       return;

@@ -126,7 +126,7 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   for (const cells of /^\s*\|/m.test(text) ? markdownRows(text) : csvRows(text)) {
     const row = findRow(cells, clientBatch);
     if (!row) continue;
-    const labels = parseLabels(cells);
+    const labels = readLabels(cells);
     const key = JSON.stringify(labels);
     const group = groups.get(key) ?? { labels, instances: figure(cells, places.instances), rows: [] };
     groups.set(key, group);
@@ -203,7 +203,7 @@ function computeMean(cells: Cells, server: ServerTimes | null): number | null {
   return parts.reduce<number>((sum, part) => sum + (part ?? 0), 0);
 }
 
-function parseLabels(cells: Cells): Record<string, string> {
+function readLabels(cells: Cells): Record<string, string> {
   const names = Object.keys(cells);
   const level = names.indexOf('load_mode');
   const parameters = level < 0 ? [] : names.slice(names.indexOf('chosen') + 1, level);

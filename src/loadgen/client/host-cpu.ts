@@ -20,7 +20,7 @@ const US_PER_MS = 1e3;
 
 /** Reads `/proc/stat` and `/proc/pressure/cpu`. Never throws. */
 export function readHostCpu(): HostCpu {
-  return parseHostCpu(formatText('/proc/stat'), formatText('/proc/pressure/cpu'));
+  return parseHostCpu(readProcFile('/proc/stat'), readProcFile('/proc/pressure/cpu'));
 }
 
 /**
@@ -57,7 +57,7 @@ const COUNTERS = ['stolenMs', 'pressedMs', 'allMs', 'idleMs'] as const satisfies
 export const computeBusyShare = ({ allMs, idleMs }: HostCpu): number | null =>
   allMs === undefined || idleMs === undefined || allMs <= 0 ? null : 1 - idleMs / allMs;
 
-function formatText(path: string): string {
+function readProcFile(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {

@@ -34,8 +34,8 @@ export interface EventFormat {
 type Fields = Readonly<Record<string, unknown>>;
 
 const toFields = (value: unknown): Fields => (isJsonObject(value) ? value : {});
-const formatList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const formatText = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Reads a count of tokens; the server may have sent anything there. */
 const readCount = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
@@ -55,7 +55,7 @@ export const openAiEvents: EventFormat = {
   read(event) {
     const { choices, usage, error, object, message } = toFields(event);
     const failure = error ?? (object === 'error' ? (message ?? 'error') : undefined);
-    const parts = formatList(choices).map(toFields);
+    const parts = toList(choices).map(toFields);
     const counts = toFields(usage);
     return {
       output: parts.map(outputOfChoice).join(''),
@@ -69,16 +69,16 @@ export const openAiEvents: EventFormat = {
   },
 };
 
-const answerOfChoice = ({ delta, text }: Fields): string => formatText(text) + formatText(toFields(delta).content);
+const answerOfChoice = ({ delta, text }: Fields): string => toText(text) + toText(toFields(delta).content);
 
 function outputOfChoice(choice: Fields): string {
   const { reasoning_content, reasoning, tool_calls } = toFields(choice.delta);
-  const calls = formatList(tool_calls).map((call) => toFields(toFields(call).function));
+  const calls = toList(tool_calls).map((call) => toFields(toFields(call).function));
   return [
     answerOfChoice(choice),
-    formatText(reasoning_content),
-    formatText(reasoning),
-    ...calls.map(({ name, arguments: argumentText }) => formatText(name) + formatText(argumentText)),
+    toText(reasoning_content),
+    toText(reasoning),
+    ...calls.map(({ name, arguments: argumentText }) => toText(name) + toText(argumentText)),
   ].join('');
 }
 
@@ -95,7 +95,7 @@ export const createTritonEvents = (output: string): EventFormat => ({
     const fields = toFields(event);
     const { num_input_tokens: inputs, num_output_tokens: outputs, error } = fields;
     const value = lookUp(fields, output);
-    const text = Array.isArray(value) ? value.map(formatText).join('') : formatText(value);
+    const text = Array.isArray(value) ? value.map(toText).join('') : toText(value);
     return {
       output: text,
       answer: text,
@@ -112,5 +112,5 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
 function errorText(error: unknown): string {
   if (typeof error === 'string') return error === '' ? 'error' : error;
   const { message } = toFields(error);
-  return formatText(message) || JSON.stringify(error);
+  return toText(message) || JSON.stringify(error);
 }

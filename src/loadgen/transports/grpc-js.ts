@@ -114,12 +114,12 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
 function formatTarget({ url, gate }: TransportOptions): string {
   if (!gate?.addresses) return url;
   const { port } = parseAddress(url);
-  const formatList = (size: number): readonly string[] =>
+  const listAddresses = (size: number): readonly string[] =>
     (gate.addresses ?? []).flatMap(({ address, family }) =>
       family === size ? [size === 6 ? `[${address}]:${port}` : `${address}:${port}`] : [],
     );
-  const old = formatList(4);
-  return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${formatList(6).join(',')}`;
+  const old = listAddresses(4);
+  return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${listAddresses(6).join(',')}`;
 }
 
 const algorithms = { deflate: compressionAlgorithms.deflate, gzip: compressionAlgorithms.gzip };

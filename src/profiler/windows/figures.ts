@@ -111,21 +111,21 @@ interface Paced {
 type RateQuestion = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * Returns the rate per second of the requests that `countAll` counts, over consecutive batches. In
+ * Returns the rate per second of the requests that `count` counts, over consecutive batches. In
  * an open loop, the interval rule takes the share of the due requests times the requested rate:
  * random arrivals vary from batch to batch, which is not a property of the server. A share above
  * one is an earlier backlog, and cannot last.
  */
 export function computeRate(
   batches: readonly CountedBatch[],
-  countAll: (batch: CountedBatch) => number,
+  count: (batch: CountedBatch) => number,
   rate: RateQuestion,
 ): Interval {
-  const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, countAll)) : [];
+  const paced = isPaced(rate) ? batches.flatMap((batch) => inPace(batch, count)) : [];
   if (paced.length > 0) return writable(pacedRate(paced, rate.level.value));
   return writable(
     rateInterval(
-      batches.map(countAll),
+      batches.map(count),
       batches.map(({ startNs, endNs }) => (endNs - startNs) / NS_PER_S),
     ),
   );
@@ -138,13 +138,13 @@ export function computeRate(
  */
 export function computePartRate(
   batches: readonly CountedBatch[],
-  countAll: (batch: CountedBatch) => number,
+  count: (batch: CountedBatch) => number,
   rate: RateQuestion,
 ): Interval {
   const all = batches.flatMap((batch) => inPace(batch, ({ succeeded, failed }) => succeeded + failed));
   const [ended, due] = [computeSum(all.map(({ count }) => count)), computeSum(all.map((each) => each.due))];
   const scale = isPaced(rate) && ended > due ? due / ended : 1;
-  return computeRate(batches, (batch) => countAll(batch) * scale, rate);
+  return computeRate(batches, (batch) => count(batch) * scale, rate);
 }
 
 const computeSum = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
@@ -154,9 +154,9 @@ const isPaced = ({ stability }: RateQuestion): boolean =>
   stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
 
 /** The number of due requests is unknown in the very first batch. */
-function inPace(batch: CountedBatch, countAll: (batch: CountedBatch) => number): readonly Paced[] {
+function inPace(batch: CountedBatch, count: (batch: CountedBatch) => number): readonly Paced[] {
   const { dueAtStart, dueAtEnd } = batch;
-  return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countAll(batch), due: dueAtEnd - dueAtStart }];
+  return dueAtStart === null || dueAtEnd === null ? [] : [{ count: count(batch), due: dueAtEnd - dueAtStart }];
 }
 
 function pacedRate(paced: readonly Paced[], perSecond: number): Interval {

@@ -45,7 +45,7 @@ export function calibrate(rows: readonly CalibrationRow[], policy: BatcherPolicy
   const traffic = rows.filter((row) => !isOneAtATime(row));
   const wayNs = median(alone.map((row) => row.outsideMs)) * NS_PER_MS;
   const windowNs = computeWindowNs(traffic);
-  const split = splitWorkload(rows);
+  const split = computeSplit(rows);
   const toServer = (unknowns: Unknowns): CalibratedServer => ({
     policy,
     law: calibratedLaw(alone, policy.maxBatchSize, unknowns, split),
@@ -84,7 +84,7 @@ function toValues(estimates: Estimates): Unknowns {
   };
 }
 
-function splitWorkload(rows: readonly CalibrationRow[]): { readonly input: number; readonly output: number } {
+function computeSplit(rows: readonly CalibrationRow[]): { readonly input: number; readonly output: number } {
   const servers = rows.flatMap(({ server }) => (server && computeMs(server) > 0 ? [server] : []));
   if (servers.length === 0) return { input: 0, output: 0 };
   return {

@@ -80,9 +80,9 @@ const formatName = ({ baseline }: StudyState, trial: Trial): string =>
 /** Returns how many configs the best beats in both figures, each at its representative level. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
-  const compared = best && correctMeasurement(state, best);
+  const compared = best && findCompared(state, best);
   if (!best || !compared) return 'Measurements';
-  const others = trials.flatMap((trial) => (trial === best ? [] : (correctMeasurement(state, trial) ?? [])));
+  const others = trials.flatMap((trial) => (trial === best ? [] : (findCompared(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
     ({ throughput, budgetLatencyMs }) =>
@@ -95,7 +95,7 @@ function dominanceTitle(state: StudyState): string {
 /**
  * Returns the measurement that represents a trial, at the machine's usual speed; null without one.
  */
-function correctMeasurement(state: StudyState, trial: Trial): Measurement | null {
+function findCompared(state: StudyState, trial: Trial): Measurement | null {
   return representative(state, trial)?.compared ?? null;
 }
 

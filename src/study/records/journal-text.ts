@@ -136,7 +136,7 @@ function* linesIn(bytes: Uint8Array, metrics: Metrics): Generator<Line> {
     }
     const since = buffer.subarray(lastCheck ?? 0, checkAt);
     const isWhole = seal ? computeCheck(since) === seal.check : lastCheck === null && !hadSeal(line);
-    const read = isWhole ? recordIn(formatText(line, seal), metrics) : { fault: CHANGED };
+    const read = isWhole ? recordIn(recordText(line, seal), metrics) : { fault: CHANGED };
     const isBeginning = number > 1 || 'fault' in read || read.record.type === 'study-started';
     yield { ...place, ...(isBeginning ? read : { fault: ' does not start a study' }) };
     if (seal) lastCheck = checkAt;
@@ -154,10 +154,10 @@ const hadSeal = (line: Buffer): boolean => line.includes('"originalDigest":');
  * was not written.
  */
 const isTorn = (line: Buffer, seal: Seal | null): boolean =>
-  line.length <= MAX_LINE_BYTES && (!seal || line.includes(0)) && parsed(formatText(line, seal)) === undefined;
+  line.length <= MAX_LINE_BYTES && (!seal || line.includes(0)) && parsed(recordText(line, seal)) === undefined;
 
 /** Returns the JSON of the record in a line. */
-const formatText = (line: Buffer, seal: Seal | null): string =>
+const recordText = (line: Buffer, seal: Seal | null): string =>
   seal ? `${line.toString('utf8', 0, seal.start)}}` : line.toString('utf8');
 
 function recordIn(json: string, metrics: Metrics): Read {

@@ -12,7 +12,7 @@ const CANDIDATES = ['candidate', 'original'];
  * an assignment would not. `line`: shallow enough for a recursive function.
  */
 export function withoutPrototypeKeys(line: unknown): unknown {
-  const left = computeLeft(line);
+  const left = withoutPrototype(line);
   if (!isJsonObject(line) || !isJsonObject(left)) return left;
   const candidates = CANDIDATES.flatMap((field) => {
     const [value, kept] = [line[field], left[field]];
@@ -23,9 +23,9 @@ export function withoutPrototypeKeys(line: unknown): unknown {
   return { ...left, ...Object.fromEntries(candidates) };
 }
 
-function computeLeft(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(computeLeft);
+function withoutPrototype(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototype);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).filter(([key]) => key !== KEY);
-  return Object.fromEntries(entries.map(([key, inner]) => [key, computeLeft(inner)]));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutPrototype(inner)]));
 }

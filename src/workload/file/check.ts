@@ -57,7 +57,7 @@ function checkPhase(
   const isTrace = arrivals.process === 'trace';
   if (isTrace) checkTrace(arrivals, weights !== undefined, path, place);
   const hasClasses = isTrace && (arrivals.classColumn ?? arrivals.classOf) !== undefined;
-  const mix = parseMix(weights, classes, path, place, hasClasses);
+  const mix = toMix(weights, classes, path, place, hasClasses);
   if (isTrace) return { name, durationS, arrivals, mix };
   if (durationS === null) {
     throw workloadFault(place, [...path, 'durationS'], 'it is missing', 'write the seconds that the phase lasts');
@@ -115,7 +115,7 @@ function checkTrace(trace: TraceFileArrivals, hasWeights: boolean, path: Path, p
   }
 }
 
-function parseMix(
+function toMix(
   weights: PhaseFile['weights'],
   classes: readonly WorkloadClass[],
   path: Path,
@@ -123,7 +123,7 @@ function parseMix(
   mayBeEmpty: boolean,
 ): Mix {
   const at = [...path, 'weights'];
-  const formatList = (weights: Readonly<Record<string, number>>, where: Path): readonly number[] => {
+  const listWeights = (weights: Readonly<Record<string, number>>, where: Path): readonly number[] => {
     const names = classes.map(({ name }) => name);
     const unknown = Object.keys(weights).find((name) => !names.includes(name));
     if (unknown !== undefined) {
@@ -141,12 +141,12 @@ function parseMix(
   };
   const ownWeights = Object.fromEntries(classes.map(({ name, weight }) => [name, weight]));
   if (weights === undefined) {
-    const list = formatList(ownWeights, classes.length > 1 ? ['classes'] : path);
+    const list = listWeights(ownWeights, classes.length > 1 ? ['classes'] : path);
     return { from: list, to: list };
   }
   if (isShift(weights))
-    return { from: formatList(weights.from, [...at, 'from']), to: formatList(weights.to, [...at, 'to']) };
-  const list = formatList(weights, at);
+    return { from: listWeights(weights.from, [...at, 'from']), to: listWeights(weights.to, [...at, 'to']) };
+  const list = listWeights(weights, at);
   return { from: list, to: list };
 }
 

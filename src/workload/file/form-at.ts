@@ -24,7 +24,7 @@ export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
   for (const segment of path) {
     inner = typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[segment] : undefined;
     const below = forms
-      .map((form) => createChild(form, segment))
+      .map((form) => findChild(form, segment))
       .filter((form) => form !== null)
       .map((form) => resolved(form, document));
     description = below.map((form) => form.description).find((text) => typeof text === 'string') ?? null;
@@ -34,7 +34,7 @@ export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
   return { keys: [...new Set(keys)], description };
 }
 
-function createChild({ properties, additionalProperties, items }: JsonObject, segment: PropertyKey): JsonObject | null {
+function findChild({ properties, additionalProperties, items }: JsonObject, segment: PropertyKey): JsonObject | null {
   const named = isJsonObject(properties) ? lookUp(properties, String(segment)) : undefined;
   const child = typeof segment === 'number' ? items : (named ?? additionalProperties);
   return isJsonObject(child) ? child : null;

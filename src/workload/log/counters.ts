@@ -38,7 +38,7 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
   if (seconds.length < 2) {
     throw invalid('there are fewer than two readings of the counters', 'give at least two scrapes, or a range query');
   }
-  const cells = formatCells(seconds, names, increases);
+  const cells = listCells(seconds, names, increases);
   const totals = names.map((_, index) =>
     cells.reduce((sum, cell) => sum + (cell.perSecond[index] as number) * cell.durationS, 0),
   );
@@ -86,7 +86,7 @@ function listSpans({ name, readings }: CounterSeries): readonly Span[] {
   return spans;
 }
 
-function formatCells(
+function listCells(
   seconds: readonly number[],
   names: readonly string[],
   increases: readonly { readonly name: string; readonly spans: readonly Span[] }[],

@@ -71,7 +71,7 @@ function csvReader(names: readonly string[], { column, classColumn, unit: unitNa
   const toPlace = (name: string): number => {
     const index = findColumn(name);
     if (index >= 0) return index;
-    throw new BadRecord(`there is no column '${name}'${didYouMean(name, names)}`, `write one of ${formatList(names)}`);
+    throw new BadRecord(`there is no column '${name}'${didYouMean(name, names)}`, `write one of ${formatNames(names)}`);
   };
   const classPlace = classColumn === undefined ? null : toPlace(classColumn);
   const isOfFunctions = column === undefined && findColumn('end_timestamp') >= 0 && findColumn('duration') >= 0;
@@ -102,7 +102,7 @@ function jsonReader(first: string, { column, classColumn, unit: unitName }: Trac
     const record = parseObject(text);
     const time = toField(record, name);
     if (time === undefined)
-      throw new BadRecord(`it has no field '${name}'`, `write one of ${formatList(Object.keys(record))}`);
+      throw new BadRecord(`it has no field '${name}'`, `write one of ${formatNames(Object.keys(record))}`);
     const label = classColumn === undefined ? null : toField(record, classColumn);
     if (label === undefined) throw new BadRecord(`it has no field '${classColumn}'`, 'name a field that all have');
     return { timeNs: timeNs(time, unit), className: label === null ? null : String(label) };
@@ -134,7 +134,7 @@ function timeNameIn(names: readonly string[]): string {
     (name) => name !== undefined,
   );
   if (foundName !== undefined) return foundName;
-  throw new BadRecord('no column has the name of a time', `write column: and one of ${formatList(names)}`);
+  throw new BadRecord('no column has the name of a time', `write column: and one of ${formatNames(names)}`);
 }
 
 /**
@@ -148,5 +148,5 @@ function usualUnit(first: number): TimeUnit {
 }
 
 const MAX_NAMED = 12;
-const formatList = (names: readonly string[]): string =>
+const formatNames = (names: readonly string[]): string =>
   `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`;

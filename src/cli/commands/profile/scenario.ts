@@ -33,7 +33,7 @@ export async function runScenario(levels: LevelRun, triton: OpenServer, scenario
   const { model } = levels.options;
   if (model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   const run: ScenarioRun = { ...levels, triton, model };
-  const labels = parseLabels(run.options);
+  const labels = toLabels(run.options);
   const config = await triton.client.modelConfig(model);
   const rows: ScenarioRow[] = [];
   try {
@@ -92,7 +92,7 @@ function listBatches({ model, options }: ScenarioRun, { max_batch_size: most = 0
   );
 }
 
-function parseLabels({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
+function toLabels({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
   return Object.fromEntries(
     label.map((text) => {
       const [, name, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/s.exec(text) ?? [];

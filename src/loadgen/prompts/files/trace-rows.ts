@@ -62,14 +62,14 @@ const csvTraces = [
 
 /** Returns the kind of trace with this header; null if unknown. */
 export function findCsvTrace(header: string): CsvTrace | null {
-  const names = formatCells(header).map((name) => name.toLowerCase());
+  const names = splitCells(header).map((name) => name.toLowerCase());
   const kind = csvTraces.find(({ columns }) => columns.every((column) => names.includes(column)));
   if (!kind) return null;
   const [time, input, output] = kind.columns.map((column) => names.indexOf(column)) as [number, number, number];
   return {
     name: kind.name,
     toRow: (line) => {
-      const cells = formatCells(line);
+      const cells = splitCells(line);
       if (cells.length < names.length)
         throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'check that the file is complete');
       const inputTokens = parseWhole(cells[input], kind.columns[1]);
@@ -80,7 +80,7 @@ export function findCsvTrace(header: string): CsvTrace | null {
   };
 }
 
-const formatCells = (line: string): readonly string[] =>
+const splitCells = (line: string): readonly string[] =>
   line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 
 function parseWhole(value: unknown, name: string): number {
