@@ -36,7 +36,7 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
  * the non-empty lines of any other file. Also reads files compressed by gzip. Errors:
  * INPUT_INVALID.
  */
-export async function* readRecords(path: string): AsyncGenerator<FileRecord, void, void> {
+export async function* readFileRecords(path: string): AsyncGenerator<FileRecord, void, void> {
   for await (const records of readRecordBatches(path)) yield* records;
 }
 

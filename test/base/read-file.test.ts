@@ -29,7 +29,7 @@ const collect = async (pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
 const readers: readonly (readonly [string, (path: string, limit: number) => Promise<unknown>])[] = [
   ['readText', readText],
   ['readTextSync', async (path, limit) => readTextSync(path, limit)],
-  ['piecesOf', (path, limit) => collect(readPieces(path, limit))],
+  ['readPieces', (path, limit) => collect(readPieces(path, limit))],
   ['readStart', (path) => readStart(path, 10)],
   ['readEndSync', async (path) => readEndSync(path)],
 ];

@@ -43,6 +43,38 @@ describe('calibrate', { timeout: 180_000 }, () => {
     expect(await client.ready().finally(() => client.close())).toBe(true);
   });
 
+  it('takes the batching from a table that states it, and asks for the config of one that does not', async () => {
+    const directory = await freshDirectory();
+    const [table, profile] = [join(directory, 'pictures.csv'), join(directory, 'pictures.yaml')];
+    const rows = (columns: string, values: string) =>
+      writeFile(
+        table,
+        [
+          `concurrency,batch,inferences_per_s,avg_ms,instances${columns}`,
+          `1,1,240,4.1,2${values}`,
+          `1,8,500,15.9,2${values}`,
+          `8,1,460,17.2,2${values}`,
+          `16,1,560,28.4,2${values}`,
+        ].join('\n'),
+      );
+    await rows(',max_batch,preferred,delay_us', ',8,4 8,100');
+    const { code, stdout } = await callCli(['calibrate', table, '-o', profile]);
+    expect(stdout).toMatch(/2 batch sizes timed alone/);
+    expect(code).toBe(0);
+    expect(loadProfile(profile).models[0]?.config).toMatchObject({
+      name: 'pictures',
+      max_batch_size: 8,
+      instance_group: [{ count: 2 }],
+      dynamic_batching: { preferred_batch_size: [4, 8], max_queue_delay_microseconds: 100 },
+    });
+    await rows('', '');
+    const refused = await callCli(['calibrate', table]);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/does not say how .* was batched.*--config/s),
+    });
+  });
+
   it('fits tables of one server together', async () => {
     const directory = await freshDirectory();
     const [header = '', ...rows] = gunzipSync(await readFile(fixture('tft-results.csv.gz')))

@@ -137,7 +137,10 @@ describe('tritune profile', () => {
     const document = await readFile(join(directory, 'results_offline.md'), 'utf8');
     expect(document).toMatch(/^# Offline: CPU, Python with FP16, Dataset: random\n/);
     const [setUp] = readResultTable(document, 'results_offline.md', 1);
-    expect(setUp).toMatchObject({ labels: { backend: 'Python', precision: 'FP16', dataset: 'random' }, instances: 1 });
+    expect(setUp).toMatchObject({
+      labels: { backend: 'Python', precision: 'FP16', dataset: 'random' },
+      settings: { instances: 1 },
+    });
     expect(setUp?.rows.map(({ samplesPerRequest }) => samplesPerRequest)).toEqual([1, 4]);
     const sent = rows.slice(1).map((row) => Number(row.split(',')[8]));
     for (const ms of sent) expect(ms).toBeGreaterThan(0);

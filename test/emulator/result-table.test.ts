@@ -33,7 +33,7 @@ describe('a result table', () => {
       { gpu: 't4', backend: 'pytorch' },
       { gpu: 'a30', backend: 'pytorch' },
     ]);
-    expect(setUps[0]).toMatchObject({ instances: 2 });
+    expect(setUps[0]).toMatchObject({ settings: { instances: 2 } });
     expect(setUps[0]?.rows[1]).toEqual({
       concurrency: 8,
       samplesPerRequest: 16,
@@ -49,7 +49,7 @@ describe('a result table', () => {
       'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency,p99 latency\n4,800,0,300,1000,10,2000,20,0,3200,5000\n',
       2,
     );
-    expect(setUp).toMatchObject({ labels: {}, instances: null });
+    expect(setUp).toMatchObject({ labels: {}, settings: { instances: null } });
     expect(setUp?.rows[0]?.latencyMs.p50).toBeCloseTo(3.2, 9);
     expect(setUp?.rows[0]?.latencyMs.mean).toBeCloseTo(3.33, 9);
     expect(setUp?.rows[0]).toMatchObject({ samplesPerRequest: 2, concurrency: 4 });
@@ -89,7 +89,7 @@ describe('a result table', () => {
       { ...labels, dataset: 'electricity' },
       { ...labels, dataset: 'traffic' },
     ]);
-    expect(setUps[0]).toMatchObject({ instances: 2 });
+    expect(setUps[0]).toMatchObject({ settings: { instances: 2 } });
     expect(setUps[0]?.rows).toEqual([
       {
         concurrency: 8,
@@ -99,6 +99,59 @@ describe('a result table', () => {
         latencyMs: { p50: 10.5, mean: 10.6 },
         server: { queueMs: 4.6, inputMs: 0.2, inferMs: 5.1, outputMs: 0 },
       },
+    ]);
+  });
+
+  it('is read as documents of published results have it: lists, pictures, milliseconds without a unit', () => {
+    const [offline, online] = [
+      '| Precision   | Backend Accelerator  |   Client Batch Size |   Inferences/second |   P90 Latency |   P99 Latency |   Avg Latency |',
+      '|   Concurrent client requests |   Inferences/second |   Client Send |   Network+server Send/recv |   Server Queue |   Server Compute Input |   Server Compute Infer |   Server Compute Output |   Client Recv |   P50 Latency |   Avg Latency |',
+    ];
+    const rule = (header = '') => header.replaceAll(/[^|]+/g, '---');
+    const head = (scenario: string) => [
+      `#### ${scenario}: NVIDIA T4, ONNX Runtime TensorRT with FP16`,
+      ' * **GPU:** NVIDIA T4',
+      ' * **Backend:** ONNX Runtime',
+      ' * **Backend accelerator:** TensorRT',
+      ' * **Precision:** FP16',
+      '|![](plots/left.svg)|![](plots/right.svg)|',
+      '|-----|-----|',
+      '',
+    ];
+    const text = [
+      '| Parameter Name               | Parameter Value   |',
+      '|:-----------------------------|:------------------|',
+      '| Max Batch Size               | 128.0             |',
+      '| Number of model instances    | 2.0               |',
+      '| Triton Max Queue Delay       | 1.0               |',
+      '| Triton Preferred Batch Sizes | 64 128            |',
+      '',
+      ...head('Offline'),
+      offline,
+      rule(offline),
+      '| FP16        | TensorRT             |                   1 |               332.4 |         3.065 |         3.189 |         3.003 |',
+      '| FP16        | TensorRT             |                   8 |               888   |         9.039 |         9.065 |         8.998 |',
+      '',
+      ...head('Online'),
+      online,
+      rule(online),
+      '|                           16 |              1078.1 |         0.169 |                      0.163 |          1.285 |                  0.259 |                 12.703 |                   0.034 |             0 |        15.062 |        14.614 |',
+      '',
+    ].join('\n');
+    const setUps = read(text);
+    expect(setUps).toHaveLength(1);
+    expect(setUps[0]).toMatchObject({
+      labels: { gpu: 'NVIDIA T4', backend: 'ONNX Runtime', 'backend accelerator': 'TensorRT', precision: 'FP16' },
+      settings: { instances: 2, maxBatchSize: 128, preferredBatchSizes: [64, 128], queueDelayUs: 1 },
+    });
+    expect(setUps[0]?.rows).toEqual([
+      expect.objectContaining({ concurrency: 1, samplesPerRequest: 1, latencyMs: { p50: 3.003, mean: 3.003 } }),
+      expect.objectContaining({ concurrency: 1, samplesPerRequest: 8, server: null }),
+      expect.objectContaining({
+        concurrency: 16,
+        latencyMs: { p50: 15.062, mean: 14.614 },
+        server: { queueMs: 1.285, inputMs: 0.259, inferMs: 12.703, outputMs: 0.034 },
+      }),
     ]);
   });
 
@@ -120,7 +173,7 @@ describe('a result table', () => {
       ['0', 2],
       ['1', 1],
     ]);
-    expect(setUps[1]).toMatchObject({ labels: { instances: '2' }, instances: 2 });
+    expect(setUps[1]).toMatchObject({ labels: { instances: '2' }, settings: { instances: 2 } });
     expect(setUps[1]?.rows[0]).toMatchObject({ meanBatch: 4, server: { queueMs: 0.1 } });
   });
 

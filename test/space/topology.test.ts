@@ -33,7 +33,7 @@ describe('frontLevels', () => {
   });
 });
 
-describe('stagesOf', () => {
+describe('countStages', () => {
   it('counts the places of a stage in nested steps', () => {
     const steps = [{ stage: 'a' }, { steps: [{ stage: 'b' }, { stage: 'a' }] }];
     expect([...countStages({ steps }, {})]).toEqual([

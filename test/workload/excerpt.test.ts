@@ -17,7 +17,7 @@ function quietThenBusy(perSecond: number, halfS: number): ArrivalPlan {
   };
 }
 
-describe('excerptOf', () => {
+describe('takeExcerpt', () => {
   const plan = quietThenBusy(10, 400);
 
   it('leaves a short plan as it is', () => {

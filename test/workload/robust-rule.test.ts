@@ -41,7 +41,7 @@ describe('robustFigure', () => {
   });
 });
 
-describe('robustRuleOf', () => {
+describe('parseRobustRule', () => {
   it('reads the rules', () => {
     expect(['worst', 'mean', 'quantile:0.9', 'quantile:.5', 'quantile:1'].map(parseRobustRule)).toEqual([
       { kind: 'worst' },

@@ -1,24 +1,35 @@
 /** A table of a Markdown document, with rows keyed by the names in its header. */
 export interface MarkdownTable {
+  /** The values of the list of names since the last heading, as in `* **GPU:** NVIDIA A40`. */
+  readonly listBefore: Readonly<Record<string, string>>;
   readonly header: readonly string[];
   readonly rows: readonly Readonly<Record<string, string>>[];
 }
 
 const RULE = /^:?-+:?$/;
+const HEADING = /^#{1,6} /;
+const LISTED = /^\s*[*-] \*\*([^*:]{1,60}):\*\*\s*(\S.*?)\s*$/;
 
 /**
  * Returns the tables of a text in order, in the pipe form of GitHub's Markdown: a header, a rule,
  * and rows up to the first line without a pipe.
  */
 export function markdownTables(text: string): readonly MarkdownTable[] {
-  const lines = text.split(/\r?\n/).map(findCells);
+  const texts = text.split(/\r?\n/);
+  const lines = texts.map(findCells);
+  let listBefore: Record<string, string> = {};
   return lines.flatMap((cells, index): MarkdownTable[] => {
+    const line = texts[index] as string;
+    if (HEADING.test(line)) listBefore = {};
+    const [, name, value] = LISTED.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) listBefore = { ...listBefore, [name]: value };
     const header = lines[index - 1];
     if (!header || !cells || cells.length !== header.length || !cells.every((cell) => RULE.test(cell))) return [];
     const rest = lines.slice(index + 1);
     const end = rest.indexOf(null);
     const rows = rest.slice(0, end < 0 ? rest.length : end) as (readonly string[])[];
-    return [{ header, rows: rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at] ?? '']))) }];
+    const named = rows.map((row) => Object.fromEntries(header.map((column, at) => [column, row[at] ?? ''])));
+    return [{ listBefore, header, rows: named }];
   });
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readRecords } from '../../../src/base/records.ts';
+import { readFileRecords } from '../../../src/base/records.ts';
 import { type PromptFileRule, readPromptFile } from '../../../src/loadgen/prompts/files/prompt-file.ts';
 import { estimate } from '../../../src/loadgen/prompts/tokenizer.ts';
 
@@ -228,7 +228,7 @@ it('cuts records wherever the chunks of the file end', async () => {
   const records = [{ prompt: long }, { prompt: 'b' }, { prompt: long }];
   for (const content of [lines(...records), JSON.stringify(records, null, 1)]) {
     const found: unknown[] = [];
-    for await (const { text } of readRecords(await fileOf(content))) found.push(JSON.parse(text));
+    for await (const { text } of readFileRecords(await fileOf(content))) found.push(JSON.parse(text));
     expect(found).toEqual(records);
   }
 });

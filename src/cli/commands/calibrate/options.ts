@@ -3,7 +3,7 @@ import { collect, positiveWhole, wholeNumber } from '../../options/option-values
 
 /** The options of `tritune calibrate`, parsed. */
 export interface CalibrateOptions {
-  readonly config: string;
+  readonly config?: string;
   readonly output?: string;
   readonly select?: readonly string[];
   readonly fit?: readonly number[];
@@ -15,8 +15,7 @@ export interface CalibrateOptions {
 export const calibrateOptionTable: OptionTable<CalibrateOptions> = {
   config: {
     flags: '-c, --config <file>',
-    help: 'The config.pbtxt that the table was measured with',
-    required: true,
+    help: 'The config.pbtxt that the table was measured with (default: the batching that the table states)',
   },
   output: { flags: '-o, --output <file>', help: 'File for the emulator profile' },
   select: {

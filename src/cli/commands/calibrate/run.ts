@@ -7,10 +7,11 @@ import { calibratedProfile } from '../../../emulator/profile/calibrated-profile.
 import { joinedSetUps, readResultTable, type SetUp } from '../../../emulator/profile/result-table.ts';
 import { toPolicy } from '../../../queueing/batcher-policy.ts';
 import { levelsToFit, predictHeldOut } from '../../../queueing/calibration/held-out.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { parseConfigText } from '../../../triton/config/parser.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CalibrateOptions } from './options.ts';
-import { selected, toConfig } from './set-ups.ts';
+import { configOfTable, selected, toConfig } from './set-ups.ts';
 import { describeSetUp, describeSource, formatTable } from './tables.ts';
 
 /**
@@ -22,20 +23,20 @@ export async function runCalibrate(
   options: CalibrateOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const base = parseConfigText(await readTableText(options.config), options.config).config;
+  const base = options.config === undefined ? null : await readConfig(options.config);
   const read: SetUp[] = [];
   for (const file of files) read.push(...readResultTable(await readTableText(file), file, options.clientBatch));
   const setUps = selected(joinedSetUps(read), options.select ?? []);
+  const name = options.name ?? basename(options.output ?? files[0] ?? 'model').replace(/\.[a-z]+$/, '');
   const fits = setUps.map((setUp) => {
     terminal.status(`calibrating ${describeSetUp(setUp)}`);
-    const { config, instances } = toConfig(base, setUp, setUps, options.instances);
+    const { config, instances } = toConfig(base ?? configOfTable(setUp, name), setUp, setUps, options.instances);
     const heldOut = predictHeldOut(setUp.rows, toPolicy(config, instances), options.fit ?? levelsToFit(setUp.rows));
     terminal.status(null);
     for (const line of formatTable(setUp, heldOut)) terminal.print(line);
     return { setUp, heldOut, config };
   });
   if (options.output === undefined) return;
-  const name = options.name ?? basename(options.output).replace(/\.ya?ml$/, '');
   const text = calibratedProfile(
     {
       name,
@@ -48,6 +49,9 @@ export async function runCalibrate(
   await write(options.output, text);
   terminal.print(options.output);
 }
+
+const readConfig = async (file: string): Promise<ModelConfig> =>
+  parseConfigText(await readTableText(file), file).config;
 
 async function readTableText(file: string): Promise<string> {
   try {

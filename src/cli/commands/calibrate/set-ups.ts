@@ -31,11 +31,11 @@ export function toConfig(
   base: ModelConfig,
   setUp: SetUp,
   all: readonly SetUp[],
-  index: number | undefined,
+  instancesOption: number | undefined,
 ): { readonly config: ModelConfig; readonly instances: number } {
   const groups = base.instance_group ?? [{ kind: 'KIND_GPU', gpus: [0] }];
   const inConfig = groups.reduce((sum, { count = 1, gpus = [0] }) => sum + count * Math.max(1, gpus.length), 0);
-  const instances = index ?? setUp.instances ?? inConfig;
+  const instances = instancesOption ?? setUp.settings.instances ?? inConfig;
   const { backend, platform } = backendNamed(setUp.labels.backend ?? '') ?? {};
   const { default_model_filename: _, ...rest } = base;
   const named = backend !== undefined && base.backend !== backend ? { ...rest, backend, platform } : base;
@@ -45,4 +45,31 @@ export function toConfig(
   const name = [base.name ?? 'model', ...differing.map(([, value]) => value.replace(/[^A-Za-z0-9]+/g, '-'))].join('_');
   const instance_group = instances === inConfig ? groups : [{ ...groups[0], count: instances }];
   return { config: { ...named, name, instance_group }, instances };
+}
+
+/**
+ * Returns a config with the batching that the table says it was measured with; backend and tensors
+ * stand for the model's. Errors: USAGE for a table that does not say it.
+ */
+export function configOfTable({ labels, settings }: SetUp, name: string): ModelConfig {
+  const { maxBatchSize, preferredBatchSizes, queueDelayUs } = settings;
+  if (maxBatchSize === null) {
+    throw new TrituneError(
+      'USAGE',
+      `the table does not say how ${describeSetUp({ labels })} was batched`,
+      'give the config that it was measured with: --config config.pbtxt',
+    );
+  }
+  const tensor = (tensorName: string) => ({ name: tensorName, data_type: 'TYPE_FP32', dims: [1] });
+  return {
+    name,
+    backend: 'python',
+    max_batch_size: maxBatchSize,
+    input: [tensor('INPUT0')],
+    output: [tensor('OUTPUT0')],
+    dynamic_batching: {
+      ...(preferredBatchSizes && { preferred_batch_size: [...preferredBatchSizes] }),
+      ...(queueDelayUs !== null && { max_queue_delay_microseconds: queueDelayUs }),
+    },
+  };
 }

@@ -7,7 +7,8 @@ const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** `a30, tensorrt, electricity`. */
-export const describeSetUp = ({ labels }: SetUp): string => Object.values(labels).join(', ') || 'the table';
+export const describeSetUp = ({ labels }: Pick<SetUp, 'labels'>): string =>
+  Object.values(labels).join(', ') || 'the table';
 
 /** Returns the fitted figures, then measured and predicted ones row by row, then the errors. */
 export function formatTable(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {

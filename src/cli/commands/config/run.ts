@@ -18,7 +18,7 @@ import type { TritonClient } from '../../../triton/types.ts';
 import type { Terminal } from '../../terminal.ts';
 import { readModelPath } from './model-path.ts';
 import type { ConfigOptions } from './options.ts';
-import { type ConfigStart, readStart, withServer } from './start.ts';
+import { type ConfigStart, readConfigStart, withServer } from './start.ts';
 
 /**
  * Makes the config, checks it, reports which fields changed, and prints, writes or loads it.
@@ -26,7 +26,7 @@ import { type ConfigStart, readStart, withServer } from './start.ts';
  * loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
-  const start = await readStart(options, terminal.tell);
+  const start = await readConfigStart(options, terminal.tell);
   const config = editConfig(start.config, { ...(await pathEdits(options)), ...readEdits(options) });
   checkConfig(config, start);
   if (options.load) checkNames([options.model ?? config.name ?? ''], options);

@@ -31,7 +31,7 @@ export interface ConfigStart {
  * Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID,
  * MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*.
  */
-export async function readStart(options: ConfigOptions, tell: (line: string) => void): Promise<ConfigStart> {
+export async function readConfigStart(options: ConfigOptions, tell: (line: string) => void): Promise<ConfigStart> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
   if ((inputs ?? outputs) && !isNew)

@@ -1,7 +1,7 @@
 import { type Distribution, wholeNumbers } from '../../../base/distribution.ts';
 import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { seededRandom } from '../../../base/random.ts';
-import { BadRecord, type FileRecord, invalidAt, readRecords } from '../../../base/records.ts';
+import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '../../../base/records.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
@@ -41,7 +41,7 @@ const USUAL_PROMPTS = 10_000;
  */
 export async function readPromptFile(path: string, rule: PromptFileRule, tokenizer: Tokenizer): Promise<PromptSource> {
   let reader: Reader | null = null;
-  for await (const record of readRecords(path)) {
+  for await (const record of readFileRecords(path)) {
     try {
       if (reader) reader.add(record.text);
       else reader = chooseReader(record, rule);

@@ -6,7 +6,7 @@ const levels = { mode: 'concurrency', low: 1, high: 8 } as const;
 const options = { batch: 1, seed: 3 };
 const usage = (text: RegExp) => expect.objectContaining({ code: 'USAGE', message: expect.stringMatching(text) });
 
-describe('sequencesOf', () => {
+describe('findSequences', () => {
   it('makes no sequences for models without sequence batching, and says so when they are asked for', () => {
     expect(findSequences(options, { max_batch_size: 8 }, levels)).toBeUndefined();
     for (const more of [{ sequenceLength: 5 }, { sequenceLengthVariation: 0 }, { sequenceIds: { low: 1, high: 9 } }]) {
