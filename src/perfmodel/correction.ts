@@ -49,7 +49,6 @@ export interface PendingPoint {
 export const correctionParts = {
   correction: 'simulated figures are uncertain, and never corrected',
   adaptive: 'the usual kernel of the residuals, however large they were',
-  trend: 'residuals of the percentile do not grow with the batch',
   'shared-uncertainty': 'throughput and latency are uncorrelated',
 } as const satisfies Readonly<Record<string, string>>;
 
@@ -68,13 +67,11 @@ export function correctedFigure(
   { longestDelayUs, without = WHOLE, pending = [] }: CorrectionOptions,
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
-  const place = (choice: Choice, level: number): Place => ({
-    ...toPlace(choice, level, longestDelayUs, {
+  const place = (choice: Choice, level: number): Place =>
+    toPlace(choice, level, longestDelayUs, {
       shares: simulator.stageShares,
       loads: simulator.stageLoads?.(choice, level) ?? null,
-    }),
-    batchDoublings: Math.log2(simulator.meanBatch(choice, level)),
-  });
+    });
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement): NoisyReading<Place>[] => {
       const simulated = simulator.predict(choice, measurement.level.value);
@@ -169,49 +166,39 @@ function computeNoise(figure: PlainFigureName, interval: Interval): number {
 export const listHypotheses = (
   smooths: readonly number[],
   usual: number,
-  others: { readonly common: number; readonly locals: readonly number[]; readonly perDoublings: readonly number[] },
+  others: { readonly common: number; readonly locals: readonly number[] },
 ): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
-  others.perDoublings.flatMap((perDoubling, trends) =>
-    smooths.flatMap((smooth) =>
-      others.locals.flatMap((local, steps) =>
-        SETTING_DISTANCES.map((settingDistance) => ({
-          kernel: createKernel({ smooth, common: others.common, local, settingDistance, perDoubling }),
-          logPrior:
-            -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL - trends * TREND_OVER_BATCHES,
-        })),
-      ),
+  smooths.flatMap((smooth) =>
+    others.locals.flatMap((local, steps) =>
+      SETTING_DISTANCES.map((settingDistance) => ({
+        kernel: createKernel({ smooth, common: others.common, local, settingDistance }),
+        logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL,
+      })),
     ),
   ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
 
 /** The log prior odds against each step towards a smaller local part. */
 const SMOOTHER_THAN_USUAL = 1.5;
-/**
- * The log prior odds against a residual that grows with the batch: a stall of an execution stalls
- * every request in it.
- */
-const TREND_OVER_BATCHES = 0.7;
 
 const RATES = {
   smooths: [0.04, 0.08, 0.15, 0.3, 0.5],
   usual: 0.12,
   common: 0.12,
   locals: [0.05, 0.02, 0.008],
-  perDoublings: [0],
 };
-const LATENCIES = { smooths: [0.1, 0.2, 0.4, 0.7], usual: 0.25, common: 0.3, locals: [0.1], perDoublings: [0, 0.15] };
+const LATENCIES = { smooths: [0.1, 0.2, 0.4, 0.7], usual: 0.25, common: 0.3, locals: [0.1] };
 
 const known = new Map<string, [Hypothesis<Place>, ...Hypothesis<Place>[]]>();
 
 function correctionsWith(of: 'rate' | 'latency', without: WithoutParts): [Hypothesis<Place>, ...Hypothesis<Place>[]] {
-  const [isAdaptive, hasTrend] = [!without.has('adaptive'), !without.has('trend')];
-  const key = `${of} ${isAdaptive} ${hasTrend}`;
-  const { smooths, usual, locals, perDoublings, common } = of === 'rate' ? RATES : LATENCIES;
+  const isAdaptive = !without.has('adaptive');
+  const key = `${of} ${isAdaptive}`;
+  const { smooths, usual, locals, common } = of === 'rate' ? RATES : LATENCIES;
   const hypotheses =
     known.get(key) ??
     listHypotheses(isAdaptive ? smooths : [usual], usual, {
       common,
       locals: isAdaptive ? locals : locals.slice(0, 1),
-      perDoublings: hasTrend ? perDoublings : [0],
     });
   known.set(key, hypotheses);
   return hypotheses;

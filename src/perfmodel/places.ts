@@ -11,8 +11,6 @@ import type { StageLoad } from './simulated.ts';
 export interface Place {
   readonly coordinates: readonly number[];
   readonly settings: CategoricalSettings;
-  /** log2 of the mean size of the batches that form; absent: 0. */
-  readonly batchDoublings?: number;
 }
 
 /** The use of a network, if the simulator gives it. */
@@ -143,7 +141,7 @@ export function distanceBetween(a: Place, b: Place, settingDistance: number): nu
 
 /**
  * Standard deviations of the parts of the residual's kernel, as logarithms: a smooth part over the
- * space, a constant, a local part, and a part per doubling of the batch.
+ * space, a constant, and a local part.
  */
 export interface Scales {
   readonly smooth: number;
@@ -151,7 +149,6 @@ export interface Scales {
   readonly local: number;
   /** The distance for each differing setting. */
   readonly settingDistance?: number;
-  readonly perDoubling?: number;
 }
 
 /** The ratio of the smooth part's length scale to the local part's. */
@@ -163,15 +160,9 @@ export function createKernel({
   common,
   local,
   settingDistance = SETTING_DISTANCES[0],
-  perDoubling = 0,
 }: Scales): (a: Place, b: Place) => number {
   return (a, b) => {
     const distance = distanceBetween(a, b, settingDistance);
-    return (
-      smooth ** 2 * matern52(distance) +
-      common ** 2 +
-      local ** 2 * matern52(LOCAL * distance) +
-      perDoubling ** 2 * (a.batchDoublings ?? 0) * (b.batchDoublings ?? 0)
-    );
+    return smooth ** 2 * matern52(distance) + common ** 2 + local ** 2 * matern52(LOCAL * distance);
   };
 }

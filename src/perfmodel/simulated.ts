@@ -76,7 +76,6 @@ export interface SimulatedRun {
   readonly predicted: Simulated;
   /** The standard deviation of the execution times' logarithm. */
   readonly uncertainty: number;
-  readonly meanBatch: number;
   readonly largestBatch: number;
 }
 
@@ -89,7 +88,6 @@ export interface StageLoad {
 /** The figures that `Simulator` reads from one run. */
 interface RunFigures {
   predict(choice: Choice, level: number): Simulated | null;
-  meanBatch(choice: Choice, level: number): number;
   largestBatch(choice: Choice, level: number): number;
 }
 
@@ -113,7 +111,6 @@ export function memoizedRuns<R extends SimulatedRun>(
     at,
     figures: {
       predict: (choice, level) => at(choice, level)?.predicted ?? null,
-      meanBatch: (choice, level) => at(choice, level)?.meanBatch ?? 1,
       largestBatch: (choice, level) => at(choice, level)?.largestBatch ?? 1,
     },
   };

@@ -44,8 +44,6 @@ export const measuredChoices = (candidate: Candidate, measurements: readonly Mea
 export interface Simulator {
   /** Returns null if the choice cannot serve such requests. */
   predict(choice: Choice, level: number): Simulated | null;
-  /** The mean number of samples in an execution. */
-  meanBatch(choice: Choice, level: number): number;
   /** The largest batch that forms. */
   largestBatch(choice: Choice, level: number): number;
   /**
@@ -217,7 +215,6 @@ function simulated(
     const simulation = simulate(choice.policy, law, traffic, { ...extent, seed });
     return {
       predicted: figures(simulation),
-      meanBatch: simulation.meanBatchSize,
       largestBatch: simulation.executions.findLastIndex((count) => count > 0),
       uncertainty: meanUncertainty(simulation, law, (batch) =>
         computeUncertainty(choice, batch, simulation.busyInstances),

@@ -11,12 +11,11 @@ import { NumberRing, RequestRing } from './ring.ts';
  * driver
  *
  * 1. calls `takeStarted()` until it returns undefined; each value is an execution that began at
- *    that very moment, and the driver decides when it
- * ends (then it calls `complete` with its instance);
+ *    that very moment, and the driver decides when it ends (then it calls `complete` with its
+ *    instance);
  *
  * 2. reads `nextWakeNs` and calls `wake(now)` at that time, unless `nextWakeNs` has changed by
- *    then. A call that comes too early does nothing; a
- * late one acts late, as a real server would.
+ *    then. A call that comes too early does nothing; a late one acts late, as a real server would.
  *
  * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of
  * differing shapes, and Triton's check every 500 ms, which only matters when an execution takes

@@ -143,28 +143,6 @@ describe('places', () => {
   });
 });
 
-describe('a miss that grows with the batch', () => {
-  const at = (batchDoublings: number): Place => ({ ...toPlace(choice(1, 8, 0), 8, 0), batchDoublings });
-  const readings = [3, 4, 5].map((doublings) => ({
-    place: at(doublings),
-    value: 0.2 * doublings,
-    noiseVariance: 1e-4,
-  }));
-  const scales = { smooth: 0.1, common: 0.3, local: 0.1 };
-  const flat = { kernel: createKernel(scales), logPrior: 0 };
-  const growing = { kernel: createKernel({ ...scales, perDoubling: 0.15 }), logPrior: -0.7 };
-
-  it('is seen as such, and predicts a small one for small batches', () => {
-    expect(computePosterior(readings, [flat])(at(1)).mean).toBeGreaterThan(0.6);
-    expect(Math.abs(computePosterior(readings, [flat, growing])(at(1)).mean - 0.2)).toBeLessThan(0.1);
-  });
-
-  it('is not believed where all misses are alike', () => {
-    const alike = readings.map((reading) => ({ ...reading, value: 0.5 }));
-    expect(Math.abs(computePosterior(alike, [flat, growing])(at(1)).mean - 0.5)).toBeLessThan(0.1);
-  });
-});
-
 describe('levels to look at', () => {
   it('fill the instances, stay in the range, and never come twice', () => {
     const range = { mode: 'concurrency', low: 2, high: 100 } as const;
@@ -364,7 +342,8 @@ describe('the queueing sampler', () => {
         const failure = { kind: 'skipped', reason: 'skipped' } as const;
         const skipped = { ...trialOf(number, configOf(7, 7), { measurements: [] }), failure };
         expect(sampler.ask({ trials: [...trials, skipped] }, unlimited)).toMatchObject({
-          reason: expect.stringContaining(answer.reason.split(';')[0] as string),
+          // Its own cost may be another: another candidate may be the next.
+          reason: expect.stringContaining(/expected to gain [^;]*/.exec(answer.reason)?.[0] ?? 'no gain'),
         });
         expect(number).toBeLessThan(40);
         const early = sampler.ask({ trials }, { ...unlimited, pace: 'early' });

@@ -49,7 +49,6 @@ export function createEngineSimulator(
     return (
       tokenSimulation && {
         predicted: figures(tokenSimulation),
-        meanBatch: Math.max(1, tokenSimulation.runningSequences),
         largestBatch: Math.ceil(tokenSimulation.runningSequences),
         uncertainty: law.uncertainty(choice, tokenSimulation.parts),
       }

@@ -233,7 +233,6 @@ function runNetwork(
       ? (figures[0] as (typeof figures)[number])[1]
       : { ...together(simulation, figures, percentile), fronts: new Map(figures) };
   const requests = simulation.fronts.reduce((sum, front) => sum + front.requestsPerSecond, 0);
-  const batches = new Map(simulation.stages.map(({ name, meanBatchSize }) => [name, Math.max(1, meanBatchSize)]));
   return {
     predicted,
     uncertainties,
@@ -247,12 +246,6 @@ function runNetwork(
     uncertainty: simulation.fronts.reduce(
       (sum, { name, requestsPerSecond }) => sum + (requestsPerSecond / requests) * (ofFronts.get(name) ?? 0),
       0,
-    ),
-    meanBatch: Math.exp(
-      simulation.fronts.reduce((sum, { path, requestsPerSecond }) => {
-        const ofPath = path.reduce((log, { stage, share }) => log + share * Math.log(batches.get(stage) ?? 1), 0);
-        return sum + (requestsPerSecond / requests) * ofPath;
-      }, 0),
     ),
     largestBatch: Math.max(
       ...simulation.stages.map(({ executions }) => executions.findLastIndex((count) => count > 0)),

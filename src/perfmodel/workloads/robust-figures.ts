@@ -44,7 +44,6 @@ export function robustRun(studied: StudyWorkloads, runs: readonly SimulatedRun[]
   const parts = runs.map((run, index) => ({ ...(workloads[index] as StudyWorkload), figures: run.predicted }));
   return {
     predicted: robustFigures(rule, parts),
-    meanBatch: meanOver(studied, runs, ({ meanBatch }) => meanBatch),
     largestBatch: Math.max(...runs.map(({ largestBatch }) => largestBatch)),
     uncertainty: meanOver(studied, runs, ({ uncertainty }) => uncertainty),
   };

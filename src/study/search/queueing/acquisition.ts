@@ -2,7 +2,7 @@ import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { LevelRange } from '../../types.ts';
 import { atCoarseBatches, atFineBatches, coarseLevels, fineLevels } from './candidate-levels.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import type { Without } from './mechanisms.ts';
 import type { PosteriorModel, PosteriorPrediction } from './posterior/posterior-model.ts';
 
 /** A candidate at a load level that could be measured next. */
@@ -30,15 +30,9 @@ export interface ValuedPoint {
  * chances do not.
  */
 const MIN_FEASIBLE_CHANCE = 0.06;
-/**
- * If no point promises this improvement, the model is assumed to be overconfident and its
- * uncertainty is inflated, …
- */
-const WORTH_A_TRIAL = 0.01;
-/** … by these factors in turn. */
-const INFLATIONS = [1, 2, 4];
+/** The factor on the uncertainty with which levels are climbed. */
 const WIDEST = 4;
-/** The inflation that the stopping rule uses. */
+/** The factor on the uncertainty that the stopping rule uses. */
 const CAUTIOUS = 2;
 /** Two levels in a row with a lower chance of being feasible than this, … */
 const HOPELESS = 0.02;
@@ -57,12 +51,8 @@ const GOOD_CHANCE = 0.5;
  * Sorts points by acquisition value, the best first. `best`: the incumbent's cost, a logarithm;
  * null while nothing is feasible.
  */
-export function ranked(
-  points: readonly AcquisitionPoint[],
-  best: number | null,
-  without: Without = NOTHING,
-): ValuedPoint[] {
-  const valued = best === null ? firstToMeet(points) : improving(points, best, without);
+export function ranked(points: readonly AcquisitionPoint[], best: number | null): ValuedPoint[] {
+  const valued = best === null ? firstToMeet(points) : improving(points, best);
   return valued.sort(
     (a, b) => b.acquisitionValue - a.acquisitionValue || samplesInFlight(a.point) - samplesInFlight(b.point),
   );
@@ -75,40 +65,23 @@ export function ranked(
 export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choice' | 'level'>): number =>
   level * (choice.clientBatch ?? 1);
 
-/**
- * Values points with the stated uncertainty, then with twice and four times as much, until one is
- * worth a trial.
- */
-function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
-  const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= MIN_FEASIBLE_CHANCE);
-  for (const inflation of INFLATIONS) {
-    const valued = able.map((point) => computePointValue(point, best, inflation));
-    if (without.has('inflation') || valued.some(({ improvement }) => improvement >= WORTH_A_TRIAL)) return valued;
-  }
-  return points
-    .filter(({ prediction }) => prediction.feasibleChance(WIDEST) >= MIN_FEASIBLE_CHANCE)
-    .map((point) => computePointValue(point, best, WIDEST));
-}
+/** Values the points that may meet the goal. */
+const improving = (points: readonly AcquisitionPoint[], best: number): ValuedPoint[] =>
+  points
+    .filter(({ prediction }) => prediction.feasibleChance(1) >= MIN_FEASIBLE_CHANCE)
+    .map((point) => computePointValue(point, best, 1));
 
 /**
- * Returns a function that values points for a climb, the same throughout a search: with the least
- * inflation at which one of `points` is worth a trial. While nothing is feasible: the chance of
- * being feasible, and above even chances the cost.
+ * Returns a function that values points for a climb. While nothing is feasible: the chance of being
+ * feasible, and above even chances the cost.
  */
-export function climbingValue(
-  points: readonly AcquisitionPoint[],
-  best: number | null,
-): (point: AcquisitionPoint) => number {
+export function climbingValue(best: number | null): (point: AcquisitionPoint) => number {
   if (best === null)
     return ({ prediction }) => {
       const chance = prediction.feasibleChance(1);
       return chance < GOOD_CHANCE ? chance : 1 + Math.exp(-prediction.cost.mean);
     };
-  const inflation =
-    INFLATIONS.find((each) =>
-      points.some((point) => computePointValue(point, best, each).improvement >= WORTH_A_TRIAL),
-    ) ?? WIDEST;
-  return (point) => computePointValue(point, best, inflation).acquisitionValue;
+  return (point) => computePointValue(point, best, 1).acquisitionValue;
 }
 
 /**
@@ -192,7 +165,7 @@ export function finePoints(
 ): AcquisitionPoint[] {
   if (context.rates) return [];
   const seen = new Map<Candidate, AcquisitionPoint>();
-  for (const { point } of ranked(points, best, context.without)) {
+  for (const { point } of ranked(points, best)) {
     if (seen.size >= closely) break;
     if (!seen.has(point.choice.candidate)) seen.set(point.choice.candidate, point);
   }

@@ -37,7 +37,7 @@ export function climbed(
   best: number | null,
   search: LocalSearch,
 ): readonly AcquisitionPoint[] {
-  const computeWorth = climbingValue(points, best);
+  const computeWorth = climbingValue(best);
   const all = [...points];
   const seen = new Set(points.map(({ choice }) => choice.key));
   for (const start of chooseStarts(points, computeWorth)) {

@@ -8,7 +8,6 @@ import { modelParts } from '../../../perfmodel/parts.ts';
 export const mechanisms = {
   ...modelParts,
   ...correctionParts,
-  inflation: 'uncertainty is never inflated',
   'false-feasible': 'every feasible reading is taken at its word',
   'trial-cost': 'the cost of a trial in seconds does not count',
   'initial-design': 'no trial only to see larger batches',

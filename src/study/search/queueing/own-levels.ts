@@ -42,7 +42,7 @@ export function ownLevel(
   const choice = toChoice(running.candidate);
   const measured = measuredChoices(running.candidate, running.measurements);
   const { best } = findIncumbent(measured, posterior, goal, context.without);
-  const next = ranked(closeBy(choice, running, context, best, goal), best, context.without)[0];
+  const next = ranked(closeBy(choice, running, context, best, goal), best)[0];
   if (!next) return null;
   if (best === null) return toLevel(next.point);
   const least = incumbent !== null && best < incumbent + RIVAL ? WORTH_STAYING : WORTH_A_LEVEL;
@@ -60,7 +60,7 @@ export function worthStaying(
 ): number | LevelPoint | null {
   if (!choice) return null;
   const acquisitionPoints = closeBy(choice, running, context, best, goal);
-  const next = ranked([...acquisitionPoints, ...points], best, context.without)[0];
+  const next = ranked([...acquisitionPoints, ...points], best)[0];
   if (!next || !acquisitionPoints.includes(next.point)) return null;
   if (best !== null && next.improvement < WORTH_STAYING) return null;
   return toLevel(next.point);

@@ -51,34 +51,30 @@ const MAX_LEVELS = 4;
  * `ask` proposes a candidate and its first level:
  *
  * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail;
- *    a seeded sample of a large space. Of models that
- * are tuned together also the neighbours of the best trials (`joint-candidates.ts`), and the
- * results of climbs (`local-search.ts`).
+ *    a seeded sample of a large space. Of models that are tuned together also the neighbours of the
+ *    best trials (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
  * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy
- *    instances, from the server's statistics.
- * An affine fit in the batch size under interference, averaged over the interference models that
- * explain the points (Bayesian model averaging: Hoeting and others, 1999); kernel-smoothed residual
- * corrections for cliffs and steps; and a factor for categorical settings, which a Gaussian process
- * carries over to unseen combinations.
+ *    instances, from the server's statistics. An affine fit in the batch size under interference,
+ *    averaged over the interference models that explain the points (Bayesian model averaging:
+ *    Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a
+ *    factor for categorical settings, which a Gaussian process carries over to unseen combinations.
  * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with
- *    common random numbers; several models as one
- * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous
- * batching and a law of its steps instead of 2 and 3 (`perfmodel/continuous/engine-simulator.ts`).
+ *    common random numbers; several models as one network
+ *    (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous
+ *    batching and a law of its steps instead of 2 and 3
+ *    (`perfmodel/continuous/engine-simulator.ts`).
  * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the
- *    logarithm of measured over simulated (Rasmussen
- * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several
- * hypotheses.
+ *    logarithm of measured over simulated (Rasmussen and Williams, 2006, algorithm 2.1), with the
+ *    kernel of the highest evidence among several hypotheses.
  * 5. **Levels** (`candidate-levels.ts`): each candidate at coarse levels, up to where they become
  *    infeasible; the best at finer levels too.
  * 6. **Acquisition** (`posterior-model.ts`, `acquisition.ts`): expected improvement (Jones,
- *    Schonlau and Welch, 1998) where all constraints
- * are met (Schonlau, Welch and Jones, 1998), with the correlation of throughput and latency
- * (`constrained-improvement.ts`), over the square root of the trial's cost in seconds. Where
- * nothing promises 1 %, the uncertainty is multiplied by two, then by four.
+ *    Schonlau and Welch, 1998) where all constraints are met (Schonlau, Welch and Jones, 1998),
+ *    with the correlation of throughput and latency (`constrained-improvement.ts`), over the square
+ *    root of the trial's cost in seconds.
  * 7. **Exceptions**: an initial design while no statistics show batches (`initial-design.ts`);
- *    values of categorical settings that were
- * never measured, before the search ends (`coverage.ts`); fewer instances after a load ran out of
- * memory (`load-feasibility.ts`).
+ *    values of categorical settings that were never measured, before the search ends
+ *    (`coverage.ts`); fewer instances after a load ran out of memory (`load-feasibility.ts`).
  * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time,
  *    twice in a row.
  *
@@ -88,8 +84,7 @@ const MAX_LEVELS = 4;
  *
  * @param space the parameters, and the candidate of each assignment.
  * @param options see `QueueingOptions`. docs/search.md says what the search reaches and what each
- * mechanism is worth, docs/constants.md
- * what kind of constant each number is.
+ * mechanism is worth, docs/constants.md what kind of constant each number is.
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
@@ -119,7 +114,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const { left, points, best, initialDesign, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (initialDesign) return toProposal(initialDesign.choice, initialDesign.level);
-      const next = lowestAlike(ranked(points, best, without), without);
+      const next = lowestAlike(ranked(points, best), without);
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
       const context = { ...options, pace, findsCapacities: needsCapacity(options) };

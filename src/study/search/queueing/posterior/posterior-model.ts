@@ -219,7 +219,7 @@ function gpuMemoryModel(measured: readonly MeasuredChoice[]): MetricModel {
 /** The prediction of a metric that was never read: hardly any information. */
 const UNKNOWN: LogFigure = { mean: 0, sd: 5, shared: 0 };
 
-const learnedHypotheses = listHypotheses([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
+const learnedHypotheses = listHypotheses([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05] });
 
 const PER_GPU = 'output-tokens-per-gpu';
 const OF_ALL_GPUS = 'output-token-throughput';
