@@ -3,7 +3,7 @@ import { bisect, gammaln } from 'simple-statistics';
 /**
  * Returns the quantile of Student's t with `degrees` (> 0, need not be whole) of freedom, 0.5 ≤ p <
  * 1. Inverts the distribution function by bisection; relative error below 1e-9. Throws RangeError
- *    outside these ranges.
+ * outside these ranges.
  */
 export function studentTQuantile(p: number, degrees: number): number {
   if (!(p >= 0.5 && p < 1) || !(degrees > 0)) throw new RangeError(`no t quantile for p=${p}, degrees=${degrees}`);

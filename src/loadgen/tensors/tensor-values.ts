@@ -30,7 +30,7 @@ const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789');
  * Returns `count` elements of a KServe data type as raw bytes: little-endian, each BYTES element
  * with a 4-byte length. Random integers are small, fractions are in [0, 1), truth values are 0 or
  * 1. A zero of BYTES is the text "0", which a model that parses numbers can read. Errors:
- *    UNSUPPORTED for an unknown type; INPUT_INVALID for integers that the type cannot hold.
+ * UNSUPPORTED for an unknown type; INPUT_INVALID for integers that the type cannot hold.
  */
 export function tensorBytes(datatype: string, count: number, options: ValueOptions, random: Random): Uint8Array {
   const type = numericType(datatype);

@@ -104,7 +104,7 @@ const replies: readonly StreamReply[] = [0, IS_FINAL, HAS_OUTPUTS, IS_FINAL | HA
  * Reads only what it must, so that large outputs cost nothing: error_message is field 1,
  * infer_response field 2; inside the latter the map of parameters is field 4 and the outputs field
  * 5. Throws on bytes that are not such a message. `onResponse` takes the bytes of the
- *    infer_response.
+ * infer_response.
  */
 export function readStreamReply(bytes: Uint8Array, onResponse: (response: Uint8Array) => void = nobody): StreamReply {
   const reader = protobuf.Reader.create(bytes);
