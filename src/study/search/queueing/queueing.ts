@@ -17,6 +17,7 @@ import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
+import { statedChance } from './posterior/stated-chance.ts';
 import { predictedFront } from './predicted-front.ts';
 import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {
@@ -134,7 +135,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         );
       const proposal = {
         ...toProposal(next.choice, next.level),
-        chance: next.prediction.feasibleChance(1),
+        chance: statedChance(next.prediction.feasibleChance(1)),
         foreseen: predictedFront(points, posterior),
         unseen,
         ...(options.topology && withBottleneck(state, trials, options.goal)),
