@@ -31,7 +31,6 @@ interface Table {
 
 /** Columns that describe the measured set-up, except those of a trial, which precede its level. */
 const LABELS = ['gpu', 'backend', 'backend accelerator', 'precision', 'dataset', 'sequence length', 'trial', 'role'];
-const PREFERRED = ['preferred', 'triton preferred batch sizes'];
 
 /**
  * Reads a result table: published ones with offline and online rows or those of
@@ -43,12 +42,14 @@ const PREFERRED = ['preferred', 'triton preferred batch sizes'];
 export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
   const tables = /^\s*\|/m.test(text) ? tablesInMarkdown(text) : [{ common: {}, rows: csvRows(text) }];
   const setUps = tables.flatMap(({ common, rows }) => {
-    const columns = findColumns(rows, clientBatch);
+    const columns = findColumns([common, ...rows], clientBatch);
     return rows.flatMap((cells): SetUp[] => {
       const row = findRow(cells, columns, clientBatch);
       if (!row) return [];
       const all = { ...common, ...lowerCased(cells) };
-      return [{ labels: readLabels(cells, all), settings: readSettings(all), rows: [row] }];
+      return [
+        { labels: readLabels(cells, all), settings: readSettings({ ...common, ...cells }, columns), rows: [row] },
+      ];
     });
   });
   if (setUps.length > 0) return joinedSetUps(setUps);
@@ -149,10 +150,10 @@ function readLabels(cells: Cells, all: Cells): Record<string, string> {
   return Object.fromEntries([...stated, ...varied]);
 }
 
-function readSettings(all: Cells): SetUpSettings {
-  const { figure } = findColumns([all], 1);
-  const preferred = PREFERRED.map((name) => all[name]).find((each) => each !== undefined && each !== '');
-  const sizes = preferred?.split(/[\s,]+/).map(Number);
+function readSettings(all: Cells, { figure, text }: TableColumns): SetUpSettings {
+  const sizes = text(all, 'preferredBatchSizes')
+    ?.split(/[\s,]+/)
+    .map(Number);
   return {
     instances: figure(all, 'instances'),
     maxBatchSize: figure(all, 'maxBatchSize'),

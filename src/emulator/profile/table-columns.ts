@@ -13,6 +13,7 @@ const columns = {
   instances: ['instances', 'number of model instances'],
   maxBatchSize: ['max batch', 'max batch size'],
   queueDelayUs: ['delay us', 'triton max queue delay'],
+  preferredBatchSizes: ['preferred', 'triton preferred batch sizes'],
   meanBatch: ['mean batch'],
   inferences: ['inference count'],
   executions: ['execution count'],
@@ -36,6 +37,8 @@ type TimeName = keyof typeof timeColumns;
 
 /** Finds the figures of a table's rows. */
 export interface TableColumns {
+  /** Returns the text of a row; null where it is empty. */
+  text(cells: Cells, name: FigureName): string | null;
   /** Returns the figure of a row; null without a number of 0 or more. */
   figure(cells: Cells, name: FigureName): number | null;
   /** The same in milliseconds. */
@@ -61,16 +64,16 @@ export function findColumns(rows: readonly Cells[], clientBatch: number): TableC
     // A number with a unit in its own name, such as `delay_us`, is found by all of it.
     for (const key of [name, name.replace(UNIT, '')]) if (!byName.has(key)) byName.set(key, { column, unit });
   }
-  const read = (cells: Cells, names: readonly string[], factorOf: (unit: string | null) => number): number | null => {
-    for (const name of names) {
+  const listTexts = (cells: Cells, names: readonly string[]) =>
+    names.flatMap((name) => {
       const place = byName.get(name);
       const text = place && cells[place.column];
-      if (text === undefined || text === '') continue;
-      const value = Number(text) * factorOf(place?.unit ?? null);
-      if (Number.isFinite(value) && value >= 0) return value;
-    }
-    return null;
-  };
+      return text === undefined || text === '' ? [] : [{ text, unit: place?.unit ?? null }];
+    });
+  const read = (cells: Cells, names: readonly string[], factorOf: (unit: string | null) => number): number | null =>
+    listTexts(cells, names)
+      .map(({ text, unit }) => Number(text) * factorOf(unit))
+      .find((value) => Number.isFinite(value) && value >= 0) ?? null;
   const figure = (cells: Cells, name: FigureName): number | null => read(cells, columns[name], () => 1);
   const inMs = (cells: Cells, name: TimeName, unstated: number): number | null =>
     read(cells, timeColumns[name], (unit) => (unit === null ? unstated : unit === 'ms' ? 1 : US_IN_MS));
@@ -82,5 +85,9 @@ export function findColumns(rows: readonly Cells[], clientBatch: number): TableC
   });
   // Milliseconds give about 1, microseconds about 1,000.
   const unstated = inFlight.length > 0 && median(inFlight) > 30 ? US_IN_MS : 1;
-  return { figure, timeMs: (cells, name) => inMs(cells, name, unstated) };
+  return {
+    text: (cells, name) => listTexts(cells, columns[name])[0]?.text ?? null,
+    figure,
+    timeMs: (cells, name) => inMs(cells, name, unstated),
+  };
 }

@@ -8,7 +8,14 @@ import { bestTrial, findChosen } from '../../goal/ranking.ts';
 import { findInFlight } from '../../level/line.ts';
 import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
-import { type AcquisitionPoint, computePointValue, ranked, samplesInFlight, type ValuedPoint } from './acquisition.ts';
+import {
+  type AcquisitionPoint,
+  computePointValue,
+  ranked,
+  samplesInFlight,
+  statedChance,
+  type ValuedPoint,
+} from './acquisition.ts';
 import { firstPoint } from './candidate-levels.ts';
 import { listChoices } from './choices.ts';
 import { covering } from './coverage.ts';
@@ -17,7 +24,6 @@ import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
-import { statedChance } from './posterior/stated-chance.ts';
 import { predictedFront } from './predicted-front.ts';
 import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {
