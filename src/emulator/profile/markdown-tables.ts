@@ -7,8 +7,10 @@ export interface MarkdownTable {
 }
 
 const RULE = /^:?-+:?$/;
+/** A longer list is not one of parameters. */
+const MAX_LISTED = 50;
 const HEADING = /^#{1,6} /;
-const LISTED = /^\s*[*-] \*\*([^*:]{1,60}):\*\*\s*(\S.*?)\s*$/;
+const LISTED = /^\s*[*-] \*\*([^*:]{1,60}):\*\*(.*)$/;
 
 /**
  * Returns the tables of a text in order, in the pipe form of GitHub's Markdown: a header, a rule,
@@ -17,19 +19,19 @@ const LISTED = /^\s*[*-] \*\*([^*:]{1,60}):\*\*\s*(\S.*?)\s*$/;
 export function markdownTables(text: string): readonly MarkdownTable[] {
   const texts = text.split(/\r?\n/);
   const lines = texts.map(findCells);
-  let listBefore: Record<string, string> = {};
+  const listed = new Map<string, string>();
   return lines.flatMap((cells, index): MarkdownTable[] => {
     const line = texts[index] as string;
-    if (HEADING.test(line)) listBefore = {};
+    if (HEADING.test(line)) listed.clear();
     const [, name, value] = LISTED.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) listBefore = { ...listBefore, [name]: value };
+    if (name !== undefined && value !== undefined && listed.size < MAX_LISTED) listed.set(name, value.trim());
     const header = lines[index - 1];
     if (!header || !cells || cells.length !== header.length || !cells.every((cell) => RULE.test(cell))) return [];
-    const rest = lines.slice(index + 1);
-    const end = rest.indexOf(null);
-    const rows = rest.slice(0, end < 0 ? rest.length : end) as (readonly string[])[];
+    let end = index + 1;
+    while (lines[end]) end++;
+    const rows = lines.slice(index + 1, end) as (readonly string[])[];
     const named = rows.map((row) => Object.fromEntries(header.map((column, at) => [column, row[at] ?? ''])));
-    return [{ listBefore, header, rows: named }];
+    return [{ listBefore: Object.fromEntries(listed), header, rows: named }];
   });
 }
 

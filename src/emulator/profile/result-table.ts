@@ -66,17 +66,11 @@ export function readResultTable(text: string, file: string, clientBatch: number)
  * others.
  */
 export function joinedSetUps(setUps: readonly SetUp[]): SetUp[] {
-  const joined = new Map<string, SetUp>();
-  for (const setUp of setUps) {
-    const key = JSON.stringify(setUp.labels);
-    const before = joined.get(key);
-    joined.set(key, {
-      labels: setUp.labels,
-      settings: before ? laterSettings(before.settings, setUp.settings) : setUp.settings,
-      rows: [...(before?.rows ?? []), ...setUp.rows],
-    });
-  }
-  return [...joined.values()];
+  return [...Map.groupBy(setUps, ({ labels }) => JSON.stringify(labels)).values()].map((alike) => ({
+    labels: (alike[0] as SetUp).labels,
+    settings: alike.map(({ settings }) => settings).reduce(laterSettings),
+    rows: alike.flatMap(({ rows }) => rows),
+  }));
 }
 
 const laterSettings = (before: SetUpSettings, later: SetUpSettings): SetUpSettings => ({

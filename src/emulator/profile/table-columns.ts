@@ -45,6 +45,8 @@ export interface TableColumns {
   timeMs(cells: Cells, name: TimeName): number | null;
 }
 
+/** A longer name is none of a figure's. */
+const MAX_NAME_LENGTH = 60;
 const UNIT = /\s*[([]?\b(ms|us|µs)[)\]]?$/;
 
 /** Returns the name of a column as tables spell it alike: `p50_ms` and `P50 Latency (ms)`. */
@@ -59,6 +61,7 @@ const plainName = (column: string): string => column.toLowerCase().replaceAll('_
 export function findColumns(rows: readonly Cells[], clientBatch: number): TableColumns {
   const byName = new Map<string, { readonly column: string; readonly unit: string | null }>();
   for (const column of new Set(rows.flatMap((cells) => Object.keys(cells)))) {
+    if (column.length > MAX_NAME_LENGTH) continue;
     const name = plainName(column);
     const unit = UNIT.exec(name)?.[1] ?? null;
     // A number with a unit in its own name, such as `delay_us`, is found by all of it.
