@@ -45,6 +45,8 @@ export interface TableColumns {
   timeMs(cells: Cells, name: TimeName): number | null;
 }
 
+/** Milliseconds give a ratio of 1 by Little's law, microseconds one of 1,000; this is between. */
+const MAX_RATIO_OF_MS = 30;
 /** A longer name is none of a figure's. */
 const MAX_NAME_LENGTH = 60;
 const UNIT = /\s*[([]?\b(ms|us|µs)[)\]]?$/;
@@ -86,8 +88,7 @@ export function findColumns(rows: readonly Cells[], clientBatch: number): TableC
     const perRequest = figure(cells, 'batch') ?? clientBatch;
     return throughput && latency && concurrency > 0 ? [(throughput * latency) / (1e3 * perRequest * concurrency)] : [];
   });
-  // Milliseconds give about 1, microseconds about 1,000.
-  const unstated = inFlight.length > 0 && median(inFlight) > 30 ? US_IN_MS : 1;
+  const unstated = inFlight.length > 0 && median(inFlight) > MAX_RATIO_OF_MS ? US_IN_MS : 1;
   return {
     text: (cells, name) => listTexts(cells, columns[name])[0]?.text ?? null,
     figure,
