@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fitTwin } from '../../src/adapter/triton/twin/twin.ts';
 import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { toOriginal } from '../../src/space/model-configs.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
@@ -60,7 +60,7 @@ const refusedWith = (kind: TrialFailure['kind'], reason = 'CUDA out of memory'):
   failure: { kind, reason },
 });
 const twin = (tried: readonly Tried[], started: Partial<StudyStarted> = {}): EmulatorProfile =>
-  profileSchema.parse(fitTwin(study(tried, started)));
+  emulatorSchema.parse(fitTwin(study(tried, started)));
 const modelOf = (profile: EmulatorProfile) => profile.models[0] as EmulatorProfile['models'][number];
 
 it('serves the original config with the law that was measured, and names where it is from', () => {

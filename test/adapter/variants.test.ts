@@ -10,7 +10,7 @@ import { type Artifacts, createArtifacts } from '../../src/adapter/triton/varian
 import { cacheDirectory, formatLog, hashSha256 } from '../../src/adapter/triton/variants/cache.ts';
 import { artifactsIn, withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { Artifact } from '../../src/space/artifact.ts';
 import { toArtifact } from '../../src/space/artifact.ts';
@@ -228,7 +228,7 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
         },
       ],
     };
-    server = await startEmulator({ profile: profileSchema.parse(profile) });
+    server = await startEmulator({ profile: emulatorSchema.parse(profile) });
     client = protocol === 'grpc' ? connectGrpc(server.grpcUrl) : connectHttp(server.httpUrl);
   });
   afterEach(async () => {

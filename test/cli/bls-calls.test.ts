@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCallers } from '../../src/app/target/triton/calls/callers-of.ts';
 import { directCalls } from '../../src/app/target/triton/calls/direct-calls.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { runHere } from '../faults/own-stage.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
@@ -28,7 +28,7 @@ function callingProfile(): EmulatorProfile {
     output_map: { OUT: output },
   });
   const steps = [step('first', 'IN', 'x'), step('inner', 'x', 'OUT')];
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     ...profile,
     models: [
       ...models,

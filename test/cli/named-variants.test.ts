@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { holdModels } from '../../src/adapter/triton/hold-model.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -39,7 +39,7 @@ async function stageOf({
     },
   });
   const models = [named('slow', 12), named('fast', 2), named('other', 2, { input: OTHER_TENSOR })];
-  const emulator = await emulatorForTest({ profile: profileSchema.parse({ ...smallProfile(), models }), faults });
+  const emulator = await emulatorForTest({ profile: emulatorSchema.parse({ ...smallProfile(), models }), faults });
   const client = connectGrpc(emulator.grpcUrl);
   await client.unload('fast');
   const directory = await freshDirectory();

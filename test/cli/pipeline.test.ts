@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { isOnServer, lastLineOf, runHere } from '../faults/own-stage.ts';
@@ -26,7 +26,7 @@ function nestedProfile(): EmulatorProfile {
   });
   const steps = [step('first', 'IN', 'x'), step('chain', 'x', 'OUT')];
   const outer = { ...chain?.config, name: 'outer', ensemble_scheduling: { step: steps } };
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     ...profile,
     models: [...models, named('first'), named('caller', { bls: { requests: 'in-turn', stages: [[{ model: 'm' }]] } })],
     ensembles: [...ensembles, { config: outer }],

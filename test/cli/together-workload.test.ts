@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 
@@ -11,7 +11,7 @@ function twoOnFourGpus(): EmulatorProfile {
   const profile = loadProfile('four-gpus');
   const [detector] = profile.models;
   const named = (name: string) => ({ ...detector, config: { ...detector?.config, name } });
-  return profileSchema.parse({ ...profile, models: [named('a'), named('b')] });
+  return emulatorSchema.parse({ ...profile, models: [named('a'), named('b')] });
 }
 
 describe('models that are tuned together over several GPUs', { timeout: 240_000 }, () => {

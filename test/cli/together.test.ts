@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
@@ -15,7 +15,7 @@ function twoModels(): EmulatorProfile {
     config: { ...m?.config, name },
     law: { execution_ms: [[1, ms]] },
   });
-  return profileSchema.parse({ ...profile, models: [named('a', 4), named('b', 10)] });
+  return emulatorSchema.parse({ ...profile, models: [named('a', 4), named('b', 10)] });
 }
 
 async function stage() {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { shellLine } from '../../src/base/shell-words.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type RunningAgent, startAgent } from '../../src/loadgen/agents/serve-agent.ts';
 import {
@@ -43,7 +43,7 @@ function everyModel(): EmulatorProfile {
   const [m] = models;
   const bls = { requests: 'in-turn', stages: [[{ model: 'm' }]] };
   const outer = { ...m, config: { ...m?.config, name: 'outer' }, bls };
-  return profileSchema.parse({ ...profile, models: [...models, outer] });
+  return emulatorSchema.parse({ ...profile, models: [...models, outer] });
 }
 
 const MODELS: Readonly<Record<Subject, string>> = {

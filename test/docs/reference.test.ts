@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
 import { writtenJsonSchema } from '../../src/base/schema.ts';
+import { documents } from '../../src/cli/commands/schema/documents.ts';
 import { profileSchema } from '../../src/report/profile-json.ts';
 import { migrated } from '../../src/study/records/migrate.ts';
 import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
@@ -45,6 +46,11 @@ describe('docs/reference', () => {
 });
 
 describe('docs/', () => {
+  it('has the schema of an emulator profile', async () => {
+    const schema = `${JSON.stringify(documents.emulator(), null, 2)}\n`;
+    await expect(schema).toMatchFileSnapshot(resolve(root, 'docs/emulator-profile.schema.json'));
+  });
+
   it('has the schema of profile --json', async () => {
     const schema = `${JSON.stringify(writtenJsonSchema(profileSchema), null, 2)}\n`;
     await expect(schema).toMatchFileSnapshot(resolve(root, 'docs/profile.schema.json'));

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 
@@ -302,7 +302,7 @@ describe('a profile is refused', () => {
       [model('a', 1), model('b', 1)],
       [ensemble('chain', [step('a', 'IN', 'OUT')]), ensemble('outer', [step('chain', 'IN', 'OUT')])],
     );
-    const calls = new VirtualCalls({ profile: profileSchema.parse(profile), loadAtStart: ['outer'] });
+    const calls = new VirtualCalls({ profile: emulatorSchema.parse(profile), loadAtStart: ['outer'] });
     onTestFinished(() => calls.close());
     expect(await Promise.all(['outer', 'chain', 'a', 'b'].map((name) => calls.isReady(name)))).toEqual([
       true,

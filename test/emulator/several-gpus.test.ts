@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { DeviceMemory } from '../../src/emulator/scheduling/device.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
@@ -28,7 +28,7 @@ function open(instanceGroup: readonly object[], atOnce?: number): VirtualCalls {
     },
     load: { full_s: 0, add_s: 0, remove_s: 0 },
   };
-  const profile = profileSchema.parse({
+  const profile = emulatorSchema.parse({
     name: 'two',
     description: 'for tests',
     source: 'synthetic',

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 
@@ -27,7 +27,7 @@ function open(tenants: readonly Tenant[]): VirtualCalls {
     memory: { model_mib: 0, instance_mib: instanceMib, sample_mib: 0 },
     load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
   }));
-  const profile = profileSchema.parse({
+  const profile = emulatorSchema.parse({
     name: 'tenants',
     description: 'for tests',
     source: 'synthetic',

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toFailure } from '../../src/cli/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -45,7 +45,7 @@ export async function stageOf(models: readonly string[] = ['m'], faults: Faults 
 function profileOf(names: readonly string[]): EmulatorProfile {
   const { models, ...profile } = smallProfile({ a: EXECUTION_MS });
   const [model] = models;
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     ...profile,
     models: names.map((name) => ({ ...model, config: { ...model?.config, name } })),
   });

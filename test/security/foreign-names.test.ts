@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
@@ -18,7 +18,7 @@ function renamed(profile: EmulatorProfile, names: Readonly<Record<string, string
     (left, [from, to]) => left.replaceAll(`"${from}"`, JSON.stringify(to)),
     text,
   );
-  return profileSchema.parse(JSON.parse(all));
+  return emulatorSchema.parse(JSON.parse(all));
 }
 
 const quick = ['--max-trials', '2', '--precision', '50', '--time-budget', '2s', '--concurrency', '1:2'];
@@ -47,7 +47,7 @@ describe('models with names that every object has', { timeout: 120_000 }, () => 
     const [m] = everyKindProfile().models;
     const named = (name: string) => ({ ...m, config: { ...m?.config, name } });
     const { models: _, ensembles: __, ...rest } = everyKindProfile();
-    const profile = profileSchema.parse({ ...rest, models: [named('constructor'), named('valueOf')] });
+    const profile = emulatorSchema.parse({ ...rest, models: [named('constructor'), named('valueOf')] });
     const goal = ['--mix', 'constructor=3,valueOf=1', '--latency-budget', 'constructor=4000,valueOf=6000'];
     const { summary, output, report } = await tune(profile, ['--together', 'constructor,valueOf', ...goal]);
     expect(summary.constraints.map(({ metric }) => metric)).toEqual(['latency@constructor', 'latency@valueOf']);

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 
 /**
@@ -21,7 +21,7 @@ export function smallProfile(
   change: { config?: object; model?: object; profile?: object; law?: object; a?: number; b?: number } = {},
 ): EmulatorProfile {
   const { a = 1, b = 0.1 } = change;
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     name: 'small',
     description: 'for tests',
     source: 'synthetic',
@@ -88,7 +88,7 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
     input_map: { IN: input },
     output_map: { OUT: output },
   });
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     name: 'every-kind',
     description: 'for tests',
     source: 'synthetic',
@@ -127,7 +127,7 @@ interface LanguageChange {
  * replaced.
  */
 export const languageProfile = (change: LanguageChange = {}): EmulatorProfile =>
-  profileSchema.parse(languageProfileFile(change));
+  emulatorSchema.parse(languageProfileFile(change));
 
 /** That profile as a file has it. */
 export function languageProfileFile(change: LanguageChange = {}) {
@@ -173,5 +173,5 @@ export function seriesProfile(...names: string[]): EmulatorProfile {
     config: { ...model?.config, name },
     ...(name === 'flaky' && { faults }),
   }));
-  return profileSchema.parse({ ...smallProfile(), name: 'series', models });
+  return emulatorSchema.parse({ ...smallProfile(), name: 'series', models });
 }

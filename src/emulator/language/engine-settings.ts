@@ -13,15 +13,16 @@ const positiveWhole = z.int().positive();
  * vLLM backend).
  */
 const settings = {
-  max_num_seqs: positiveWhole,
-  max_num_batched_tokens: positiveWhole,
-  enable_chunked_prefill: z.boolean(),
-  enable_prefix_caching: z.boolean(),
-  gpu_memory_utilization: positive.max(1),
-  /** Replaces the memory that is left for the KV cache, in blocks of 16 tokens. */
-  num_gpu_blocks_override: positiveWhole.nullable(),
-  kv_cache_dtype: z.enum(['auto', 'fp8', 'fp8_e4m3', 'fp8_e5m2']),
-  max_model_len: positiveWhole,
+  max_num_seqs: positiveWhole.describe('Most sequences in a step'),
+  max_num_batched_tokens: positiveWhole.describe('Most tokens in a step'),
+  enable_chunked_prefill: z.boolean().describe('Whether a prompt may be spread over steps'),
+  enable_prefix_caching: z.boolean().describe('Whether equal beginnings of prompts are computed once'),
+  gpu_memory_utilization: positive.max(1).describe('Share of the GPU memory for weights and KV cache'),
+  num_gpu_blocks_override: positiveWhole
+    .nullable()
+    .describe('Size of the KV cache in blocks of 16 tokens, in place of the memory that is left'),
+  kv_cache_dtype: z.enum(['auto', 'fp8', 'fp8_e4m3', 'fp8_e5m2']).describe('Type of the KV cache; fp8 takes half'),
+  max_model_len: positiveWhole.describe('Longest sequence, prompt and reply, in tokens'),
 };
 
 export const engineSettings = z.strictObject({

@@ -9,7 +9,7 @@ import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
 import { partsFault } from './parts.ts';
 import { readStoredConfig } from './posted-config.ts';
-import { type EmulatorProfile, profileSchema } from './schema.ts';
+import { type EmulatorProfile, emulatorSchema } from './schema.ts';
 import { toLaw } from './simulators.ts';
 
 /** The package's own profiles: two levels up from both `src/emulator` and `dist/emulator`. */
@@ -42,7 +42,7 @@ export function loadProfile(nameOrFile: string): EmulatorProfile {
 
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
 export function parseProfile(text: string, file: string): EmulatorProfile {
-  const checked = profileSchema.safeParse(parseYamlText(text, file));
+  const checked = emulatorSchema.safeParse(parseYamlText(text, file));
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');

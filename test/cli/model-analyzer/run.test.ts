@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { profileSchema } from '../../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
 import type { SeriesSummary } from '../../../src/study/summary/summary-schema.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
@@ -11,7 +11,7 @@ it("runs a file of Model Analyzer's as it is: its models, values, levels and lim
   // The original is the better one: no final has to decide.
   const instance_group = [{ count: 2, kind: 'KIND_CPU' }];
   const models = ['net', 'text'].map((name) => ({ ...model, config: { ...model?.config, name, instance_group } }));
-  const emulator = await emulatorForTest({ profile: profileSchema.parse({ ...smallProfile(), models }) });
+  const emulator = await emulatorForTest({ profile: emulatorSchema.parse({ ...smallProfile(), models }) });
   const cwd = await freshDirectory();
   await writeFile(
     join(cwd, 'analyzer.yaml'),

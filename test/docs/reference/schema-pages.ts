@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { writtenJsonSchema } from '../../../src/base/schema.ts';
 import { readYaml } from '../../../src/base/yaml.ts';
 import { capacityDocumentSchema } from '../../../src/capacity/document-schema.ts';
+import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
 import { type ProfileHead, profileJson, profileSchema } from '../../../src/report/profile-json.ts';
 import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
 import { readSource } from '../../../src/space/source/source.ts';
@@ -119,6 +120,39 @@ const pricesPage: SchemaPage = {
     language: 'yaml',
     text: 'currency: EUR\ngpus: { L4: 0.8 }\n',
     check: (text) => priceList.parse(readYaml(text).value),
+  },
+};
+
+const emulatorPage: SchemaPage = {
+  file: 'emulator-profile.md',
+  title: 'Emulator profile',
+  intro:
+    'A file for `tritune emulate --profile`. [The emulator](../emulator.md) explains it, and ' +
+    '[emulator-profiles](../../emulator-profiles) has the packaged ones. The JSON Schema is ' +
+    '[emulator-profile.schema.json](../emulator-profile.schema.json), which `tritune schema emulator` prints.',
+  document: documentOf(z.toJSONSchema(emulatorSchema, { io: 'input' })),
+  kind: 'file',
+  name: 'profile',
+  elsewhere: {},
+  example: {
+    language: 'yaml',
+    text: [
+      'name: half-a-millisecond',
+      'description: a model that takes half a millisecond for each image',
+      'source: made up',
+      'device: { kind: cpu, name: any, memory_mib: 4096 }',
+      'models:',
+      '  - config:',
+      '      name: classifier',
+      '      backend: onnxruntime',
+      '      max_batch_size: 8',
+      '      input: [{ name: IMAGE, data_type: TYPE_FP32, dims: [3, 224, 224] }]',
+      '      output: [{ name: SCORES, data_type: TYPE_FP32, dims: [1000] }]',
+      '    law: { execution_ms: [[1, 0.5], [8, 4]] }',
+      '    load: { full_s: 1, add_s: 0.5, remove_s: 0.1 }',
+      '',
+    ].join('\n'),
+    check: (text) => emulatorSchema.parse(readYaml(text).value),
   },
 };
 
@@ -265,6 +299,7 @@ export const schemaPages: readonly SchemaPage[] = [
   spacePage,
   workloadPage,
   pricesPage,
+  emulatorPage,
   summaryPage,
   profilePage,
   capacityPage,

@@ -75,6 +75,10 @@ function simpleWords(source: Source, schema: JsonSchema, style: Style): TypeWord
 }
 
 function listWords(source: Source, { prefixItems, items, minItems = 0 }: JsonSchema, style: Style): TypeWords {
+  if (prefixItems && new Set(prefixItems.map((item) => JSON.stringify(item))).size > 1) {
+    const parts = prefixItems.map((item) => typeWords(source, item, { ...style, isMany: false }).words);
+    return plain(`${style.isMany ? 'lists' : 'list'} (${parts.join(', ')})`);
+  }
   const item = prefixItems?.[0] ?? (typeof items === 'object' ? items : {});
   const count = prefixItems ? `${prefixItems.length} ` : minItems > 1 ? `at least ${minItems} ` : '';
   const each = typeWords(source, item, { ...style, isMany: true });

@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
 import type fc from 'fast-check';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '../../../src/base/json.ts';
-import { profileSchema } from '../../../src/emulator/profile/schema.ts';
+import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
 import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 import { serviceMethod } from '../../../src/triton/wire/proto.ts';
 import { type ProcessState, processState } from '../../soak/process-state.ts';
@@ -29,7 +29,7 @@ const texts = {
     ],
   },
 };
-const profile = onGpu(profileSchema.parse({ ...kinds, models: [...kinds.models, texts] }));
+const profile = onGpu(emulatorSchema.parse({ ...kinds, models: [...kinds.models, texts] }));
 
 export const shmKey = `tritune-fuzz-${process.pid}`;
 export const REGION_BYTES = 8192;

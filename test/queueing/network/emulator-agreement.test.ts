@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type EmulatorProfile, profileSchema } from '../../../src/emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../../src/emulator/profile/schema.ts';
 import { toLaw } from '../../../src/emulator/profile/simulators.ts';
 import { toPolicy } from '../../../src/queueing/batcher-policy.ts';
 import { stepsByTensors } from '../../../src/queueing/network/plan.ts';
@@ -32,7 +32,7 @@ interface EnsembleStep {
 
 function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): EmulatorProfile {
   const load = { full_s: 0, add_s: 0, remove_s: 0 };
-  return profileSchema.parse({
+  return emulatorSchema.parse({
     name: 'pipeline',
     description: 'for tests',
     source: 'synthetic',

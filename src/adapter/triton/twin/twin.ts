@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { NS_PER_MS } from '../../../base/units.ts';
-import { type EmulatorProfile, profileSchema } from '../../../emulator/profile/schema.ts';
+import { type EmulatorProfile, emulatorSchema } from '../../../emulator/profile/schema.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
 import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
@@ -72,7 +72,7 @@ export function fitTwin(records: readonly StudyRecord[]): EmulatorProfile {
 
 /** A profile that the emulator cannot serve, such as one without a backend, is an error. */
 function checked(profile: unknown): EmulatorProfile {
-  const read = profileSchema.safeParse(profile);
+  const read = emulatorSchema.safeParse(profile);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'choose a model that the emulator can serve');

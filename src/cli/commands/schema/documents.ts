@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../../base/json.ts';
 import { writtenJsonSchema } from '../../../base/schema.ts';
 import { capacityDocumentSchema } from '../../../capacity/document-schema.ts';
+import { emulatorSchema } from '../../../emulator/profile/schema.ts';
 import { profileSchema } from '../../../report/profile-json.ts';
 import { spaceJsonSchema } from '../../../space/source/schema.ts';
 import { priceList } from '../../../spec/price-spec.ts';
@@ -18,6 +19,10 @@ export const documents = {
   prices: (): JsonObject => ({
     title: 'Prices for tritune',
     ...(z.toJSONSchema(priceList, { io: 'input' }) as JsonObject),
+  }),
+  emulator: (): JsonObject => ({
+    title: 'Profile of the tritune emulator',
+    ...(z.toJSONSchema(emulatorSchema, { io: 'input' }) as JsonObject),
   }),
   summary: summaryJsonSchema,
   profile: (): JsonObject => writtenJsonSchema(profileSchema),
