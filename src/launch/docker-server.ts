@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
 import { TrituneError } from '../base/errors.ts';
 import { passedOn } from './environment.ts';
-import { freePorts } from './free-ports.ts';
+import { type ServerPorts, startOnFreePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import type { LaunchedServer, TritonLaunch } from './types.ts';
@@ -47,7 +47,10 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
       'give one with --docker-image',
     );
   }
-  const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  return startOnFreePorts((ports) => launchOn(ports, options));
+}
+
+async function launchOn(ports: ServerPorts, options: DockerLaunch): Promise<LaunchedServer> {
   const traceFile = options.traceFile && resolve(options.traceFile);
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
@@ -58,9 +61,9 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     ...(options.gpus === null ? [] : [`--gpus=${options.gpus}`]),
     ...memoryArguments[options.sharedMemory ?? 'none'],
     ...(options.cpus === undefined ? [] : [`--cpuset-cpus=${options.cpus}`]),
-    ...publish(grpc, 8001),
-    ...publish(http, 8000),
-    ...publish(metrics, 8002),
+    ...publish(ports.grpc, 8001),
+    ...publish(ports.http, 8000),
+    ...publish(ports.metrics, 8002),
     `--mount=type=bind,${csvField(`source=${resolve(options.modelRepository)}`)},target=/models,readonly`,
     ...(traceFile === undefined ? [] : [mountInPlace(dirname(traceFile))]),
     ...(options.dockerArgs ?? []),
@@ -78,7 +81,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
       args,
       env: passedOn(options.dockerArgs ?? []),
       description: `docker container ${name} of ${options.image}`,
-      ports: { grpc, http, metrics },
+      ports,
       cleanUp: async () => {
         // The end of the client does not always end the container.
         await execa('docker', ['rm', '--force', name], { reject: false, timeout: 30_000 });

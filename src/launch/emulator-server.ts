@@ -1,5 +1,4 @@
-import { formatMessage } from '../base/errors.ts';
-import { freePorts } from './free-ports.ts';
+import { type ServerPorts, startOnFreePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
@@ -14,33 +13,27 @@ export type EmulatorLaunch = LaunchOptions &
     readonly script: string;
   };
 
-const MAX_TRIES = 3;
-
 /**
  * Starts the emulator in its own process, so that it and the load generator each have a core.
  * Errors: LAUNCH_FAILED.
  */
-export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedServer> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await launchOnce(options);
-    } catch (error) {
-      // Another process took one of the ports before the emulator did.
-      if (tries === MAX_TRIES || !formatMessage(error).includes('EADDRINUSE')) throw error;
-    }
-  }
-}
+export const launchEmulator = (options: EmulatorLaunch): Promise<LaunchedServer> =>
+  startOnFreePorts((ports) => launchOn(ports, options));
 
-async function launchOnce(options: EmulatorLaunch): Promise<LaunchedServer> {
-  const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
-  const ports = [`--grpc-port=${grpc}`, `--http-port=${http}`, `--metrics-port=${metrics}`];
+function launchOn(ports: ServerPorts, options: EmulatorLaunch): Promise<LaunchedServer> {
+  const listening = [`--grpc-port=${ports.grpc}`, `--http-port=${ports.http}`, `--metrics-port=${ports.metrics}`];
   const isTwin = 'twinOf' in options;
   return startServerProcess(
     {
       file: process.execPath,
-      args: [options.script, 'emulate', isTwin ? `--from=${options.twinOf}` : `--profile=${options.profile}`, ...ports],
+      args: [
+        options.script,
+        'emulate',
+        isTwin ? `--from=${options.twinOf}` : `--profile=${options.profile}`,
+        ...listening,
+      ],
       description: isTwin ? `emulator (twin of ${options.twinOf})` : `emulator (profile ${options.profile})`,
-      ports: { grpc, http, metrics },
+      ports,
       cpus: options.cpus,
     },
     options,

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
-import { freePorts } from './free-ports.ts';
+import { type ServerPorts, startOnFreePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import { findTriton, type TritonInstall } from './triton-install.ts';
@@ -12,7 +12,7 @@ export interface LocalLaunch extends TritonLaunch {
   readonly installDirectory?: string;
   readonly controlMode?: 'explicit' | 'none' | 'poll';
   /** The ports to listen on; free ones if absent. */
-  readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
+  readonly ports?: ServerPorts;
 }
 
 /**
@@ -28,8 +28,15 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
       'run `tritune install-triton` first, or give --tritonserver PATH',
     );
   }
-  const [grpc = 0, http = 0, metrics = 0] = options.ports ? [] : await freePorts(3);
-  const ports = options.ports ?? { grpc, http, metrics };
+  const start = (ports: ServerPorts): Promise<LaunchedServer> => launchOn(ports, install, options);
+  return options.ports ? start(options.ports) : startOnFreePorts(start);
+}
+
+async function launchOn(
+  ports: ServerPorts,
+  install: TritonInstall | null,
+  options: LocalLaunch,
+): Promise<LaunchedServer> {
   const controlMode = options.controlMode ?? 'explicit';
   const args = [
     `--model-repository=${options.modelRepository}`,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { readEndSync } from '../base/read-file.ts';
 import { connectHttp } from '../triton/control/connect.ts';
+import type { ServerPorts } from './free-ports.ts';
 import { lastWords } from './log-tail.ts';
 import { NotLive, startSupervised, waitUntilLive } from './supervised.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -11,7 +12,7 @@ export interface ServerCommand {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly description: string;
-  readonly ports: { readonly grpc: number; readonly http: number; readonly metrics: number };
+  readonly ports: ServerPorts;
   /** Cores that it may use, if the command itself does not set them. */
   readonly cpus?: string | undefined;
   /** Called after the process has ended, to remove anything left behind. */

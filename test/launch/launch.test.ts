@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkLaunch, launchServer } from '../../src/app/server/launch.ts';
 import { launchDocker } from '../../src/launch/docker-server.ts';
-import { freePorts } from '../../src/launch/free-ports.ts';
+import { freePorts, type ServerPorts, startOnFreePorts } from '../../src/launch/free-ports.ts';
 import { launchLocal } from '../../src/launch/local-server.ts';
 import { findTriton } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
@@ -65,6 +65,36 @@ afterEach(() => server?.stop());
 describe('launch', () => {
   it('gives different free ports', async () => {
     expect(new Set(await freePorts(5)).size).toBe(5);
+  });
+
+  it.each([
+    'listen EADDRINUSE: address already in use 127.0.0.1:8000',
+    `failed to start HTTP service: Unavailable - Socket '127.0.0.1:8000' already in use`,
+    'Bind for 127.0.0.1:8000 failed: port is already allocated',
+  ])('starts a server on other ports after: %s', async (words) => {
+    const tried: number[] = [];
+    const start = async ({ grpc, http, metrics }: ServerPorts): Promise<string> => {
+      tried.push(grpc, http, metrics);
+      if (tried.length === 3) throw new Error(words);
+      return 'started';
+    };
+    expect(await startOnFreePorts(start)).toBe('started');
+    expect(tried).toHaveLength(6);
+  });
+
+  it('gives up after three starts on taken ports, and at once on another error', async () => {
+    for (const [words, starts] of [
+      ['port is already allocated', 3],
+      ['no such image', 1],
+    ] as const) {
+      let count = 0;
+      const start = async (): Promise<void> => {
+        count++;
+        throw new Error(words);
+      };
+      await expect(startOnFreePorts(start)).rejects.toThrow(words);
+      expect(count).toBe(starts);
+    }
   });
 
   it('starts a local server in explicit mode and ends it', async () => {
