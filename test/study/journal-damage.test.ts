@@ -253,3 +253,21 @@ async function closed<J extends { journal: { close(): Promise<void> } }>(found: 
   await found.journal.close();
   return found;
 }
+
+describe('a journal of a newer version', () => {
+  const readers = [parse, (bytes: Buffer) => parseForRestoring(bytes, 'journal.jsonl', key)];
+
+  it('says so, where it is read and where its model is put back', () => {
+    const newer = Buffer.from(sealed([{ ...started, schemaVersion: 3 } as unknown as StudyRecord]).join(''));
+    for (const read of readers)
+      expect(refusalOf(() => read(newer))).toBe('the journal journal.jsonl was written by a newer version of tritune');
+  });
+
+  it('or is damaged, if its check value differs', () => {
+    const changed = Buffer.from(whole.toString().replace('"schemaVersion":2', '"schemaVersion":3'));
+    for (const read of readers)
+      expect(refusalOf(() => read(changed))).toMatch(
+        /line 1 was written by a newer version of tritune, or is not as it was/,
+      );
+  });
+});

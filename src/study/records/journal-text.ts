@@ -6,6 +6,7 @@ import { checkStart, computeCheck, formatMark, holdsWholeLine, parseSeal, type S
 import { withoutPrototypeKeys } from './prototype-keys.ts';
 import { checkRecord } from './record-schema.ts';
 import type { StudyRecord } from './records.ts';
+import { SCHEMA_VERSION } from './schema/study-started.ts';
 
 /** The content of a journal file. */
 export interface JournalText {
@@ -65,7 +66,7 @@ export function parseJournal(
   const seals: (Seal | null)[] = [];
   const at = { length: 0, lastCheck: 0 };
   for (const line of linesIn(bytes, metrics)) {
-    if ('fault' in line) throw journalInvalid(path, `line ${line.number}${line.fault}`);
+    if ('fault' in line) throw isOfNewer(line) ? newer(path) : journalInvalid(path, `line ${line.number}${line.fault}`);
     records.push(line.record);
     seals.push(line.seal);
     Object.assign(at, { length: line.end, ...(line.seal && { lastCheck: line.checkAt }) });
@@ -85,7 +86,7 @@ export function parseForRestoring(bytes: Uint8Array, path: string, key: Buffer |
   let origin: Origin | null = null;
   for (const line of linesIn(bytes, builtInMetrics)) {
     if (origin === null) {
-      if ('fault' in line) throw withoutOriginal(path, line.fault);
+      if ('fault' in line) throw isOfNewer(line) ? newer(path) : withoutOriginal(path, line.fault);
       origin = findOrigin([line.seal], key);
     }
     if (line.seal) at.lastCheck = line.checkAt;
@@ -136,12 +137,24 @@ function* linesIn(bytes: Uint8Array, metrics: Metrics): Generator<Line> {
     }
     const since = buffer.subarray(lastCheck ?? 0, checkAt);
     const isWhole = seal ? computeCheck(since) === seal.check : lastCheck === null && !hadSeal(line);
-    const read = isWhole ? recordIn(recordText(line, seal), metrics) : { fault: CHANGED };
+    const isNewer = number === 1 && hasNewerForm(recordText(line, seal));
+    const damage = isWhole ? null : isNewer ? `${NEWER}, or${CHANGED}` : CHANGED;
+    const fault = damage ?? (isNewer ? NEWER : null);
+    const read = fault === null ? recordIn(recordText(line, seal), metrics) : { fault };
     const isBeginning = number > 1 || 'fault' in read || read.record.type === 'study-started';
     yield { ...place, ...(isBeginning ? read : { fault: ' does not start a study' }) };
     if (seal) lastCheck = checkAt;
     start = end;
   }
+}
+
+const NEWER = ' was written by a newer version of tritune';
+
+/** A later version may seal its lines in another way, too. */
+function hasNewerForm(json: string): boolean {
+  const value = json.length > MAX_LINE_BYTES ? undefined : parsed(json);
+  const version = isJsonObject(value) ? value.schemaVersion : undefined;
+  return typeof version === 'number' && version > SCHEMA_VERSION;
 }
 
 const CHANGED = ' is not as it was written, or a line before it is missing: the check value differs';
@@ -208,6 +221,15 @@ function findOrigin(seals: readonly (Seal | null)[], key: Buffer | null): Origin
     ? 'own'
     : 'foreign';
 }
+
+const isOfNewer = ({ fault }: { readonly fault: string }): boolean => fault === NEWER;
+
+const newer = (path: string): TrituneError =>
+  new TrituneError(
+    'JOURNAL_INVALID',
+    `the journal ${path}${NEWER}`,
+    'use that version, to continue the study, to report it, or to put its model back',
+  );
 
 /** Errors of a journal that cannot be read. */
 export function journalInvalid(path: string, fault: string): TrituneError {

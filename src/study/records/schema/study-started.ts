@@ -15,11 +15,14 @@ const workload = openObject({
   digest: text.describe('digest of its arrivals'),
 });
 
+/** The version of a journal's format. */
+export const SCHEMA_VERSION = 2;
+
 /** The first record of a journal. */
 export const studyStarted = openObject({
   type: z.literal('study-started'),
   ...stamp,
-  schemaVersion: z.literal(2).describe('version of the format'),
+  schemaVersion: z.literal(SCHEMA_VERSION).describe('version of the format'),
   adapter: text.describe('adapter that the candidates are for'),
   model: text.describe('the model that is tuned'),
   server,
