@@ -103,6 +103,13 @@ describe('METRIC@MODEL', () => {
     expect(() => parse('gpu-memory@a<=3')).toThrowError('gpu-memory is a figure of the whole server');
   });
 
+  it('takes a share as a fraction or in percent, and refuses one above the whole', () => {
+    const parse = constraintParser(builtInMetrics);
+    expect(parse('error-rate<=3%').value).toBeCloseTo(0.03);
+    expect(parse('error-rate<=0.03').value).toBe(0.03);
+    expect(() => parse('error-rate<=3')).toThrowError(/'error-rate<=3' is 300 %/);
+  });
+
   it('has columns of its own', () => {
     const columns = ['throughput@a b', 'gpu-memory'].flatMap((name) => listColumns(builtInMetrics.named(name)));
     expect(columns.map(({ name }) => name)).toEqual([

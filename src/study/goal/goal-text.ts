@@ -38,6 +38,9 @@ export const constraintParser =
         "write for example 'latency-p50<=2.5ms'",
       );
     }
+    if (unit === '' && limit > 1 && metrics.named(name).unit === 'fraction') {
+      throw new TrituneError('USAGE', `'${text}' is ${100 * limit} %`, `write a share up to 1, or '${value}%'`);
+    }
     return { metric: name, relation: relation as Constraint['relation'], value: limit };
   };
 
