@@ -35,6 +35,8 @@ describe('a tensor in JSON', () => {
         shape: [2, 3],
       },
     ],
+    ['base64 in lines, as tools write it', { b64: bytes.toString('base64').replace(/(.{8})/g, '$1\n') }],
+    ['base64 without padding, beside its shape', { b64: bytes.toString('base64').replaceAll('=', ''), shape: [2, 3] }],
     ['base64 with its shape', { content: { b64: bytes.toString('base64') }, shape: [2, 3] }],
   ])('may be %s', async (_, value) => {
     const set = await requestsOfJson(model, { data: [{ A: value }] });
@@ -155,7 +157,8 @@ describe('a fault in a data file', () => {
     ['a number for a tensor', { data: [{ A: 5 }] }, /5 is not a tensor/],
     ['an unknown part of a tensor', { data: [{ A: { b64: '', more: 1 } }] }, /a tensor has no field "more"/],
     ['one beside the content', { data: [{ A: { content: [1, 2], shap: [2] } }] }, /a tensor has no field "shap"/],
-    ['bad base64', { data: [{ A: { b64: 'AAA' } }] }, /its b64 is not base64/],
+    ['bad base64', { data: [{ A: { b64: 'AA*A' } }] }, /its b64 is not base64/],
+    ['cut base64', { data: [{ A: { b64: 'AAAAA' } }] }, /its b64 is not base64/],
     ['base64 of half a value', { data: [{ A: { b64: 'AAAAAAA=' } }] }, /5 bytes are not a whole number of FP32/],
     ['a shape that does not fit', { data: [{ A: { content: [1, 2], shape: [1, 2] } }] }, /shape \[1, 2\] does not fit/],
     ['a shape of words', { data: [{ A: { content: [1, 2], shape: ['2'] } }] }, /its shape is not a list/],

@@ -102,6 +102,8 @@ export class EventStreamReply implements BodyReader {
     // Some servers leave out the empty lines between events.
     const lines = text.split(LF);
     for (const line of lines) {
+      // Gateways keep a connection open with events without data.
+      if (line.trim() === '') continue;
       const each = lines.length > 1 ? parsed(line) : undefined;
       if (each !== undefined) this.#take(this.#format.read(each));
       else if (line === DONE.toString('latin1')) this.#isEnded = true;

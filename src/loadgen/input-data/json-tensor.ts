@@ -15,8 +15,8 @@ interface Values {
 
 /**
  * Returns one tensor of a data file: a list, flat or nested, in row-major order; `{"b64"}` with its
- * raw bytes; or either as `content` next to a `shape`. `statedShape` is the shape for tensors
- * without their own. Errors: INPUT_INVALID.
+ * raw bytes, perhaps next to a `shape`; or either as `content` next to a `shape`. `statedShape` is
+ * the shape for tensors without their own. Errors: INPUT_INVALID.
  */
 export function jsonTensor(
   place: string,
@@ -32,13 +32,20 @@ export function jsonTensor(
 }
 
 function parts(place: string, value: unknown): { content: unknown; shape?: readonly number[] | undefined } {
-  if (!isObject(value) || !Object.hasOwn(value, 'content')) return { content: value };
-  const { content, shape, ...others } = value;
+  if (!isObject(value)) return { content: value };
+  const isBeside = !Object.hasOwn(value, 'content');
+  if (isBeside && !(Object.hasOwn(value, 'b64') && Object.hasOwn(value, 'shape'))) return { content: value };
+  const { content, shape, ...others } = isBeside ? withContent(value) : value;
   checkNoOthers(place, others);
   if (shape === undefined) return { content };
   const sizes = Array.isArray(shape) ? shape : [shape];
   if (sizes.every((size) => typeof size === 'number')) return { content, shape: sizes };
   throw invalidInput(place, 'its shape is not a list of whole numbers', 'write for example "shape": [3, 224, 224]');
+}
+
+/** NVIDIA's examples have the shape beside the bytes. */
+function withContent({ b64, ...others }: Record<string, unknown>): Record<string, unknown> {
+  return { content: { b64 }, ...others };
 }
 
 function listedValues(place: string, spec: TensorSpec, list: readonly unknown[]): Values {
@@ -53,10 +60,12 @@ function encodedValues(place: string, spec: TensorSpec, content: unknown): Value
   if (!isObject(content)) throw invalidInput(place, `${shown(content)} is not a tensor`, FORMS);
   const { b64, ...others } = content;
   checkNoOthers(place, others);
-  if (typeof b64 !== 'string' || b64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(b64)) {
-    throw invalidInput(place, 'its b64 is not base64 text', 'write the raw bytes in base64, with its padding');
+  // Tools break the lines of base64, and some leave out its padding; Node reads both.
+  const digits = typeof b64 === 'string' ? b64.replace(/\s+/g, '').replace(/={1,2}$/, '') : '=';
+  if (digits.length % 4 === 1 || !/^[A-Za-z0-9+/]*$/.test(digits)) {
+    throw invalidInput(place, 'its b64 is not base64 text', 'write the raw bytes in base64');
   }
-  const raw = Buffer.from(b64, 'base64');
+  const raw = Buffer.from(digits, 'base64');
   return { raw, count: countOfRaw(place, spec, raw) };
 }
 

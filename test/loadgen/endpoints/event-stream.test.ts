@@ -237,6 +237,13 @@ describe('a streamed reply', () => {
     }
   });
 
+  it('ignores events without data, which keep a connection open', () => {
+    const reply = new EventStreamReply(openAiEvents);
+    const event = `data: ${JSON.stringify({ choices: [{ delta: { content: 'a' } }] })}\n\n`;
+    const outcome = inPieces(reply, [Buffer.from(`data:\n\n${event}data: \n\ndata:  \n\n${event}data: [DONE]\n\n`)]);
+    expect(outcome).toMatchObject({ ok: true, tokens: { outputTokens: 2 } });
+  });
+
   it('reads events that a server divides by single line feeds', () => {
     const reply = new EventStreamReply(openAiEvents);
     const event = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n`;
