@@ -10,6 +10,23 @@ import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yaml', import.meta.url), 'utf8')];
 
+describe('a profile of one model', () => {
+  const config =
+    '{ name: m, backend: python, max_batch_size: 4, input: [{ name: A, data_type: TYPE_FP32, dims: [1] }], output: [{ name: B, data_type: TYPE_FP32, dims: [1] }] }';
+
+  it('needs a model and a law, nothing else', () => {
+    const profile = parseProfile(`models: [{ config: ${config}, law: { execution_ms: [[1, 2]] } }]`, 'mine.yaml');
+    expect(profile).toMatchObject({ name: 'my-profile', device: { kind: 'cpu', memory_mib: 16384 } });
+  });
+
+  it('is refused with all that is wrong with it', () => {
+    const text = `name: A B\nmodels: [{ config: ${config}, law: { execution_ms: [[1, 2]], cv: 3 }, network_ms: -1 }]`;
+    expect(() => parseProfile(text, 'mine.yaml')).toThrowError(
+      /name: must be .*; models\.0\.law\.cv: .*; models\.0\.network_ms: /,
+    );
+  });
+});
+
 describe('the profiles of the package', () => {
   it('include those that other rooms count on', () => {
     expect(profileNames()).toEqual(expect.arrayContaining(['demo', 'sleeper', 'oom', 'cliff', 'slow-precision']));

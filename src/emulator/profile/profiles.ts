@@ -40,12 +40,16 @@ export function loadProfile(nameOrFile: string): EmulatorProfile {
   return parseProfile(readText(file), file);
 }
 
+/** The most faults that a message names. */
+const MAX_FAULTS = 5;
+
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
 export function parseProfile(text: string, file: string): EmulatorProfile {
   const checked = emulatorSchema.safeParse(parseYamlText(text, file));
   if (!checked.success) {
-    const [issue] = checked.error.issues;
-    throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');
+    const faults = checked.error.issues.map(({ path, message }) => `${path.join('.') || 'the whole file'}: ${message}`);
+    const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : '';
+    throw invalid(file, `${faults.slice(0, MAX_FAULTS).join('; ')}${more}`);
   }
   for (const [index, model] of checked.data.models.entries()) {
     check(file, `models.${index}.config`, () => readStoredConfig(model.config));
@@ -57,7 +61,7 @@ export function parseProfile(text: string, file: string): EmulatorProfile {
   for (const [index, { config }] of ensembles.entries())
     check(file, `ensembles.${index}.config`, () => readStoredConfig(config));
   const fault = partsFault(checked.data) ?? misfit(checked.data);
-  if (fault) throw invalid(file, fault.place, fault.reason);
+  if (fault) throw invalid(file, `${fault.place}: ${fault.reason}`);
   return checked.data;
 }
 
@@ -79,7 +83,7 @@ function parseYamlText(text: string, file: string): unknown {
   try {
     return readYaml(text).value;
   } catch (error) {
-    throw invalid(file, 'the text', formatMessage(error), error);
+    throw invalid(file, `the text: ${formatMessage(error)}`, error);
   }
 }
 
@@ -87,7 +91,7 @@ function check(file: string, place: string, rule: () => unknown): void {
   try {
     rule();
   } catch (error) {
-    throw invalid(file, place, formatMessage(error), error);
+    throw invalid(file, `${place}: ${formatMessage(error)}`, error);
   }
 }
 
@@ -95,14 +99,14 @@ function readText(file: string): string {
   try {
     return readTextSync(file, fileLimits.workload);
   } catch (error) {
-    throw invalid(file, 'the file', formatMessage(error), error);
+    throw invalid(file, `the file: ${formatMessage(error)}`, error);
   }
 }
 
-function invalid(file: string, place: string, reason: string, cause?: unknown): TrituneError {
+function invalid(file: string, fault: string, cause?: unknown): TrituneError {
   return new TrituneError(
     'PROFILE_INVALID',
-    `emulator profile ${file}: ${place}: ${reason}`,
+    `emulator profile ${file}: ${fault}`,
     'the profiles that come with tritune show the format',
     { cause },
   );

@@ -225,6 +225,7 @@ const modelFields = z.strictObject({
       add_s: atLeastZero.describe('Adding an instance in place'),
       remove_s: atLeastZero.describe('Removing one'),
     })
+    .default({ full_s: 1, add_s: 0.3, remove_s: 0.1 })
     .describe('Seconds that loads take'),
   first_execution_ms: atLeastZero
     .default(0)
@@ -288,8 +289,8 @@ const ensemble = z.strictObject({
     .describe('Seconds that loads take'),
 });
 
-const deviceName = z.string().min(1).describe('Name of the device');
-const deviceMemory = positive.describe('Its memory in MiB');
+const deviceName = z.string().min(1).default('emulated').describe('Name of the device');
+const deviceMemory = positive.default(16384).describe('Its memory in MiB');
 
 const device = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('cpu'), name: deviceName, memory_mib: deviceMemory }),
@@ -300,6 +301,7 @@ const device = z.discriminatedUnion('kind', [
     memory_mib: deviceMemory,
     power_w: z
       .strictObject({ idle: atLeastZero.describe('When idle'), busy: positive.describe('When always busy') })
+      .default({ idle: 25, busy: 250 })
       .describe('Power in W; linear between the two'),
   }),
 ]);
@@ -310,11 +312,12 @@ export const emulatorSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and dashes' })
+    .default('my-profile')
     .describe('Name of the profile'),
-  description: z.string().min(1).describe('What it emulates, for people'),
-  source: z.string().min(1).describe('Where the figures come from'),
+  description: z.string().default('').describe('What it emulates, for people'),
+  source: z.string().default('').describe('Where the figures come from'),
   suggested_latency_budget_ms: positive.optional().describe('A p99 budget that makes the profile an interesting task'),
-  device: device.describe('The CPU or the GPUs of the server'),
+  device: device.prefault({ kind: 'cpu' }).describe('The CPU or the GPUs of the server'),
   models: z.array(model).min(1).describe('Models'),
   ensembles: z.array(ensemble).default([]).describe('Ensembles of these models'),
   faults: z

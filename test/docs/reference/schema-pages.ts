@@ -137,10 +137,6 @@ const emulatorPage: SchemaPage = {
   example: {
     language: 'yaml',
     text: [
-      'name: half-a-millisecond',
-      'description: a model that takes half a millisecond for each image',
-      'source: made up',
-      'device: { kind: cpu, name: any, memory_mib: 4096 }',
       'models:',
       '  - config:',
       '      name: classifier',
@@ -149,7 +145,6 @@ const emulatorPage: SchemaPage = {
       '      input: [{ name: IMAGE, data_type: TYPE_FP32, dims: [3, 224, 224] }]',
       '      output: [{ name: SCORES, data_type: TYPE_FP32, dims: [1000] }]',
       '    law: { execution_ms: [[1, 0.5], [8, 4]] }',
-      '    load: { full_s: 1, add_s: 0.5, remove_s: 0.1 }',
       '',
     ].join('\n'),
     check: (text) => emulatorSchema.parse(readYaml(text).value),
