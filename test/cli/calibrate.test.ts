@@ -109,6 +109,38 @@ describe('calibrate', { timeout: 180_000 }, () => {
     expect(Number(p50)).toBeLessThan(10);
   });
 
+  it('fits the engine of a language model, and writes a profile of it', async () => {
+    const directory = await freshDirectory();
+    const [table, profile] = [join(directory, 'series.csv'), join(directory, 'engine.yaml')];
+    const rows = ['4,60,8.1', '8,75,8.6', '16,105,9.6', '32,160,11.7', '64,270,15.8'];
+    const written = [
+      'concurrency,isl,osl,backend,ttft_ms,tpot_ms',
+      ...rows.map((row) => row.replace(',', ',512,256,vllm,')),
+    ];
+    await writeFile(table, written.join('\n'));
+    const { code, stdout } = await callCli(['calibrate', table, '-o', profile]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^512, 256, vllm: fitted to 3 rows\n {2}a step: \S+ ms \+ at least \S+ ms/);
+    expect(stdout.match(/ fitted$/gm)).toHaveLength(3);
+    expect(stdout).toMatch(/rows held out: median error \d\.\d % in TTFT, \d\.\d % in TPOT/);
+    expect(loadProfile(profile).models[0]).toMatchObject({
+      config: { name: 'engine', backend: 'vllm' },
+      language: { answer_tokens: { mean: 256 }, engine: { max_model_len: 768 } },
+    });
+
+    const { grpcUrl } = await emulatorForTest({ profile: loadProfile(profile) });
+    const client = connectGrpc(grpcUrl);
+    expect(await client.ready().finally(() => client.close())).toBe(true);
+    expect(await callCli(['calibrate', table, '--config', fixture('tft.pbtxt')])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no use for --config/),
+    });
+    expect(await callCli(['calibrate', table, '--fit', '5'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no rows with 5 clients.*--fit from 4, 8, 16, 32, 64/s),
+    });
+  });
+
   it.each<[string, string[], RegExp]>([
     [
       'a table that is none',

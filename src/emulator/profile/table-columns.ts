@@ -7,7 +7,7 @@ const US_IN_MS = 1e-3;
 
 /** The columns of a figure, by the names of our tables, of published ones and of perf_analyzer. */
 const columns = {
-  concurrency: ['concurrency', 'concurrent client requests', 'load value'],
+  concurrency: ['concurrency', 'concurrent client requests', 'load value', 'max concurrency'],
   throughput: ['inferences per s', 'inferences/second', 'throughput infer per s'],
   batch: ['batch', 'client batch size', 'batch size'],
   instances: ['instances', 'number of model instances'],
@@ -17,6 +17,8 @@ const columns = {
   meanBatch: ['mean batch'],
   inferences: ['inference count'],
   executions: ['execution count'],
+  inputTokens: ['isl', 'input tokens', 'input length', 'input sequence length', 'random input len'],
+  outputTokens: ['osl', 'output tokens', 'output length', 'output sequence length', 'random output len'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** The same for times; the unit follows the name, or is that of the whole table. */
@@ -30,6 +32,8 @@ const timeColumns = {
   send: ['client send'],
   network: ['network server send recv', 'network+server send/recv'],
   receive: ['client recv'],
+  ttft: ['ttft', 'silicon ttft', 'mean ttft', 'avg ttft', 'ttft avg', 'time to first token'],
+  tpot: ['tpot', 'silicon tpot', 'mean tpot', 'avg tpot', 'tpot avg', 'time per output token'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 type FigureName = keyof typeof columns;

@@ -30,6 +30,11 @@ export function levelsToFit(rows: readonly CalibrationRow[]): number[] {
     (a, b) => a - b,
   );
   if (USUAL_LEVELS.every((level) => levels.includes(level))) return USUAL_LEVELS;
+  return outerAndMiddle(levels);
+}
+
+/** Returns the first, the middle and the last of rising levels. */
+export function outerAndMiddle(levels: readonly number[]): number[] {
   const places = [0, (levels.length - 1) >> 1, levels.length - 1];
   return [...new Set(places)].flatMap((place) => levels[place] ?? []);
 }

@@ -11,6 +11,7 @@ import { readAnalyzerFile } from '../../../src/cli/model-analyzer/read-file.ts';
 import { translate } from '../../../src/cli/model-analyzer/translate.ts';
 import { parseProfile } from '../../../src/emulator/profile/profiles.ts';
 import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
+import { readTokenTable } from '../../../src/emulator/profile/token-table.ts';
 import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
 import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
 import { readStatedSpaces } from '../../../src/space/joint/given-spaces.ts';
@@ -308,6 +309,24 @@ const workload = refusing(['INPUT_INVALID'], {
   ],
 });
 
+const tokenTable = refusing([], {
+  name: 'a table of a language model',
+  sources: ['emulator/profile/token-table.ts'],
+  read: (text) => {
+    const series = readTokenTable(text) ?? [];
+    for (const { inputTokens, outputTokens, rows } of series) {
+      for (const { concurrency, ttftMs, tpotMs } of rows)
+        assert.ok([inputTokens, outputTokens, concurrency, ttftMs, tpotMs].every((value) => value > 0));
+    }
+    return series;
+  },
+  seeds: [
+    'id,backend,isl,osl,concurrency,silicon_ttft_ms,silicon_tpot_ms\na,"vllm, 0.9",1024,512,8,120,11\nb,trtllm,1024,512,4,90,10\n',
+    'max_concurrency,random_input_len,random_output_len,mean_ttft_ms,mean_tpot_ms\r\n16,800,200,50,9\r\n',
+  ],
+  words: [',', '"', 'isl', 'osl', 'ttft', 'tpot', 'concurrency', '1e308', '-1', '0.5', 'NaN', '__proto__', '\r\n'],
+});
+
 const resultTable = refusing(['INPUT_INVALID'], {
   name: 'a table of results',
   sources: ['emulator/profile/result-table.ts', 'base/csv.ts', 'cli/commands/calibrate/run.ts'],
@@ -359,5 +378,5 @@ export const yamlFiles: readonly Parser[] = [
 
 /** Files that people write, or get from others. */
 export const documents: readonly Parser[] = [
-  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable],
+  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable],
 ];

@@ -9,7 +9,7 @@ import { describeSetUp } from './tables.ts';
  * Returns the set-ups with all the given `column=value`s. Errors: USAGE for another form;
  * INPUT_INVALID if none is left.
  */
-export function selected(setUps: readonly SetUp[], names: readonly string[]): SetUp[] {
+export function selected<T extends Pick<SetUp, 'labels'>>(setUps: readonly T[], names: readonly string[]): T[] {
   const pairs = names.map((text) => {
     const [column, ...rest] = text.split('=');
     if (!column || rest.length === 0)

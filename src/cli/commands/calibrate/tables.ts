@@ -3,8 +3,8 @@ import type { SetUp } from '../../../emulator/profile/result-table.ts';
 import type { HeldOut } from '../../../queueing/calibration/held-out.ts';
 import type { Estimates } from '../../../queueing/calibration/search.ts';
 
-const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+export const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
+export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** `a30, tensorrt, electricity`. */
 export const describeSetUp = ({ labels }: Pick<SetUp, 'labels'>): string =>
@@ -56,7 +56,7 @@ const estimateLines = (estimates: Estimates): string[] =>
     return `  ${names[key]}: ${figure(value)} (95 %: ${figure(low)} to ${figure(high)})`;
   });
 
-function aligned(rows: readonly (readonly string[])[]): string[] {
+export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows.map(
     (row) =>
