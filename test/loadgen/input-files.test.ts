@@ -18,6 +18,18 @@ async function requestsOf(paths: readonly string[], options: Partial<SuppliedInp
 
 const bytesOf = (tensor: { readonly raw: Uint8Array } | undefined): Uint8Array => tensor?.raw ?? new Uint8Array();
 
+/** A `.npy` file of version 1.0, as `numpy.save` writes it. */
+function npy(descr: string, shape: string, data: readonly number[], fortran = 'False'): Buffer {
+  const header = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': ${shape}, }`.padEnd(117);
+  const length = Buffer.from([118, 0]);
+  return Buffer.concat([
+    Buffer.from('\x93NUMPY\x01\0', 'latin1'),
+    length,
+    Buffer.from(`${header}\n`),
+    Buffer.from(data),
+  ]);
+}
+
 describe('a directory', () => {
   it('has raw bytes, lines of text, and expected outputs', async () => {
     const directory = await filesForTest({
@@ -26,7 +38,7 @@ describe('a directory', () => {
       OUT: 'xy',
       '.note': '?',
     });
-    const set = await requestsOf([directory], { batch: 2 });
+    const set = await requestsOf([directory], { batch: 2, shapes: { TEXT: [3] } });
     expect(set.batch).toBe(2);
     expect(set.requests).toHaveLength(1);
     const text = Buffer.from('\x03\0\0\0one\0\0\0\0\x03\0\0\0two', 'latin1');
@@ -38,8 +50,47 @@ describe('a directory', () => {
   });
 
   it.each([
+    ['a picture', Buffer.from('\xff\xd8\xff\xe0JFIF\0\x80\n\x90', 'latin1')],
+    ['a text of several lines', Buffer.from('{\n "a": 1\n}\n')],
+    ['nothing', Buffer.alloc(0)],
+  ])('has %s as one value, byte for byte', async (_, content) => {
+    const set = await requestsOf([await filesForTest({ A: '1234', TEXT: content })]);
+    const [, text] = set.requests[0]?.inputs ?? [];
+    expect(text).toMatchObject({ shape: [1, 1] });
+    expect(Buffer.from(bytesOf(text).subarray(4))).toEqual(content);
+  });
+
+  it.each(['line', 'line\n', 'line\r\n'])('has a single line without its end: %j', async (content) => {
+    const set = await requestsOf([await filesForTest({ A: '1234', TEXT: content })]);
+    expect(Buffer.from(bytesOf(set.requests[0]?.inputs[1]).subarray(4)).toString()).toBe('line');
+  });
+
+  it.each([
+    ['by the name of the input', 'A'],
+    ["with NumPy's ending", 'A.npy'],
+  ])("has an array of NumPy's %s", async (_, name) => {
+    const set = await requestsOf([await filesForTest({ [name]: npy('<i2', '(1, 2)', [7, 0, 8, 0]), TEXT: 'x' })]);
+    expect(set.requests[0]?.inputs[0]).toMatchObject({ shape: [1, 2], raw: Buffer.from([7, 0, 8, 0]) });
+  });
+
+  it.each([
+    ['another type', npy('<f4', '(1,)', [0, 0, 0, 0]), /A: it has FP32 where 'A' takes INT16/],
+    ['big-endian numbers', npy('>i2', '(2,)', [0, 7, 0, 8]), /it is big-endian/],
+    ['another shape', npy('<i2', '(2, 2)', [0, 7, 0, 8, 0, 7, 0, 8]), /shape \[2, 2\] does not fit 'A'/],
+    ['too few values', npy('<i2', '(2,)', [0, 7]), /1 values where INT16 \[2\] takes 2/],
+    ['columns first', npy('<i2', '(2,)', [0, 7, 0, 8], 'True'), /it is in Fortran order/],
+    ['a header that is cut off', npy('<i2', '(2,)', []).subarray(0, 9), /header is cut off/],
+    ['a header that says too little', npy('<i2', 'x', [0, 7, 0, 8]), /header cannot be read/],
+  ])("is refused with an array of NumPy's with %s", async (_, content, message) => {
+    await expect(requestsOf([await filesForTest({ A: content, TEXT: 'x' })])).rejects.toThrow(
+      expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it.each([
     ['a file of no tensor', { A: '1234', TEXT: 'x', other: '' }, /other: the model has no such tensor/],
     ['a missing file', { A: '1234' }, /there is no file 'TEXT'/],
+    ['two files of one input', { A: '1234', 'A.npy': 'x', TEXT: 'x' }, /A: there is 'A\.npy' as well/],
     ['too few bytes', { A: '12', TEXT: 'x' }, /A: 1 values where INT16 \[2\] takes 2/],
     ['half a value', { A: '123', TEXT: 'x' }, /A: 3 bytes are not a whole number of INT16/],
   ])('is refused with %s', async (_, files, message) => {

@@ -76,7 +76,7 @@ const inputFolder = scratch('raw');
 mkdirSync(join(inputFolder, 'inputs'));
 const rawInput = refusing(['INPUT_INVALID'], {
   name: 'raw input data',
-  sources: ['loadgen/input-data/directory-data.ts'],
+  sources: ['loadgen/input-data/directory-data.ts', 'loadgen/input-data/npy-file.ts'],
   read: (_, bytes) => {
     const folder = join(inputFolder, 'inputs');
     const [first = 0] = bytes;
@@ -86,7 +86,15 @@ const rawInput = refusing(['INPUT_INVALID'], {
     writeFileSync(join(folder, 'D'), Buffer.of(1));
     return readStreams([folder], tensors, { D: [1, 1] });
   },
-  seeds: [Buffer.alloc(16), Buffer.from('a')],
+  seeds: [
+    Buffer.alloc(16),
+    Buffer.from('a'),
+    Buffer.from(
+      `\x93NUMPY\x01\0\x40\0${"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }".padEnd(63)}\n12345678`,
+      'latin1',
+    ),
+  ],
+  words: ['\x93NUMPY', "'descr': '>i8'", "'fortran_order': True", "'shape': (1e9,)", '\x02\0', '\xff\xff'],
   isSlow: true,
 });
 
