@@ -3,11 +3,10 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ModelMetadata } from '../triton/types.ts';
 import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
-import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
+import { type AssumedInput, type GeneratedValues, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
 import { formatNames, type Sample, type StatedShapes } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
-import type { ValueOptions } from './tensors/tensor-values.ts';
 import type { RequestSet } from './types.ts';
 
 interface CommonOptions extends RequestOptions {
@@ -18,11 +17,7 @@ interface CommonOptions extends RequestOptions {
   readonly shapes?: StatedShapes | undefined;
 }
 
-export interface InputOptions extends CommonOptions, ValueOptions {
-  readonly seed: number;
-  /** The most bytes of values in one request; 256 MiB if absent. */
-  readonly maxBytes?: number;
-}
+export interface InputOptions extends CommonOptions, GeneratedValues {}
 
 export interface SuppliedInputOptions extends CommonOptions {
   /** JSON data files, and directories with a file for each input. */
@@ -55,6 +50,10 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
+  checkNames(
+    tensors,
+    [...(options.integersByInput?.keys() ?? [])].filter((name) => name !== '*'),
+  );
   const mostBatch = findMaxBatch(options);
   const { samples: generated, assumed } = generatedStream(tensors, mostBatch, shapes, options);
   const { samples, values } = options.isShared ? adjacentSamples(generated, mostBatch) : apart(generated);
@@ -126,10 +125,15 @@ function checkBatch(model: string, config: ModelConfig, batch: number): void {
   );
 }
 
-function checkedNames({ model, inputs }: ModelTensors, shapes: StatedShapes): StatedShapes {
-  const unknown = Object.keys(shapes).find((name) => !inputs.some((input) => input.name === name));
-  if (unknown === undefined) return shapes;
-  throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${formatNames(inputs)}`);
+function checkedNames(tensors: ModelTensors, shapes: StatedShapes): StatedShapes {
+  checkNames(tensors, Object.keys(shapes));
+  return shapes;
+}
+
+function checkNames({ model, inputs }: ModelTensors, names: readonly string[]): void {
+  const unknown = names.find((name) => !inputs.some((input) => input.name === name));
+  if (unknown !== undefined)
+    throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${formatNames(inputs)}`);
 }
 
 const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

@@ -8,6 +8,8 @@ const wholeRange = z
   .strictObject({ low: z.int().describe('Lowest'), high: z.int().describe('Highest') })
   .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
 
+type WholeRange = ReadOnly<z.infer<typeof wholeRange>>;
+
 const parameterName = text.min(1).describe('Its name');
 
 /** A parameter that each request carries. */
@@ -31,7 +33,12 @@ export const requestSpec = z.strictObject({
     .record(text, z.array(z.int().nonnegative()))
     .optional()
     .describe('Shapes of inputs whose dimensions are open, without the batch'),
-  integers: wholeRange.optional().describe('Range of random integers; 0 to 99 if not given'),
+  integers: z
+    .union([wholeRange, z.record(text, wholeRange)])
+    .optional()
+    .describe(
+      'Range of random integers, or ranges by input, `*` for all others; if not given 0 to 1 for token types, 1 for masks and lengths (by their names), and 0 to 99',
+    ),
   stringData: text.optional().describe('What every string is, in place of random letters'),
   stringLength: positiveWhole.optional().describe('Letters of a random string; 128 if not given'),
   maxInputSize: positiveWhole.optional().describe('Most MiB of made-up values in one request; 256 if not given'),
@@ -51,4 +58,16 @@ export const requestSpec = z.strictObject({
   sequenceIds: wholeRange.optional().describe('Range of correlation ids'),
 });
 
+/** Ranges of random integers: of all inputs, or by input, `*` for all others. */
+export type IntegerRanges = NonNullable<RequestSpec['integers']>;
+
 export type RequestSpec = ReadOnly<z.infer<typeof requestSpec>>;
+
+/** The key of the range of all inputs that have none of their own. */
+export const OTHERS = '*';
+
+/** Returns the ranges by input. */
+export const rangesByInput = (ranges: IntegerRanges | undefined): Readonly<Record<string, WholeRange>> =>
+  ranges === undefined ? {} : isRange(ranges) ? { [OTHERS]: ranges } : ranges;
+
+const isRange = (ranges: IntegerRanges): ranges is WholeRange => typeof ranges.low === 'number';

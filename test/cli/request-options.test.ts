@@ -41,6 +41,17 @@ describe('the options about what is sent', () => {
     });
   });
 
+  it('take a range of integers for each input, in any order', () => {
+    const ids = ['--integers', 'token_type_ids=0:1', '--integers', '__proto__=2:3'];
+    expect(Object.entries(parse('--integers', '0:30000', ...ids).integers ?? {})).toEqual([
+      ['*', { low: 0, high: 30_000 }],
+      ['token_type_ids', { low: 0, high: 1 }],
+      ['__proto__', { low: 2, high: 3 }],
+    ]);
+    expect(parse(...ids, '--integers', '0:7').integers).toMatchObject({ '*': { low: 0, high: 7 } });
+    expect(parse('--integers', 'a=b=0:1').integers).toEqual({ 'a=b': { low: 0, high: 1 } });
+  });
+
   it.each([
     ['--shape', 'images'],
     ['--shape', 'images:'],
@@ -48,6 +59,8 @@ describe('the options about what is sent', () => {
     ['--shape', 'images:3x4'],
     ['--shape', ':3'],
     ['--integers', '9:1'],
+    ['--integers', 'ids=9:1'],
+    ['--integers', '=0:1'],
     ['--integers', '1.5:2'],
     ['--string-length', '0'],
     ['--output-tolerance', '-1'],

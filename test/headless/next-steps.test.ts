@@ -125,6 +125,7 @@ describe('a printed profile', () => {
     '--launch local --model-repository models --server-arg --log-verbose=1 --server-arg --x=y --server-cpus 0-3',
     '--launch docker --model-repository models --docker-image img:1 --docker-gpus none --docker-arg --shm-size=1g',
     '--launch emulator:demo -b 4 --input-data a.json --input-data dir --shape x:3,224 --shape "y y:1" --integers -5:9',
+    '-u b:1 --integers 0:30000 --integers "token ids=0:1"',
     '-u b:1 --string-data "it\'s" --string-length 3 --request-parameter priority:2:int --request-parameter "a:b c:string"',
     '-u b:1 --sequence-length 9 --sequence-length-variation 5 --sequence-ids 1:99 --streaming --compression gzip',
     '-u b:1 -i http --tensor-format json --shared-memory system --output-shared-memory-size 64 --client-threads 2',

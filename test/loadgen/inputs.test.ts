@@ -95,7 +95,7 @@ describe('prepareInputs', () => {
   it('makes dimensions of any size 1 and says so, unless told a shape', () => {
     const assumed = prepareOne('FP32', [-1, -1, 4]);
     expect(assumed.requests[0]?.inputs[0]?.shape).toEqual([1, 1, 4]);
-    expect(assumed.assumed).toEqual([{ input: 'in', choice: 'shape [1, 4] for [-1, 4]' }]);
+    expect(assumed.assumed).toEqual([{ input: 'in', choice: 'shape [1, 4] for [-1, 4]', option: '--shape' }]);
     const told = prepareOne('FP32', [-1, -1, 4], { shapes: { in: [77, 4] } });
     expect(told.requests[0]?.inputs[0]?.shape).toEqual([1, 77, 4]);
     expect(told.assumed).toEqual([]);
@@ -120,20 +120,63 @@ describe('prepareInputs', () => {
   it('takes the integers, the texts and the length of texts from its options', () => {
     const raw = (datatype: string, change: Partial<InputOptions>) =>
       prepareOne(datatype, [-1, 1000], change).requests[0]?.inputs[0]?.raw as Uint8Array;
-    const integers = { low: -3, high: 4 };
+    const integersByInput = new Map([['*', { low: -3, high: 4 }]]);
     const found = (datatype: string, bytes: number, read: (view: DataView, at: number) => number | bigint) => {
-      const view = viewOf(raw(datatype, { integers }));
+      const view = viewOf(raw(datatype, { integersByInput }));
       return new Set(Array.from({ length: 1000 }, (_, index) => Number(read(view, index * bytes))));
     };
     const all = new Set([-3, -2, -1, 0, 1, 2, 3, 4]);
     expect(found('INT8', 1, (view, at) => view.getInt8(at))).toEqual(all);
     expect(found('INT64', 8, (view, at) => view.getBigInt64(at, true))).toEqual(all);
-    expect(() => raw('UINT8', { integers })).toThrow(/UINT8 cannot hold integers from -3 to 4/);
+    expect(() => raw('UINT8', { integersByInput })).toThrow(/UINT8 cannot hold integers from -3 to 4/);
     expect(Buffer.from(raw('BYTES', { text: 'é' }).subarray(0, 12)).toString('latin1')).toBe(
       '\x02\0\0\0Ã©\x02\0\0\0Ã©',
     );
     expect(raw('BYTES', { kind: 'zero', text: 'no' })).toHaveLength(6000);
     expect(raw('BYTES', { stringLength: 7 })).toHaveLength(11000);
+  });
+
+  it('takes a range for each input, and knows those of usual names', () => {
+    const metadata = metadataOf(
+      ['input_ids', 'token_type_ids', 'attention_mask', 'text_length', 'mask'].map((name) => ({
+        name,
+        datatype: name === 'mask' ? 'FP32' : 'INT32',
+        shape: [1000],
+      })),
+    );
+    const valuesOf = (change: Partial<InputOptions>): readonly (readonly number[])[] => {
+      const [request] = prepareInputs(metadata, {}, { batch: 1, seed: 1, kind: 'random', ...change }).requests;
+      return (request?.inputs ?? []).slice(0, 4).map(({ raw }) => {
+        const view = viewOf(raw);
+        const values = Array.from({ length: 1000 }, (_, index) => view.getInt32(4 * index, true));
+        return [Math.min(...values), Math.max(...values)];
+      });
+    };
+    const usual = [
+      [0, 99],
+      [0, 1],
+      [1, 1],
+      [1, 1],
+    ];
+    expect(valuesOf({})).toEqual(usual);
+    const ranges = new Map([
+      ['*', { low: 5, high: 6 }],
+      ['input_ids', { low: 0, high: 3 }],
+    ]);
+    expect(valuesOf({ integersByInput: ranges })).toEqual([
+      [0, 3],
+      [5, 6],
+      [5, 6],
+      [5, 6],
+    ]);
+    const { assumed } = prepareInputs(metadata, {}, { batch: 1, seed: 1, kind: 'random' });
+    expect(assumed.map(({ input, choice, option }) => [input, choice, option])).toEqual([
+      ['token_type_ids', 'values 0 to 1, by its name', '--integers'],
+      ['attention_mask', 'values 1, by its name', '--integers'],
+      ['text_length', 'values 1, by its name', '--integers'],
+    ]);
+    const stray = new Map([['inputids', { low: 0, high: 3 }]]);
+    expect(() => valuesOf({ integersByInput: stray })).toThrow(/has no input 'inputids'/);
   });
 
   it('refuses a request that is too large to be sent', () => {

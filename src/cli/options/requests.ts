@@ -1,8 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { RequestParameter } from '../../loadgen/types.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
-import type { NumberRange } from '../../spec/tune-options.ts';
-import type { RequestSpec } from '../../workload/request-spec.ts';
+import { type IntegerRanges, OTHERS, type RequestSpec, rangesByInput } from '../../workload/request-spec.ts';
 import { headerOptionTable } from './headers.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
@@ -27,8 +26,8 @@ export const requestOptionTable: OptionTable<RequestFlags> = under<RequestFlags>
   },
   integers: {
     flags: '--integers <low:high>',
-    help: 'Range of random integers (default: 0:99)',
-    parse: integerRange,
+    help: 'Range of random integers; INPUT=LOW:HIGH for one input; repeatable (default: by the name of the input, or 0:99)',
+    parse: integerRanges,
   },
   stringData: { flags: '--string-data <text>', help: 'Text of every string (default: random letters)' },
   stringLength: {
@@ -96,11 +95,17 @@ function percentage(text: string): number {
   return value;
 }
 
-function integerRange(text: string): NumberRange {
-  const match = /^(-?\d{1,15}):(-?\d{1,15})$/.exec(text);
-  const range = { low: Number(match?.[1]), high: Number(match?.[2]) };
-  if (match && range.low <= range.high) return range;
-  throw usage(`'${text}' is not a range of integers`, 'write LOW:HIGH, for example 0:30000');
+/** Adds 'LOW:HIGH' or 'INPUT=LOW:HIGH' to the earlier ranges. Names may contain '='. */
+function integerRanges(text: string, previous: IntegerRanges | undefined): IntegerRanges {
+  const match = /^(?:(.+)=)?(-?\d{1,15}):(-?\d{1,15})$/s.exec(text);
+  const range = { low: Number(match?.[2]), high: Number(match?.[3]) };
+  if (!match || range.low > range.high) {
+    const hint = 'write LOW:HIGH, for example 0:30000, or INPUT=LOW:HIGH';
+    throw usage(`'${text}' is not a range of integers`, hint);
+  }
+  const [, input] = match;
+  if (input === undefined && previous === undefined) return range;
+  return { ...rangesByInput(previous), [input ?? OTHERS]: range };
 }
 
 /** Adds 'NAME:VALUE:TYPE' to the earlier parameters. Values may contain colons. */

@@ -1,6 +1,7 @@
 import { lookUp } from '../../base/look-up.ts';
 import { optionFlag } from '../../base/option-flag.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
+import { type IntegerRanges, OTHERS, rangesByInput } from '../../workload/request-spec.ts';
 
 /**
  * Returns the options of the command line that say the same as fields of a spec: `--tls-ca ca.pem`.
@@ -30,7 +31,10 @@ const writers: Readonly<Record<string, Writer>> = {
     Object.entries(shapes).map(([input, sizes]) => `${input}:${sizes.join(',')}`),
   requestParameter: (parameters: readonly { name: string; value: unknown; type: string }[]) =>
     parameters.map(({ name, value, type }) => `${name}:${value}:${type}`),
-  integers: rangeText,
+  integers: (ranges: IntegerRanges) =>
+    Object.entries(rangesByInput(ranges)).flatMap(([input, range]) =>
+      rangeText(range).map((text) => (input === OTHERS ? text : `${input}=${text}`)),
+    ),
   sequenceIds: rangeText,
   traceSlice: ({ fromS, toS }: { fromS: number; toS: number }) => [`${fromS}:${toS}`],
   inputTokens: distributionText,

@@ -12,12 +12,37 @@ import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 export interface AssumedInput {
   readonly input: string;
   readonly choice: string;
+  /** The option that changes it. */
+  readonly option: '--shape' | '--integers';
 }
 
 interface GeneratedTensor {
   readonly spec: TensorSpec;
   readonly shape: readonly number[];
+  readonly integers: IntegerRange | undefined;
 }
+
+type IntegerRange = NonNullable<ValueOptions['integers']>;
+
+/** How values are made up. */
+export interface GeneratedValues extends Omit<ValueOptions, 'integers'> {
+  readonly seed: number;
+  /** The most bytes of values in one request; 256 MiB if absent. */
+  readonly maxBytes?: number;
+  /** Ranges of integers by input, `*` for all others. */
+  readonly integersByInput?: ReadonlyMap<string, IntegerRange>;
+}
+
+/**
+ * Ranges that inputs of these names take in every model of their kind: BERT's token types are 0 or
+ * 1 and its masks 1 where there is a token (Devlin and others, 2018), and a length of 1 fits any
+ * shape.
+ */
+const RANGES_BY_NAME: readonly (readonly [name: RegExp, range: IntegerRange])[] = [
+  [/^(token_type|segment)_ids?$/i, { low: 0, high: 1 }],
+  [/^(attention|input|padding)_mask$/i, { low: 1, high: 1 }],
+  [/(^|_)(length|lengths|len|lens)$/i, { low: 1, high: 1 }],
+];
 
 export interface GeneratedStream {
   readonly samples: readonly Sample[];
@@ -34,7 +59,7 @@ export function generatedStream(
   { model, inputs }: ModelTensors,
   count: number,
   shapes: StatedShapes,
-  options: ValueOptions & { readonly seed: number; readonly maxBytes?: number },
+  options: GeneratedValues,
 ): GeneratedStream {
   const random = seededRandom(options.seed);
   const assumed: AssumedInput[] = [];
@@ -42,22 +67,33 @@ export function generatedStream(
   for (const spec of inputs) {
     const statedShape = findStatedShape(shapes, spec.name);
     if (spec.isOptional && !statedShape) {
-      assumed.push({ input: spec.name, choice: 'left out: it is optional' });
+      assumed.push({ input: spec.name, choice: 'left out: it is optional', option: '--shape' });
       continue;
     }
     checkDims(model, spec);
     const shape = statedShape ? checkedShape(model, spec, statedShape) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
     if (!statedShape && spec.dims.includes(-1)) {
-      assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
+      assumed.push({
+        input: spec.name,
+        choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}`,
+        option: '--shape',
+      });
     }
-    tensors.push({ spec, shape });
+    const statedRange = options.integersByInput?.get(spec.name) ?? options.integersByInput?.get('*');
+    const usualRange = options.kind === 'random' && !statedRange ? rangeByName(spec) : undefined;
+    if (usualRange) {
+      const { low, high } = usualRange;
+      const values = low === high ? `${low}` : `${low} to ${high}`;
+      assumed.push({ input: spec.name, choice: `values ${values}, by its name`, option: '--integers' });
+    }
+    tensors.push({ spec, shape, integers: statedRange ?? usualRange });
   }
   const bytes = tensors.reduce((sum, tensor) => sum + countBytes(tensor, options) * count, 0);
   checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, tensors);
-  const generate = ({ spec, shape }: GeneratedTensor): SampleTensor => ({
+  const generate = ({ spec, shape, integers }: GeneratedTensor): SampleTensor => ({
     spec,
     shape,
-    raw: tensorBytes(spec.datatype, countElements(shape), options, random),
+    raw: tensorBytes(spec.datatype, countElements(shape), { ...options, ...(integers && { integers }) }, random),
   });
   // Shared by all samples.
   const shared = new Map(tensors.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
@@ -67,6 +103,9 @@ export function generatedStream(
   }));
   return { samples, assumed };
 }
+
+const rangeByName = ({ name, datatype }: TensorSpec): IntegerRange | undefined =>
+  numericType(datatype)?.kind === 'integer' ? RANGES_BY_NAME.find(([form]) => form.test(name))?.[1] : undefined;
 
 /** The server may send anything. */
 function checkDims(model: string, { name, dims }: TensorSpec): void {
@@ -81,7 +120,7 @@ function checkDims(model: string, { name, dims }: TensorSpec): void {
 /** A request is held in memory two or three times. */
 const MAX_BYTES = 256 * BYTES_PER_MIB;
 
-function countBytes({ spec, shape }: GeneratedTensor, { text, stringLength }: ValueOptions): number {
+function countBytes({ spec, shape }: GeneratedTensor, { text, stringLength }: GeneratedValues): number {
   const textBytes =
     LENGTH_BYTES + (text === undefined ? (stringLength ?? DEFAULT_STRING_LENGTH) : Buffer.byteLength(text));
   return countElements(shape) * (numericType(spec.datatype)?.bytes ?? textBytes);

@@ -8,7 +8,7 @@ import type { ReplyCheck } from '../../../loadgen/types.ts';
 import type { TransportSpec } from '../../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import type { RequestSpec } from '../../../workload/request-spec.ts';
+import { type RequestSpec, rangesByInput } from '../../../workload/request-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function readRequests(
     ...common,
     seed,
     kind,
-    ...(options.integers && { integers: options.integers }),
+    integersByInput: new Map(Object.entries(rangesByInput(options.integers))),
     ...(options.stringData !== undefined && { text: options.stringData }),
     ...(options.stringLength !== undefined && { stringLength: options.stringLength }),
     ...(options.maxInputSize !== undefined && { maxBytes: options.maxInputSize * BYTES_PER_MIB }),
@@ -51,7 +51,7 @@ export async function readRequests(
 
 /** Returns the defaults that were chosen, one per line. */
 export const listAssumptions = ({ assumed }: PreparedInputs): readonly string[] =>
-  assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
+  assumed.map(({ input, choice, option }) => plainLine(`input '${input}': ${choice}; ${option} changes that`));
 
 const DEFAULT_SEQUENCE_LENGTH = 20;
 const DEFAULT_VARIATION = 20;

@@ -136,6 +136,6 @@ export function toExitCode({ reports, wasInterrupted }: ProfileOutcome): number 
     levels.length === 1
       ? describeFailed(first)
       : `at every level most requests failed; at the first ${describeFailed(first)}`,
-    'read the log of the server, and check what is sent: tensors (--input-data, --shape), prompts, or a body',
+    'read the log of the server, and check what is sent: tensors (--input-data, --shape, --integers), prompts, or a body',
   );
 }
