@@ -112,6 +112,11 @@ describe('headers', () => {
     }
   });
 
+  it('may be those of a copied command: the type of JSON, and who sends', () => {
+    const header = ['Content-Type: application/json; charset=utf-8', 'User-Agent: bench/1'];
+    expect(readHeaders({ header })).toEqual([{ name: 'user-agent', value: 'bench/1' }]);
+  });
+
   it('are refused when there are too many', () => {
     expect(() => readHeaders({ header: Array.from({ length: 33 }, (_, index) => `x-${index}: y`) })).toThrow(
       /too many/,

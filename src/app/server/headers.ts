@@ -13,20 +13,21 @@ const sourceNames: readonly (keyof HeaderSpec)[] = headerNames.filter((name) => 
 const MAX_HEADER_BYTES = 8192;
 const MAX_HEADERS = 32;
 /** Headers that the transports set themselves, or that concern one connection. */
-const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
+const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te)$/;
 
 /**
  * Returns the headers in the options, from whichever source. Headers that match `reserved` are
- * refused. Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a
+ * refused; the type of JSON is left out there, because commands copied from elsewhere have it. Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a
  * value.
  */
 export function readHeaders(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
-  const headers = [
+  const all = [
     ...(flags.header ?? []).map((text, index) => headerIn(text, `header ${index + 1}`)),
     ...(flags.headerEnv ?? []).map(headerFromEnvironment),
     ...(flags.headerFile ?? []).flatMap(headersInFile),
     ...readToken(flags),
   ];
+  const headers = reserved.test('content-type') ? all.filter((header) => !isJsonType(header)) : all;
   const header = headers.find(({ name }) => reserved.test(name));
   if (header) throw usage(`the header '${header.name}' is set by tritune`, 'leave it out');
   const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
@@ -36,6 +37,9 @@ export function readHeaders(flags: HeaderSpec, reserved = taken): readonly Reque
     `give at most ${MAX_HEADERS} headers of ${MAX_HEADER_BYTES} bytes in total`,
   );
 }
+
+const isJsonType = ({ name, value }: RequestHeader): boolean =>
+  name === 'content-type' && /^application\/json\b/i.test(value);
 
 /** `what` names the text in errors, which never show the text itself. */
 function headerIn(text: string, what: string): RequestHeader {

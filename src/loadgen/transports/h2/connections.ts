@@ -177,7 +177,7 @@ function connectionOptions(
     [':authority', url],
     ['te', 'trailers'],
     ['content-type', 'application/grpc'],
-    ['user-agent', 'tritune'],
+    ...(more.some(({ name }) => name === 'user-agent') ? [] : [['user-agent', 'tritune'] as const]),
     ...(compression ? [['grpc-encoding', compression] as const] : []),
     ...more.map(({ name, value }) => [name, value] as const),
   ] as const;
