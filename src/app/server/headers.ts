@@ -17,8 +17,8 @@ const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-enc
 
 /**
  * Returns the headers in the options, from whichever source. Headers that match `reserved` are
- * refused; the type of JSON is left out there, because commands copied from elsewhere have it. Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a
- * value.
+ * refused; the type of JSON is left out there, because commands copied from elsewhere have it.
+ * Errors: USAGE, and INPUT_INVALID for a file that cannot be read; neither ever shows a value.
  */
 export function readHeaders(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
   const all = [

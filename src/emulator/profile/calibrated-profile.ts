@@ -90,6 +90,7 @@ function toModel({ config, server }: CalibratedModel): object {
   };
 }
 
+/** vLLM's default, in which `num_gpu_blocks_override` counts. */
 const KV_BLOCK_TOKENS = 16;
 function toLanguageModel({ name, law, roundTripNs, policy, series }: CalibratedEngine): object {
   const { inputTokens, outputTokens, rows } = series;
@@ -128,6 +129,7 @@ function toLanguageModel({ name, law, roundTripNs, policy, series }: CalibratedE
         per_prefill_pair_ns: rounded(law.perPrefillPairNs),
         cv: rounded(law.cv),
       },
+      // The number of blocks below replaces what is computed from these.
       memory: { model_mib: NOT_IN_A_TABLE.memory.model_mib, kv_bytes_per_token: 1 },
       answer_tokens: { mean: outputTokens, std: 0 },
       engine: {
