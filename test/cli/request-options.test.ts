@@ -113,8 +113,8 @@ describe('headers', () => {
   });
 
   it('may be those of a copied command: the type of JSON, and who sends', () => {
-    const header = ['Content-Type: application/json; charset=utf-8', 'User-Agent: bench/1'];
-    expect(readHeaders({ header })).toEqual([{ name: 'user-agent', value: 'bench/1' }]);
+    const header = ['Content-Type: application/json; charset=utf-8', 'User-Agent: sender/1'];
+    expect(readHeaders({ header })).toEqual([{ name: 'user-agent', value: 'sender/1' }]);
   });
 
   it('are refused when there are too many', () => {
