@@ -70,6 +70,7 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
   return [
     result,
     ...emulated,
+    ...(summary.assumptions ?? []).map((line) => row('assumed', line)),
     ...(isBaseline ? [] : settings(summary.feasible ? 'best' : 'nearest', best, started)),
     row(isBaseline ? 'original' : '', figures(best, budget)),
     ...(best.cost ? costLines(best.cost, chooseRateUnit(best)) : []),

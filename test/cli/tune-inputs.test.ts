@@ -110,6 +110,30 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
     expect(told).toMatchObject({ code: 0, stdout: expect.not.stringContaining('OPEN') });
   });
 
+  it('says in each document what was made up for it', async () => {
+    const input = [
+      { name: 'IMAGE', data_type: 'TYPE_FP32', dims: [3, -1, -1] },
+      { name: 'token_type_ids', data_type: 'TYPE_INT32', dims: [4] },
+    ];
+    const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
+    const assumptions = [
+      "input 'IMAGE': shape [3, 1, 1] for [3, -1, -1]; --shape changes that",
+      "input 'token_type_ids': values 0 to 1, by its name; --integers changes that",
+    ];
+    const output = await freshDirectory();
+    const args = ['tune', '-m', 'm', '-u', grpcUrl, '--concurrency', '1:1', '--max-trials', '1', '--precision', '20'];
+    const { stdout } = await callCli([...args, '--time-budget', '4s', '-o', output]);
+    for (const line of assumptions) expect(stdout).toContain(`assumed    ${line}\n`);
+    const [started] = await recordsOf(output);
+    expect(started).toMatchObject({ assumptions });
+    expect(JSON.parse(await readFile(join(output, 'summary.json'), 'utf8'))).toMatchObject({ assumptions });
+    expect(await readFile(join(output, 'report.html'), 'utf8')).toContain(
+      'Assumed, and so measured: input &#39;IMAGE&#39;: shape [3, 1, 1]',
+    );
+    const compared = await callCli(['compare', output, output]);
+    expect(compared.stdout).toContain(`assumed on both sides: ${assumptions[0]}`);
+  });
+
   it('says what is wrong with it before anything is sent', async () => {
     const path = join(await freshDirectory(), 'data.json');
     await writeFile(path, JSON.stringify({ data: [{ IN: [1, 2, 3, '4'] }] }));

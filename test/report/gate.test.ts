@@ -16,6 +16,7 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
   model: 'm',
   isEmulated: false,
   flaw: null,
+  assumptions: [],
   readings: [
     {
       subject: 'concurrency 8',
@@ -219,6 +220,18 @@ describe('the gate', () => {
       faults: ["'b' cannot repeat a measurement of 'a'", "'d' cannot repeat a measurement of 'c'"],
       notes: ["'c' is compared with 'a'"],
     });
+  });
+
+  it('says on what made-up requests either side rests', () => {
+    const [shape, other] = ["input 'images': shape [3, 1, 1]", "input 'ids': values 1"];
+    const decision = decide(document({ assumptions: [shape] }), document({ assumptions: [shape, other] }));
+    expect(decision).toMatchObject({
+      isRegression: false,
+      notes: [`assumed on both sides: ${shape}`, `assumed in the run only: ${other}`],
+    });
+    expect(decide(document({ assumptions: [other] }), document()).notes).toEqual([
+      `assumed in the baseline only: ${other}`,
+    ]);
   });
 
   it('is the stricter with each figure the more it has to look at', () => {

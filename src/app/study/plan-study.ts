@@ -105,6 +105,7 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
         ...(target.unloadedOthers && { unloadedOthers: target.unloadedOthers }),
         ...(target.topology && { topology: target.topology }),
         ...(target.clients && { clients: target.clients }),
+        ...(target.assumptions && target.assumptions.length > 0 && { assumptions: target.assumptions }),
         goal,
         levels,
         ...(workloads && { workloads: workloads.record }),

@@ -72,6 +72,8 @@ export interface DescribedTarget {
   /** Absent for a single model. */
   readonly topology?: Topology | undefined;
   readonly clients?: readonly StartedClients[] | undefined;
+  /** What was made up for the requests, known once they are; one line for each input. */
+  readonly assumptions?: readonly string[] | undefined;
 }
 
 /** Something that serves, on which load is played, and whose candidates are applied. */

@@ -72,8 +72,9 @@ export function decideGate(
   const byMetric = metrics.map((figures) => compare(figures, tails, rule));
   const comparisons = byMetric.flat();
   const [inOneSide, across] = otherModels(baselines, runs);
-  const notes = rule.allowsOtherModel ? across : [];
-  const unasked = across.filter((each) => !notes.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
+  const meant = rule.allowsOtherModel ? across : [];
+  const notes = [...meant, ...listAssumptions(baselines, runs)];
+  const unasked = across.filter((each) => !meant.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
   const faults = [...inOneSide, ...unasked, ...listFaults(baselines, runs)];
   const isRegression =
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
@@ -182,6 +183,18 @@ function otherModels(
   );
   const isOther = before !== undefined && after !== undefined && before !== after;
   return [inOneSide, isOther ? [`'${after}' is compared with '${before}'`] : []];
+}
+
+/** Returns what was made up for the requests of either side. */
+function listAssumptions(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
+  const [before, after] = [baselines, runs].map((all) => new Set(all.flatMap(({ assumptions }) => assumptions))) as [
+    Set<string>,
+    Set<string>,
+  ];
+  return [...new Set([...before, ...after])].map((line) => {
+    const side = !after.has(line) ? 'in the baseline only' : !before.has(line) ? 'in the run only' : 'on both sides';
+    return `assumed ${side}: ${line}`;
+  });
 }
 
 function listFaults(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {

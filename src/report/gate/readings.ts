@@ -41,6 +41,8 @@ export interface GateDocument {
    */
   readonly flaw: string | null;
   readonly readings: readonly MetricReading[];
+  /** What was made up for the requests, one line for each input. */
+  readonly assumptions: readonly string[];
 }
 
 /**
@@ -54,7 +56,7 @@ const summary = summarySchema
       .pick({ load: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true, cost: true })
       .extend(best.pick({ errorRate: true, failure: true }).partial().shape)
       .nullable(),
-    ...summarySchema.pick({ constraints: true, objectives: true }).partial().shape,
+    ...summarySchema.pick({ constraints: true, objectives: true, assumptions: true }).partial().shape,
   });
 
 const level = profileLevel
@@ -129,6 +131,7 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     flaw,
     // A cheaper config may well serve less on one server.
     readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
+    assumptions: more.assumptions ?? [],
   };
 }
 
@@ -174,6 +177,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
     isEmulated: server.emulated !== null,
     flaw: bound ? `the client was the limit at ${formatName(bound.level)}` : (failing[0] ?? null),
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
+    assumptions: [],
   };
 }
 
@@ -229,6 +233,7 @@ function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
         ? [rate(`base rate of a burst of ${burst.factor}x for ${burst.seconds} s${recovering}`, burst.basePerSecond)]
         : []),
     ],
+    assumptions: [],
   };
 }
 

@@ -36,6 +36,7 @@ export function notices(state: StudyState, summary: Summary): Html {
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
   const words = [
     ...(server.emulated === null ? [] : ["These figures come from tritune's emulator, not from a real server."]),
+    ...(summary.assumptions ?? []).map((line) => `Assumed, and so measured: ${line}.`),
     ...(finished === null ? ['This run is not finished: the page shows its journal so far.'] : []),
     ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
     ...(hasUncheckedVariants(state)

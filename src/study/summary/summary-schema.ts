@@ -63,6 +63,10 @@ export const summarySchema = openObject({
   latencyNote: text
     .nullable()
     .describe('what happened to latencies without a limit; null where all have one, or the original config stays'),
+  assumptions: z
+    .array(text)
+    .optional()
+    .describe('what was made up for the requests, and so is measured; absent if nothing was'),
   goodput: goodputSpec.optional().describe('limits of a good request; absent without goodput limits'),
   feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
   verdict: z

@@ -46,6 +46,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     clientChanges: state.best ? clientChanges(started.original, state.best.candidate) : [],
     smallerBatch: smallerBatch(state),
     latencyNote: latencyNote(started, goal, best && decidingFigures(best), baseline && decidingFigures(baseline)),
+    ...(started.assumptions && { assumptions: started.assumptions }),
     ...(goal.goodput && { goodput: goal.goodput }),
     feasible: best?.feasible ?? false,
     verdict: toVerdict(state),

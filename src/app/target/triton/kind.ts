@@ -73,7 +73,7 @@ async function openModels(
     const tracing = spec.trace ? createTracing(server.client) : undefined;
     await tracing?.look();
     const open = spec.server.endpoint === undefined ? openTensors : openPrompts;
-    const { profile, guard, look, close } = await open({ ...study, started }, server, models, triton, {
+    const { profile, assumptions, guard, look, close } = await open({ ...study, started }, server, models, triton, {
       tell,
       windows,
     });
@@ -91,6 +91,7 @@ async function openModels(
     });
     return {
       ...triton,
+      assumptions,
       adapter,
       tracing,
       look,

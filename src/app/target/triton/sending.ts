@@ -35,6 +35,8 @@ import { profiledWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
 /** The open senders of a study, in the form of a profile. */
 export interface StudySending {
   readonly profile: Profile;
+  /** What was made up for the requests, one line for each input. */
+  readonly assumptions: readonly string[];
   /** Compares the outputs of candidates with the expected ones; absent if nobody asked for that. */
   readonly guard?: AccuracyGuard | undefined;
   /** Returns what is seen of the original before the study. */
@@ -57,7 +59,7 @@ export async function openPrompts(
 ): Promise<StudySending> {
   const serving = () => ({ address: server.url, headers, tls, metricsUrl });
   const profile = requestProfile(spec, serving, await promptRequests(spec, workloads));
-  return { profile, look: () => Promise.resolve(nothingSeen), close: () => profile.close() };
+  return { profile, assumptions: [], look: () => Promise.resolve(nothingSeen), close: () => profile.close() };
 }
 
 /**
@@ -75,7 +77,8 @@ export async function openTensors(
   const { model, goal, measurement } = spec;
   const { inputs, otherFronts, underWorkloads, all } = await inputsOfStudy(study, models);
   const config = configOfModel(original, model);
-  for (const each of all) for (const line of listAssumptions(each)) tell(line);
+  const assumptions = [...new Set(all.flatMap(listAssumptions))];
+  for (const line of assumptions) tell(line);
   const isExpected = expectsOutputs(inputs, config);
   if (space.hasVariants && !isExpected) tell(UNCHECKED);
   const isGuarded = isExpected && (spec.accuracy !== undefined || space.hasVariants);
@@ -109,6 +112,7 @@ export async function openTensors(
     compareReplies(opened, trafficTo(spec, model), inputs, configOfModel(candidate, model, config), rule, signal);
   return {
     profile,
+    assumptions,
     guard: isGuarded ? createAccuracyGuard({ rule, original, compare }) : undefined,
     look: async () =>
       (await lookFirst(trafficTo(spec, model), opened, models.originalModel, inputs, firstTimeoutMs(spec))).seen,

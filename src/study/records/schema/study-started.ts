@@ -65,6 +65,10 @@ export const studyStarted = openObject({
     )
     .optional()
     .describe('what clients send, where the search keeps max_batch_size for them'),
+  assumptions: z
+    .array(text)
+    .optional()
+    .describe('what was made up for the requests and not stated by anybody: open shapes, ranges by name'),
   spec: studySpec.describe('the request for the study, without header values'),
   commandLine: z.array(text).describe('the command line'),
   modelAnalyzer: modelAnalyzerSource
