@@ -77,7 +77,7 @@ export function predictSeries(series: TokenSeries, levels: readonly number[]): H
  * Fits the law of an engine's steps to all rows, at least one. Where they fit badly, a KV cache
  * that has no place for all sequences of the last row is tried.
  */
-export function fitSeries(series: TokenSeries): SeriesLaw {
+function fitSeries(series: TokenSeries): SeriesLaw {
   const free = fitWith(series, null);
   const limit = free.misfit > POOR ? computeKvCacheTokens(series) : null;
   const limited = limit === null ? free : fitWith(series, limit);
