@@ -1,6 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ModelMetadata } from '../triton/types.ts';
+import { OTHERS } from '../workload/request-spec.ts';
 import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
 import { type AssumedInput, type GeneratedValues, generatedStream } from './input-data/generated-stream.ts';
@@ -52,7 +53,7 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   const shapes = checkedNames(tensors, options.shapes ?? {});
   checkNames(
     tensors,
-    [...(options.integersByInput?.keys() ?? [])].filter((name) => name !== '*'),
+    [...(options.integersByInput?.keys() ?? [])].filter((name) => name !== OTHERS),
   );
   const mostBatch = findMaxBatch(options);
   const { samples: generated, assumed } = generatedStream(tensors, mostBatch, shapes, options);

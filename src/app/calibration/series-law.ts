@@ -1,5 +1,6 @@
 import { mean, median } from 'simple-statistics';
 import { msToNs, nsToMs } from '../../base/units.ts';
+import { closedTraffic } from '../../perfmodel/continuous/simulate-engine.ts';
 import { type EngineLaw, lawFigures, lawPriors, toLaw } from '../../perfmodel/continuous/step-law-parameters.ts';
 import type { SeriesRow, TokenSeries } from '../../queueing/calibration/token-series.ts';
 import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
@@ -28,7 +29,7 @@ export interface HeldOutSeries {
   readonly fitted: SeriesLaw;
   /** By rising concurrency. */
   readonly rows: readonly PredictedSeriesRow[];
-  /** Median of |predicted / measured − 1| over the rows that were not used; null when all were. */
+  /** Median relative error of the rows that were not used; null when all were. */
   readonly medianMiss: { readonly ttft: number; readonly tpot: number } | null;
 }
 
@@ -52,8 +53,6 @@ const SD = { tpot: 0.04, ttft: 0.1 };
 const IMPOSSIBLE = 10;
 /** The mean square from which on the wait for the KV cache is looked at as an explanation. */
 const POOR = 2;
-/** Time outside the engine that differs from request to request, as in simulations of engines. */
-const VARYING_SHARE = 0.25;
 const SEED = 1;
 
 /** Fits the law to the rows at these concurrencies, and predicts all rows. */
@@ -127,14 +126,11 @@ function simulateRow(
   lengths: SequenceLengths,
   concurrency: number,
 ): SeriesRow {
-  const jitterNs = VARYING_SHARE * roundTripNs;
-  const { ttftNs, tpotNs } = simulateContinuous(
-    policy,
-    law,
-    { kind: 'closed', concurrency, roundTripNs: roundTripNs - jitterNs, jitterNs },
-    lengths,
-    { warmUpRequests: 0, requests: Math.max(MIN_REQUESTS, ROUNDS * concurrency), seed: SEED },
-  );
+  const { ttftNs, tpotNs } = simulateContinuous(policy, law, closedTraffic(concurrency, roundTripNs), lengths, {
+    warmUpRequests: 0,
+    requests: Math.max(MIN_REQUESTS, ROUNDS * concurrency),
+    seed: SEED,
+  });
   // A request of one token has no time per output token.
   const gaps = tpotNs.filter((ns) => ns > 0);
   return { concurrency, ttftMs: nsToMs(mean([...ttftNs])), tpotMs: gaps.length === 0 ? 0 : nsToMs(mean(gaps)) };

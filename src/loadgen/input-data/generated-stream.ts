@@ -1,6 +1,7 @@
 import { formatFigure, listed } from '../../base/format.ts';
 import { seededRandom } from '../../base/random.ts';
 import { BYTES_PER_MIB } from '../../base/units.ts';
+import { OTHERS } from '../../workload/request-spec.ts';
 import { numericType } from '../tensors/data-types.ts';
 import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
 import { LENGTH_BYTES } from '../tensors/text-elements.ts';
@@ -79,7 +80,7 @@ export function generatedStream(
         option: '--shape',
       });
     }
-    const statedRange = options.integersByInput?.get(spec.name) ?? options.integersByInput?.get('*');
+    const statedRange = options.integersByInput?.get(spec.name) ?? options.integersByInput?.get(OTHERS);
     const usualRange = options.kind === 'random' && !statedRange ? rangeByName(spec) : undefined;
     if (usualRange) {
       const { low, high } = usualRange;

@@ -28,6 +28,12 @@ const VARYING_SHARE = 0.25;
  */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
+/** Returns a closed loop, of which a part of the time outside the engine varies. */
+export function closedTraffic(concurrency: number, roundTripNs: number): Traffic {
+  const jitterNs = VARYING_SHARE * roundTripNs;
+  return { kind: 'closed', concurrency, roundTripNs: roundTripNs - jitterNs, jitterNs };
+}
+
 /** The arrivals: a level, or requests at these times, all of which are counted. */
 export type EngineLoad = Pick<LoadLevel, 'mode' | 'value'> | { readonly arrivalsNs: Float64Array };
 
@@ -62,8 +68,7 @@ export function simulateEngine(
     const concurrency = Math.max(1, Math.ceil(value / policy.instances));
     const warmUpRequests = Math.min(WARM_UP.most, Math.ceil(WARM_UP.rounds * concurrency));
     const counted = Math.max(requests, ROUNDS * concurrency);
-    const jitterNs = VARYING_SHARE * roundTripNs;
-    const traffic: Traffic = { kind: 'closed', concurrency, roundTripNs: roundTripNs - jitterNs, jitterNs };
+    const traffic = closedTraffic(concurrency, roundTripNs);
     return simulateContinuous(continuous, steps, traffic, lengths, { warmUpRequests, requests: counted, seed });
   }
   const perSecond = value / policy.instances;
