@@ -5,7 +5,9 @@ import { SlowFirst } from './test/support/slow-first.ts';
  * The suite on a real Triton, one file after the other, in two halves that take as long: CI lets
  * them run side by side.
  */
-const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+const runs = ['tune', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+/** Compares the speed of two servers, which other suites beside it would slow unequally. */
+const fidelity = 'test/real/fidelity.test.ts';
 const ownFolder = 'test/support/own-folder.ts';
 const testFile = (name: string): string => `test/${name}.test.ts`;
 const onTriton = {
@@ -105,7 +107,10 @@ export default defineConfig({
         },
       },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
-      { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
+      {
+        test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: [...runs, fidelity], ...onTriton },
+      },
+      { test: { name: 'triton-fidelity', include: [fidelity], sequence: { groupOrder: 1 }, ...onTriton } },
       // Whatever can be combined, on the emulator.
       {
         test: {
