@@ -5,7 +5,9 @@ import { SlowFirst } from './test/support/slow-first.ts';
  * The suite on a real Triton, one file after the other, in two halves that take as long: CI lets
  * them run side by side.
  */
-const runs = ['tune', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+const runs = ['tune', 'client', 'streaming', 'language', 'variants', 'restore'].map(
+  (name) => `test/real/${name}.test.ts`,
+);
 /** Compares the speed of two servers, which other suites beside it would slow unequally. */
 const fidelity = 'test/real/fidelity.test.ts';
 const ownFolder = 'test/support/own-folder.ts';
