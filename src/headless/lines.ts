@@ -1,4 +1,5 @@
 import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.ts';
+import { MS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
@@ -99,6 +100,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         print(
           `    ${describeLevel(event.level)}: measuring again, because the load generator was the limit: ${event.reason}`,
         );
+        return;
+      case 'server-away':
+        print(`    ${plainLine(event.reason)}: waiting for it, ${formatDuration(event.limitMs / MS_PER_S)} at most`);
         return;
       case 'speed-changed':
         print(`    ${describeSpeedChange(event.speed.value)}`);

@@ -146,7 +146,7 @@ export class Recorder {
    */
   record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number, classIndex = 0): void {
     if (outcome.ok) this.#unserved = null;
-    else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
+    else if (outcome.kind === 'refused' || outcome.kind === 'reset' || outcome.isOutage) {
       this.#unserved ??= { sinceNs: nowNs, message: outcome.message };
     }
     if (this.#rule === null) return;
@@ -193,8 +193,8 @@ export class Recorder {
   }
 
   /**
-   * The time since which every connection was refused or cut, with nothing served in between; null
-   * if the server serves.
+   * The time since which every connection was refused or cut, or the answer was that nobody serves,
+   * with nothing served in between; null if the server serves.
    */
   get unserved(): { readonly sinceNs: number; readonly message: string } | null {
     return this.#unserved;

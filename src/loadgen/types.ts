@@ -201,6 +201,8 @@ export interface SendFailure {
   readonly kind: SendFailureKind;
   readonly message: string;
   readonly status?: string;
+  /** The answer says that nobody serves at the address now, whatever the request. */
+  readonly isOutage?: boolean;
 }
 
 /**

@@ -13,6 +13,7 @@ import type { TunerEvent } from '../tuner/seams.ts';
 export type Activity =
   | { readonly kind: 'starting' | 'choosing' | 'restoring' | 'finished' }
   | { readonly kind: 'loading'; readonly trial: number }
+  | { readonly kind: 'away'; readonly reason: string }
   | {
       readonly kind: 'warming' | 'starved' | 'held-up';
       readonly trial: number;
@@ -157,6 +158,8 @@ function computeChange(event: TunerEvent, before: Pick<ViewState, 'activity' | '
       return { activity: { kind: 'starved', trial: event.trial, level: event.level } };
     case 'progress':
       return { activity: progressed(event) };
+    case 'server-away':
+      return { activity: { kind: 'away', reason: event.reason } };
     case 'noise-floor':
       return {};
     case 'restoring':

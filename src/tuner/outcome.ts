@@ -58,14 +58,19 @@ export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () 
       if (!isTrituneError(error, 'SERVER_UNREACHABLE', 'AGENT_FAILED')) throw error;
       const firstLookMs = FIRST_LOOKS_MS[returns];
       if (firstLookMs === undefined) throw isAgent ? error : wentAway(returns + 1, error);
-      if (!(await isBack(run, firstLookMs))) throw error;
+      if (!(await isBack(run, firstLookMs, error.message))) throw error;
     }
   }
 }
 
 /** Waits for the server up to the longest allowed outage. Errors: INTERRUPTED. */
-async function isBack({ parts: { clock, adapter }, plan, signal }: Run, firstLookMs: number): Promise<boolean> {
+async function isBack(
+  { parts: { clock, adapter }, plan, signal, recorder }: Run,
+  firstLookMs: number,
+  reason: string,
+): Promise<boolean> {
   const { maxOutageMs = DEFAULT_OUTAGE_MS } = plan;
+  recorder.notify({ type: 'server-away', reason, limitMs: maxOutageMs });
   const startNs = clock.nowNs();
   for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, LONGEST_LOOK_MS)) {
     const leftMs = maxOutageMs - nsToMs(clock.nowNs() - startNs);

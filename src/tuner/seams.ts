@@ -40,6 +40,8 @@ export type TunerEvent =
       readonly bottleneck?: Bottleneck;
     }
   | { readonly type: 'applying'; readonly trial: number }
+  /** The server, or an agent, went away; the run waits for it, at most for `limitMs`. */
+  | { readonly type: 'server-away'; readonly reason: string; readonly limitMs: number }
   /** After the first measurement of a study, if it had a few requests in flight. */
   | ({ readonly type: 'noise-floor' } & NoiseFloor)
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }

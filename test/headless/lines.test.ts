@@ -58,6 +58,7 @@ describe('the lines of a run', () => {
       if (record.type !== 'trial-started' || record.trial !== 1) continue;
       const level = { mode: 'concurrency', value: 8 } as const;
       onEvent({ type: 'starved', trial: 1, level, reason: 'the machine is overloaded' });
+      onEvent({ type: 'server-away', reason: 'the server does not serve now', limitMs: 20_000 });
     }
     expect(lines).toEqual([
       'EMULATED SERVER (demo): these are not the figures of a real server',
@@ -67,6 +68,7 @@ describe('the lines of a run', () => {
       '    concurrency 4: 100 infer/s ±2.0 %, p99 5 ms, within budget',
       'trial 1: instances=2',
       '    concurrency 8: measuring again, because the load generator was the limit: the machine is overloaded',
+      '    the server does not serve now: waiting for it, 20 s at most',
       '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
       '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
       'the performance model doubts that trial 1 really meets the goal',

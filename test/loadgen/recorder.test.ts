@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
+import { badStatus } from '../../src/loadgen/transports/outcome.ts';
 import type { SendOutcome } from '../../src/loadgen/types.ts';
 
 const ok: SendOutcome = { ok: true };
@@ -121,5 +122,23 @@ describe('Recorder', () => {
     expect(recorder.unserved).toEqual({ sinceNs: 1010, message: 'refused' });
     recorder.record(1030, 1, ok);
     expect(recorder.unserved).toBeNull();
+  });
+
+  it.each([
+    ['UNAVAILABLE', 'Server not ready', true],
+    ['400', 'Server not ready', true],
+    ['503', '', true],
+    ['503', '<html><h1>503 Service Temporarily Unavailable</h1></html>', true],
+    ['502', 'oops', true],
+    ['UNAVAILABLE', 'Received HTTP status code 503', true],
+    ['UNAVAILABLE', 'upstream connect error or disconnect/reset before headers', true],
+    ['503', 'Exceeds maximum queue size', false],
+    ['UNAVAILABLE', 'Exceeds maximum queue size', false],
+    ['INTERNAL', 'the model failed', false],
+    ['500', '<html></html>', false],
+  ])('takes status %s with %j for an outage: %j', (status, words, isOutage) => {
+    const { recorder } = started();
+    recorder.record(1010, 1, badStatus(status, words));
+    expect(recorder.unserved !== null).toBe(isOutage);
   });
 });

@@ -122,6 +122,23 @@ it('outlasts a real server that refuses, dies and comes back, and stops in order
   await expectRestored(output, original);
 });
 
+it('waits for a real server that is restarted in order, which costs no candidate', async () => {
+  const { output, run, untilTrial } = await startRun(
+    server as LaunchedServer,
+    '--precision',
+    '25',
+    '--max-outage',
+    '20s',
+  );
+  await untilTrial('trial-applied', 3);
+  await sleep(500);
+  await server?.stop();
+  await start();
+  const outcome = await run.ended;
+  expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/: waiting for it, 20 s at most$/m) });
+  expect(failuresIn(await recordsOf(output))).toEqual([null, 'no-gpu', null, null, null]);
+});
+
 it('stops in order when the model is deleted from the repository, which serves on, and puts it back when it is there again', async () => {
   const original = await servedConfig();
   const quick = ['--precision', '25', '--max-outage', '1s'];

@@ -98,12 +98,16 @@ describe('an HTTP client', () => {
   it.each([
     [404, '<html>nginx</html>', 'SERVER_UNREACHABLE'],
     [405, '{"error":"Method Not Allowed"}', 'SERVER_UNREACHABLE'],
-    [502, '<html>bad gateway</html>', 'SERVER_FAILED'],
+    [502, '<html>bad gateway</html>', 'SERVER_UNREACHABLE'],
+    [500, '<html>internal error</html>', 'SERVER_FAILED'],
     [200, 'ready', 'SERVER_UNREACHABLE'],
     [200, '[]', 'SERVER_UNREACHABLE'],
     [200, '', 'SERVER_UNREACHABLE'],
     [403, '{"error":"This API is restricted, expecting header \'x\'"}', 'SERVER_FAILED'],
-    [503, '{"error":"Server not ready"}', 'SERVER_FAILED'],
+    [503, '{"error":"Server not ready"}', 'SERVER_UNREACHABLE'],
+    [400, '{"error":"Server not ready"}', 'SERVER_UNREACHABLE'],
+    [503, 'no healthy upstream', 'SERVER_UNREACHABLE'],
+    [503, '{"error":"Exceeds maximum queue size"}', 'SERVER_FAILED'],
   ])('understands status %i with %j', async (code, body, expected) => {
     const client = await answering(code, body);
     await expect(client.serverMetadata()).rejects.toMatchObject({ code: expected });

@@ -156,6 +156,13 @@ describe('the view of a run', () => {
     expect(lines.join('\n')).toMatch(/trial 5: measuring concurrency 160 again +other processes used the CPU/);
   });
 
+  it('says that it waits for a server that went away', () => {
+    const away = { type: 'server-away', reason: 'connection refused', limitMs: 20_000 } as const;
+    const rows = progressRows(viewAfter([...midRun(events), away]), initialInteraction, 10, 80);
+    const text = rows.map((spans) => spans.map((span) => span.text).join('')).join('\n');
+    expect(text).toMatch(/the server is away: waiting for it +connection refused/);
+  });
+
   it('has the figures of each model while several are measured', () => {
     const front = (model: string, throughput: number, latencyMs: number) => ({ model, throughput, latencyMs });
     const last = midRun(events).findLast((event) => event.type === 'progress');

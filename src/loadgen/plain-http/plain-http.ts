@@ -1,9 +1,18 @@
+import { saysOutage } from '../../triton/wire/outage.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
 import { createEndpoint, type SocketGate } from '../transports/socket.ts';
-import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
+import type {
+  ClientTimes,
+  InferRequest,
+  PreparedRequest,
+  RequestHeader,
+  SendFailure,
+  SendOutcome,
+  Transport,
+} from '../types.ts';
 import { isRefusal } from './refusal.ts';
 
 /** A request to any HTTP/1.1 server. */
@@ -61,7 +70,7 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
       phases,
       toOutcome: ({ statusCode, bodyBytes }) =>
         refusalsFail && isRefusal(statusCode)
-          ? { ok: false, kind: 'status', message: `the reply had the status ${statusCode}` }
+          ? refusal(statusCode)
           : { ok: true, reply: { status: statusCode, bodyBytes, ...phases.take() } },
     });
   }
@@ -79,6 +88,13 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
     this.#connections.close();
   }
 }
+
+const refusal = (statusCode: number): SendFailure => ({
+  ok: false,
+  kind: 'status',
+  message: `the reply had the status ${statusCode}`,
+  isOutage: saysOutage(statusCode, ''),
+});
 
 const NONE: readonly number[] = [];
 

@@ -1,4 +1,5 @@
 import { formatMessage } from '../../base/errors.ts';
+import { saysOutage } from '../../triton/wire/outage.ts';
 import { findTlsTrouble } from '../../triton/wire/tls.ts';
 import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 
@@ -14,7 +15,8 @@ export function failed(kind: SendFailureKind, message: string): SendFailure {
 
 /** Returns the server's own verdict on a request. `status` replaces an empty message. */
 export function badStatus(status: string, message: string): SendFailure {
-  return { ok: false, kind: 'status', message: message === '' ? status : message, status };
+  const failure: SendFailure = { ok: false, kind: 'status', message: message === '' ? status : message, status };
+  return saysOutage(status, message) ? { ...failure, isOutage: true } : failure;
 }
 
 export function timedOut(timeoutMs: number): SendFailure {

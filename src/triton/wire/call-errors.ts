@@ -20,6 +20,13 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
         'check that the server is running and that --url is its address',
         options,
       );
+    case 'outage':
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `${server} does not serve now: ${message}`,
+        'wait until it has started, or read its log',
+        options,
+      );
     case 'wrong-protocol':
       return new TrituneError(
         'SERVER_UNREACHABLE',

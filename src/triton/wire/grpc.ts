@@ -12,6 +12,7 @@ import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
+import { saysOutage } from './outage.ts';
 import { decodeWithUnknown, listUnknownFields, type ServiceMethod, serviceMethod } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
 import {
@@ -206,6 +207,7 @@ function toFault(error: ServiceError, timeoutMs: number): WireFault {
 }
 
 function toFaultKind(code: status, words: string): FaultKind {
+  if (saysOutage(status[code], words)) return 'outage';
   if (foreignWords.test(words)) return 'wrong-protocol';
   if (transportWords.test(words)) return 'unreachable';
   // 2.51 also answers UNAVAILABLE for a restricted API.

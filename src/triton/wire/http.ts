@@ -4,6 +4,7 @@ import { formatMessage } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, nestsDeeperThan } from '../../base/json.ts';
 import { maxDepth } from '../config/unknown.ts';
 import type { TraceSettings } from '../types.ts';
+import { saysOutage } from './outage.ts';
 import { secureOptions, type TlsOptions } from './tls.ts';
 import {
   answerLimit,
@@ -240,13 +241,14 @@ function exactInteger(_key: string, value: Json, context: { readonly source?: st
 }
 
 /** Returns the server's own words if they are in Triton's form. */
-function answeredFault(answer: HttpAnswer): WireFault {
-  const words = errorText(answer.text);
-  if (words === undefined) {
-    const text = `HTTP status ${answer.status} without an error text of Triton's: ${excerpt(answer.text)}`;
-    return new WireFault(answer.status >= 500 ? 'other' : 'wrong-protocol', text);
+function answeredFault({ status, text }: HttpAnswer): WireFault {
+  const words = errorText(text);
+  if (words !== undefined) {
+    return new WireFault(saysOutage(status, words) ? 'outage' : (faultKinds[status] ?? 'other'), words);
   }
-  return new WireFault(faultKinds[answer.status] ?? 'other', words);
+  const kind = status >= 500 ? 'other' : 'wrong-protocol';
+  const said = `HTTP status ${status} without an error text of Triton's: ${excerpt(text)}`;
+  return new WireFault(saysOutage(status, text) ? 'outage' : kind, said);
 }
 
 const faultKinds: Readonly<Record<number, FaultKind>> = {

@@ -87,6 +87,7 @@ export type FaultKind =
   | 'failed' // HTTP 500, INTERNAL
   | 'restricted' // the API wants a secret header
   | 'other' // HTTP 503, UNAVAILABLE, and whatever else
+  | 'outage' // nobody serves there now: the server is being restarted
   | 'unreachable'
   | 'timeout'
   | 'wrong-protocol'

@@ -64,6 +64,8 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       return ['putting the original model back', ''];
     case 'finished':
       return ['', ''];
+    case 'away':
+      return ['the server is away: waiting for it', foreign(activity.reason)];
     case 'loading':
       return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
     case 'warming':

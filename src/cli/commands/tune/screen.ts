@@ -5,6 +5,7 @@ import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { BREAKS, closingLines } from '../../../headless/closing.ts';
 import { createJsonLines } from '../../../headless/json-lines.ts';
 import { createLines } from '../../../headless/lines.ts';
+import { reportLongLoads } from '../../../headless/long-loads.ts';
 import { seriesLines } from '../../../headless/series-lines.ts';
 import type { WrittenRun } from '../../../report/write-run.ts';
 import type { StudyRecord } from '../../../study/records/records.ts';
@@ -53,7 +54,7 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
     case 'lines':
       return {
         ...plain,
-        onEvent: createLines(terminal.print, reach.earlier),
+        onEvent: reportLongLoads(terminal.print, createLines(terminal.print, reach.earlier)),
         onEnd: (written) => printClosing(written, terminal),
       };
   }
