@@ -48,8 +48,8 @@ const NEAR = 0.97;
 export type LeftOut = readonly Mechanism[];
 
 /**
- * Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`,
- * or `initial-design+returning`; null for none.
+ * Returns the name of the mechanisms left out, in tables and on the command line: `staying`, or
+ * `staying+repeating`; null for none.
  */
 export const formatLabel = (leftOut: LeftOut): string | null => (leftOut.length === 0 ? null : leftOut.join('+'));
 

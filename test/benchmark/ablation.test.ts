@@ -30,7 +30,7 @@ describe('what a mechanism is worth', () => {
   it('is the mean difference within problems, with an interval over the models', () => {
     const rows = [0.9, 0.8, 0.95, 1].flatMap((share, model) => [
       toRow(null, `model ${model}`, share, share),
-      toRow('initial-design', `model ${model}`, share - 0.1 - 0.01 * model, share - 0.2),
+      toRow('staying', `model ${model}`, share - 0.1 - 0.01 * model, share - 0.2),
     ]);
     const [whole, without] = ablationSummaries(rows);
     expect(whole).toMatchObject({

@@ -10,7 +10,6 @@ export const mechanisms = {
   ...correctionParts,
   'false-feasible': 'every feasible reading is taken at its word',
   'trial-cost': 'the cost of a trial in seconds does not count',
-  'initial-design': 'no trial only to see larger batches',
   returning: 'no candidate is tried again at other levels',
   repeating: 'an infeasible reading is not measured again',
   staying: 'one level for each trial',

@@ -79,8 +79,7 @@ const MAX_LEVELS = 4;
  *    Schonlau and Welch, 1998) where all constraints are met (Schonlau, Welch and Jones, 1998),
  *    with the correlation of throughput and latency (`constrained-improvement.ts`), over the square
  *    root of the trial's cost in seconds.
- * 7. **Exceptions**: an initial design while no statistics show batches (`initial-design.ts`);
- *    values of categorical settings that were never measured, before the search ends
+ * 7. **Exceptions**: values of categorical settings that were never measured, before the search ends
  *    (`coverage.ts`); fewer instances after a load ran out of memory (`load-feasibility.ts`).
  * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time,
  *    twice in a row.
@@ -118,9 +117,8 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     comesBack: !needsCapacity(options),
     ask({ trials, pending = [] }, { pace }) {
       const state = stateAt(trials, null, pending);
-      const { left, points, best, initialDesign, posterior } = state;
+      const { left, points, best, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
-      if (initialDesign) return toProposal(initialDesign.choice, initialDesign.level);
       const next = lowestAlike(ranked(points, best), without);
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };

@@ -24,7 +24,6 @@ import {
 } from './acquisition.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { findIncumbent, type Incumbent } from './incumbent.ts';
-import { type InitialDesign, planInitialDesign } from './initial-design.ts';
 import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
 import { climbed } from './local-search.ts';
@@ -85,8 +84,6 @@ export interface SearchState extends Incumbent {
   readonly points: readonly AcquisitionPoint[];
   /** The candidate of the running trial. */
   readonly running: Choice | null;
-  /** A trial that shows the cost of batches, while no measurement has; null otherwise. */
-  readonly initialDesign: InitialDesign | null;
 }
 
 /** The models behind a search state. */
@@ -175,8 +172,6 @@ export function createSearchState(
     found,
     points,
     running: running && toChoice(running.candidate),
-    initialDesign:
-      without.has('initial-design') || pending.length > 0 ? null : planInitialDesign(left, measured, levels),
   };
 }
 
