@@ -33,20 +33,29 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
 
 /**
  * Reads the records of a file of any length one after the other: the elements of a JSON array, or
- * the non-empty lines of any other file. Also reads files compressed by gzip. Errors:
- * INPUT_INVALID.
+ * of the array in `{"data": […]}`, or the non-empty lines of any other file. Also reads files
+ * compressed by gzip. Errors: INPUT_INVALID.
  */
 export async function* readFileRecords(path: string): AsyncGenerator<FileRecord, void, void> {
   for await (const records of readRecordBatches(path)) yield* records;
 }
+
+/** The start of a JSON object with its records in the array `data`. */
+const DATA_LIST = /^(?:\ufeff)?\s*\{\s*"data"\s*:\s*(?=\[)/;
+/** `DATA_LIST` matches within so many bytes of a file. */
+const MAX_START_BYTES = 1024;
 
 /** The same, in batches of the records in one piece of the file: for millions of short ones. */
 export async function* readRecordBatches(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
     for await (const bytes of readBytes(path)) {
-      cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
-      yield [...cutter.cut(bytes)];
+      const before: string | undefined = cutter
+        ? undefined
+        : DATA_LIST.exec(bytes.toString('utf8', 0, MAX_START_BYTES))?.[0];
+      const isList: boolean = before !== undefined || firstSign(bytes) === OPEN_LIST;
+      cutter ??= isList ? new ElementCutter(path) : new LineCutter(path);
+      yield [...cutter.cut(bytes, before)];
     }
   } catch (error) {
     if (error instanceof TrituneError) throw error;
@@ -83,7 +92,8 @@ abstract class Cutter {
     this.path = path;
   }
 
-  abstract cut(bytes: Buffer): Generator<FileRecord>;
+  /** `before`: what comes before the list at the start of the file. */
+  abstract cut(bytes: Buffer, before?: string): Generator<FileRecord>;
   /** Returns the rest at the end of the file. */
   abstract end(): Iterable<FileRecord>;
 
@@ -131,11 +141,14 @@ class ElementCutter extends Cutter {
   #depth = 0;
   #isInText = false;
   #isEscaped = false;
+  #isClosed = false;
   #line = 1;
 
-  *cut(bytes: Buffer): Generator<FileRecord> {
-    let start = 0;
-    for (let at = 0; at < bytes.length; at++) {
+  *cut(bytes: Buffer, before = ''): Generator<FileRecord> {
+    this.#line += before.match(/\n/g)?.length ?? 0;
+    this.line = this.#line;
+    let start = Buffer.byteLength(before);
+    for (let at = start; at < bytes.length && !this.#isClosed; at++) {
       const byte = bytes[at] as number;
       if (byte === NEWLINE) this.#line++;
       if (this.#isInText) this.#readText(byte);
@@ -150,6 +163,7 @@ class ElementCutter extends Cutter {
         this.keep(bytes.subarray(start, at));
         yield* this.#taken();
         start = at + 1;
+        this.#isClosed = this.#depth === 0;
       }
     }
     if (this.#depth > 0) this.keep(bytes.subarray(start));

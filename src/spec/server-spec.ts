@@ -42,7 +42,9 @@ export const protocols = ['grpc', 'http'] as const;
 
 /** The address of a server, and the protocols of requests and control calls. */
 export const addressSpec = z.strictObject({
-  url: text.optional().describe('HOST:PORT of the server; localhost with the usual port by default'),
+  url: text
+    .optional()
+    .describe('HOST:PORT of the server; localhost with the usual port by default, port 443 after https://'),
   protocol: z.enum(protocols).default('grpc').describe('Protocol of the requests'),
   controlUrl: text.optional().describe('HOST:PORT of gRPC for loading models when requests go over HTTP'),
   metricsUrl: text

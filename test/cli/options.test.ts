@@ -125,6 +125,9 @@ describe('option values', () => {
     ['gpu-box:9001', 'gpu-box:9001'],
     ['http://10.0.0.7:80/', '10.0.0.7:80'],
     ['[::1]:8001', '[::1]:8001'],
+    ['https://triton.example.com', 'triton.example.com:443'],
+    ['https://gpu-box:8000', 'gpu-box:8000'],
+    ['grpcs://gpu-box', 'gpu-box:8001'],
   ])('reads the address %s', (text, address) => {
     expect(serverAddress(text, 8001)).toBe(address);
   });

@@ -9,9 +9,10 @@ import type { OpenAiEndpoint } from './endpoint.ts';
 export function openAiBody(
   { kind, saysUsage, canIgnoreEnd }: OpenAiEndpoint,
   model: string,
-  { messages, maxTokens, ignoresEnd }: Prompt,
+  { messages, maxTokens, ignoresEnd, fields }: Prompt,
 ): Readonly<Record<string, unknown>> {
   return {
+    ...fields,
     model,
     ...(kind === 'openai-chat' ? { messages } : { prompt: plainText({ messages }) }),
     ...(maxTokens !== null && { max_tokens: maxTokens }),
@@ -23,4 +24,4 @@ export function openAiBody(
 
 /** Returns the messages as one text, for models that take only text. */
 export const plainText = ({ messages }: Pick<Prompt, 'messages'>): string =>
-  messages.map(({ content }) => content).join('\n\n');
+  messages.flatMap(({ content }) => content ?? []).join('\n\n');

@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Prompt } from '../prompts/prompt.ts';
+import type { RequestSet } from '../types.ts';
 import type { TextModelInput, TritonEndpoint } from './endpoint.ts';
 import { plainText } from './openai-request.ts';
 
@@ -63,24 +64,54 @@ function textAmong<T extends Pick<TextModelInput, 'name' | 'datatype'>>(
  * that backend reads as well.
  */
 export function tritonValues(model: string, { inputs, output }: TritonEndpoint, prompt: Prompt): readonly NamedValue[] {
-  const { maxTokens, ignoresEnd } = prompt;
+  const { maxTokens, ignoresEnd, fields = {} } = prompt;
   const text = textTensors(model, inputs, [{ name: output, datatype: 'BYTES' }]).input;
   const inputNamed = (name: string): TextModelInput | undefined => inputs.find((each) => each.name === name);
   const sampling = {
+    ...fields,
     ...(maxTokens !== null && { max_tokens: maxTokens }),
     ...(ignoresEnd && { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) }),
   };
-  const settings: Record<string, string | number | boolean> = inputNamed('sampling_parameters')
+  const settings: Readonly<Record<string, unknown>> = inputNamed('sampling_parameters')
     ? { sampling_parameters: JSON.stringify(sampling) }
     : sampling;
   const parameters = { stream: true, streaming: true, exclude_input_in_output: true };
   const counts = { return_num_input_tokens: true, return_num_output_tokens: true };
   return [
     { name: text.name, value: plainText(prompt), input: text },
-    ...Object.entries(settings).map(([name, value]) => ({ name, value, input: inputNamed(name) })),
+    ...Object.entries(settings).flatMap(([name, value]) =>
+      isScalar(value) ? [{ name, value, input: inputNamed(name) }] : [],
+    ),
     ...Object.entries({ ...parameters, ...counts }).flatMap(([name, value]) => {
       const input = inputNamed(name);
       return input ? [{ name, value, input }] : [];
     }),
   ];
+}
+
+const isScalar = (value: unknown): value is NamedValue['value'] =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+/** Recorded fields that the backends take, by the names of vLLM's `SamplingParams`. */
+const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'stop_token_ids', 'logprobs'],
+  ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'length_penalty', 'skip_special_tokens'],
+]);
+
+/**
+ * Checks that a Triton model has a place for what the prompts were recorded with. Errors:
+ * INPUT_INVALID with the name of a field.
+ */
+export function requirePlaces({ requests }: Pick<RequestSet, 'requests'>, { inputs }: TritonEndpoint): void {
+  const takesJson = inputs.some(({ name }) => name === 'sampling_parameters');
+  for (const { prompt } of requests) {
+    const fields = Object.entries(prompt?.fields ?? {});
+    const lost = fields.find(([name, value]) => !SAMPLING_FIELDS.has(name) || !(takesJson || isScalar(value)));
+    if (lost === undefined) continue;
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `the prompts were recorded with '${lost[0]}', which a Triton model does not take`,
+      'remove it from the prompt file, or measure the model behind an OpenAI endpoint',
+    );
+  }
 }

@@ -17,9 +17,16 @@ export interface Prompt {
    * sending of this one.
    */
   readonly thinkMs?: number;
+  /** Fields of a recorded call that are sent as they are, such as `temperature` and `tools`. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  /** null in a message that only calls tools. */
+  readonly content: string | null;
+  /** The calls of an assistant, as recorded. */
+  readonly tool_calls?: readonly unknown[];
+  /** The call that a tool's message answers. */
+  readonly tool_call_id?: string;
 }

@@ -71,6 +71,13 @@ describe('an OpenAI endpoint', () => {
     ]);
   });
 
+  it('is sent the fields that a call was recorded with', async () => {
+    const server = await serve({ reply: () => ({ pieces: pieces('a') }) });
+    const fields = { temperature: 0.5, tools: [{ type: 'function' }] };
+    await ask(server.url, [{ ...hello, fields }], { extra: { temperature: 1 } });
+    expect(server.calls[0]?.asked).toMatchObject({ tools: fields.tools, temperature: 1, messages: hello.messages });
+  });
+
   it.each([chat, completions])('tells tokens, cached ones and times of $kind', async (endpoint) => {
     const reply = () => ({ pieces: pieces(' a', ' b', ' c'), usage: { input: 7, output: 5, cached: 2 } });
     const outcome = await one(reply, { endpoint });

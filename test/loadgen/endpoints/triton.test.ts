@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TextModelInput, TritonEndpoint } from '../../../src/loadgen/endpoints/endpoint.ts';
 import { openEndpoint } from '../../../src/loadgen/endpoints/open-endpoint.ts';
-import { textTensors } from '../../../src/loadgen/endpoints/triton-request.ts';
+import { requirePlaces, textTensors, tritonValues } from '../../../src/loadgen/endpoints/triton-request.ts';
 import type { Prompt } from '../../../src/loadgen/prompts/prompt.ts';
 import type { SendOutcome } from '../../../src/loadgen/types.ts';
 import { messageType } from '../../../src/triton/wire/proto.ts';
@@ -198,5 +198,44 @@ describe('the tensors of text', () => {
       expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining('no known text input') }),
     );
     expect(() => textTensors('m', own, [input('a', 'BYTES'), input('b', 'BYTES')])).toThrow(/no known text output/);
+  });
+});
+
+describe('the fields that a call was recorded with', () => {
+  const recorded = (fields: Prompt['fields'] & object) => ({
+    requests: [{ model: 'm', version: '', inputs: [], batch: 1, prompt: { ...prompt, fields } }],
+  });
+  const endpointWith = (more: TextModelInput): TritonEndpoint => ({
+    kind: 'triton-grpc',
+    version: '',
+    inputs: [input('text_input', 'BYTES'), more],
+    output: 'text_output',
+  });
+
+  it('are inputs, sampling parameters or parameters of a Triton model, or refused by name', () => {
+    const json = endpointWith(input('sampling_parameters', 'BYTES'));
+    const inputs = endpointWith(input('temperature', 'FP32'));
+    const fields = { temperature: 0.5, top_p: 0.9 };
+    expect(tritonValues('m', json, { ...prompt, fields })).toContainEqual(
+      expect.objectContaining({ name: 'sampling_parameters', value: expect.stringContaining('"temperature":0.5') }),
+    );
+    const values = tritonValues('m', inputs, { ...prompt, fields }).map(({ name, value, input }) => [
+      name,
+      value,
+      input?.name,
+    ]);
+    expect(values).toContainEqual(['temperature', 0.5, 'temperature']);
+    expect(values).toContainEqual(['top_p', 0.9, undefined]);
+    requirePlaces(recorded({ ...fields, stop: ['x'] }), json);
+    for (const [lost, endpoint] of [
+      [{ stop: ['x'] }, inputs],
+      [{ tools: [] }, json],
+    ] as const)
+      expect(() => requirePlaces(recorded(lost), endpoint)).toThrow(
+        expect.objectContaining({
+          code: 'INPUT_INVALID',
+          message: expect.stringContaining(`'${Object.keys(lost)[0]}'`),
+        }),
+      );
   });
 });

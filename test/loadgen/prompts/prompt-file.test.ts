@@ -45,12 +45,54 @@ describe('a file of prompts', () => {
     ['GuideLLM', { prompt: 'hello there', output_tokens_count: 9 }],
     ['messages', { messages: [{ role: 'user', content: 'hello there' }], max_tokens: 9 }],
     ['parts', { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello there' }] }], max_tokens: 9 }],
+    ['perf_analyzer', { payload: [{ messages: [{ role: 'user', content: 'hello there' }], max_tokens: 9 }] }],
     ['a batch', { custom_id: '1', body: { messages: [{ role: 'user', content: 'hello there' }], max_tokens: 9 } }],
   ])('is read in the form of %s', async (_, record) => {
     const source = await read(lines(record));
     expect(said(source)).toEqual([['user:hello there']]);
     expect(source.conversations[0]?.[0]).toMatchObject({ inputTokens: 2, maxTokens: 9, ignoresEnd: false });
     expect(source.arrivalsNs).toBeNull();
+  });
+
+  it('keeps the fields that a call was recorded with, and names those that are not sent', async () => {
+    const call = { temperature: 0, tools: [{ type: 'function', function: { name: 'weather' } }] };
+    const messages = [
+      { role: 'developer', content: 'be brief' },
+      { role: 'user', content: 'hello there' },
+    ];
+    const source = await read(lines({ messages, ...call, model: 'm', stream: true, category: 'talk', max_tokens: 9 }));
+    expect(said(source)).toEqual([['developer:be brief|user:hello there']]);
+    const [prompt] = source.conversations[0] ?? [];
+    expect(prompt).toMatchObject({ fields: call, maxTokens: 9 });
+    expect(prompt?.inputTokens).toBeGreaterThan(estimate.count('be brief') + estimate.count('hello there'));
+    expect(source.notes).toContain('its fields that are not sent: category');
+    const batch = await read(lines({ custom_id: '1', body: { messages, ...call } }));
+    expect(batch.conversations[0]?.[0]?.fields).toEqual(call);
+  });
+
+  it('sends a call with tool turns whole, as it was recorded', async () => {
+    const messages = [
+      { role: 'user', content: 'rain?' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'w' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'rain' },
+      { role: 'user', content: 'umbrella?' },
+    ];
+    for (const sessions of [false, true]) {
+      const source = await read(lines({ messages }), { sessions });
+      expect(source.conversations).toHaveLength(1);
+      expect(source.conversations[0]).toMatchObject([{ messages }]);
+    }
+    const answered = await read(lines({ messages: [...messages, { role: 'assistant', content: 'yes do' }] }));
+    expect(answered.conversations[0]).toMatchObject([{ messages, maxTokens: 2 }]);
+  });
+
+  it("is read from the list of perf_analyzer's and GenAI-Perf's files, with the lines of faults", async () => {
+    const call = (content: string) =>
+      `    { "payload": [{ "model": "m", "messages": [{ "role": "user", "content": ${content} }] }] }`;
+    const source = await read(`{\n  "data": [\n${call('"one"')},\n${call('"two"')}\n  ],\n  "more": [1]\n}\n`);
+    expect(said(source)).toEqual([['user:one'], ['user:two']]);
+    expect(said(await read(`{"data": [${call('"one"')}]}`))).toEqual([['user:one']]);
+    await expect(read(`{\n  "data": [\n${call('"one"')},\n${call('2')}]}`)).rejects.toThrow(/line 4: a part of its/);
   });
 
   it('is a text a line, or a JSON list, too', async () => {
@@ -135,7 +177,7 @@ describe('a trace', () => {
     { timestamp: 4500, input_length: 600, output_length: 9, hash_ids: [1, 4] },
   );
   const words = (source: Awaited<ReturnType<typeof read>>) =>
-    source.conversations.map(([prompt]) => prompt?.messages[0]?.content.split(' ') ?? []);
+    source.conversations.map(([prompt]) => prompt?.messages[0]?.content?.split(' ') ?? []);
 
   it("of Mooncake's has times, lengths, and equal text for equal blocks", async () => {
     const source = await read(mooncake);
@@ -204,6 +246,9 @@ describe('a bad file', () => {
     ['{"prompt": "a", "max_tokens": "9"}', 'line 1: its "max_tokens"'],
     ['{"conversations": [{"from": "nobody", "value": "x"}]}', "line 1: 'nobody' is not a known role"],
     ['{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', 'more than text'],
+    ['{"messages": [{"role": "user", "content": null}]}', 'is incomplete'],
+    ['{"messages": [{"role": "user", "content": "x"}], "n": 3}', 'line 1: its "n" is not 1'],
+    ['{"messages": [{"role": "user", "content": "x"}], "audio": {}}', 'its "audio" is not supported'],
     ['{"input_length": -1, "output_length": 2}', 'line 1: its "input_length"'],
     ['{"input_length": 1, "output_length": 2, "hash_ids": ["x"]}', 'line 1: its "hash_ids"'],
     ['TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,2', "line 2: 'yesterday' is not a time"],

@@ -97,7 +97,7 @@ describe('made-up prompts', () => {
 
   it('share prefixes, whose tokens come on top', () => {
     const { conversations } = syntheticPrompts({ ...rule, prefixes: 3, prefixTokens: 100 }, estimate);
-    const begins = conversations.map(([prompt]) => prompt?.messages[0]?.content.split(' ').slice(0, 100).join(' '));
+    const begins = conversations.map(([prompt]) => prompt?.messages[0]?.content?.split(' ').slice(0, 100).join(' '));
     expect(new Set(begins).size).toBe(3);
     expect(new Set(conversations.map(([prompt]) => prompt?.inputTokens))).toEqual(new Set([140]));
   });

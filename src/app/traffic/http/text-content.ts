@@ -71,7 +71,7 @@ async function readTexts(spec: PromptSpec, setting: { readonly model: string; re
   const tokens = prompts.reduce((sum, { inputTokens }) => sum + (inputTokens ?? 0), 0) / prompts.length;
   const counted = countedBy === 'estimate' ? ', counted by an estimate (--tokenizer counts exactly)' : '';
   return {
-    all: prompts.map(({ messages }) => messages.map(({ content }) => content).join('\n')),
+    all: prompts.map(({ messages }) => messages.flatMap(({ content }) => content ?? []).join('\n')),
     notes: [`${prompts.length} texts of ${formatFigure(tokens)} tokens on average${counted}`],
   };
 }

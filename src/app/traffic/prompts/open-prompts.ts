@@ -1,5 +1,6 @@
 import { nullRuns } from '../../../loadgen/client/ceiling.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
+import { requirePlaces } from '../../../loadgen/endpoints/triton-request.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { ClientSpec } from '../../../spec/traffic-spec.ts';
 import { startClientThreads } from '../client-threads.ts';
@@ -7,13 +8,14 @@ import { type Sender, threadSender } from '../sender.ts';
 
 /**
  * Opens the threads that measure, and warms them up against a server that does nothing. Errors:
- * USAGE, AGENT_FAILED.
+ * USAGE, AGENT_FAILED; INPUT_INVALID for fields of prompts that a Triton model does not take.
  */
 export async function openPromptTraffic(
   options: EndpointOptions,
   requests: RequestSet,
   client: ClientSpec,
 ): Promise<Sender> {
+  if ('inputs' in options.endpoint) requirePlaces(requests, options.endpoint);
   const { address, host, model, endpoint, timeoutMs, headers, tls, extra } = options;
   // Agents take no other field, and callers have some.
   const sent = { address, host, model, endpoint, timeoutMs, headers, tls, ...(extra && { extra }) };

@@ -1,11 +1,12 @@
 import { type Distribution, wholeNumbers } from '../../../base/distribution.ts';
 import { formatMessage, TrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '../../../base/records.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { describeForm, isRecord, type JsonRecord, type RecordedTurn, readTurns } from './recorded.ts';
+import { describeForm, isRecord, type JsonRecord, listUnsent, type RecordedTurn, readTurns } from './recorded.ts';
 import { Reservoir } from './reservoir.ts';
 import { TraceRows, type TraceSlice } from './trace.ts';
 import { type CsvTrace, findCsvTrace, mooncakeRow } from './trace-rows.ts';
@@ -32,6 +33,8 @@ export interface PromptFileRule {
 }
 
 const USUAL_PROMPTS = 10_000;
+/** Fields that are not sent, of which a note names no more. */
+const MAX_NAMED = 8;
 
 /**
  * Reads prompts from a file in any of these forms, detected by its first record: ShareGPT's
@@ -75,7 +78,13 @@ function chooseReader({ text }: FileRecord, rule: PromptFileRule): Reader {
     reader.add(text);
     return reader;
   }
-  return textReader(rule, text, (line) => readTurns(parsed(line)), describeForm(first));
+  const unsent = new Set<string>();
+  const turnsIn = (line: string): readonly RecordedTurn[] => {
+    const record = parsed(line);
+    for (const name of listUnsent(record)) if (unsent.size < MAX_NAMED) unsent.add(name);
+    return readTurns(record);
+  };
+  return textReader(rule, text, turnsIn, describeForm(first), unsent);
 }
 
 function traceReader(
@@ -92,6 +101,7 @@ function textReader(
   first: string,
   turnsIn: (text: string) => readonly RecordedTurn[],
   what: string,
+  unsent: ReadonlySet<string> = new Set(),
 ): Reader {
   const chosen = new Reservoir<readonly RecordedTurn[]>(rule.prompts ?? USUAL_PROMPTS, seededRandom(rule.seed));
   let silent = 0;
@@ -108,6 +118,7 @@ function textReader(
       const notes = [
         `${what}: ${conversations.length} of ${chosen.seen}${conversations.length < chosen.seen ? `, chosen with seed ${rule.seed}` : ''}`,
         ...(silent > 0 ? [`${silent} conversations in which nobody asks are left out`] : []),
+        ...(unsent.size > 0 ? [`its fields that are not sent: ${listed([...unsent])}`] : []),
       ];
       return { conversations, arrivalsNs: null, notes };
     },
@@ -127,11 +138,17 @@ function promptsIn(
     if (outputTokens) return outputTokens();
     return answer === null ? null : Math.max(1, tokenizer.count(answer));
   };
+  const countTokens = ({ messages, fields }: RecordedTurn): number => {
+    const tools = fields?.tools === undefined ? [] : [JSON.stringify(fields.tools)];
+    const texts = [...messages.flatMap(({ content }) => content ?? []), ...tools];
+    return texts.reduce((sum, text) => sum + tokenizer.count(text), 0);
+  };
   const toPrompt = (turn: RecordedTurn, isFirst: boolean): Prompt => ({
     messages: turn.messages,
-    inputTokens: turn.messages.reduce((sum, { content }) => sum + tokenizer.count(content), 0),
+    inputTokens: countTokens(turn),
     maxTokens: findLength(turn),
     ignoresEnd: rule.ignoresEnd ?? false,
+    ...(turn.fields && { fields: turn.fields }),
     ...(!isFirst && { thinkMs: thinkMs?.() ?? turn.thinkMs }),
   });
   return recorded.map((turns) => turns.map((turn, index) => toPrompt(turn, index === 0)));

@@ -11,6 +11,8 @@ export interface RecordedTurn {
   /** The recorded answer. */
   readonly answer: string | null;
   readonly thinkMs: number;
+  /** Fields of the call that are sent as they are. */
+  readonly fields?: JsonRecord;
 }
 
 /** A JSON object of a file. */
@@ -27,6 +29,29 @@ const OUTPUT_NAMES = [
 ];
 /** Names of a prompt's text in such files. */
 const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
+/**
+ * Fields of a call that change what the model does, sent as they were recorded: those of OpenAI's
+ * API, and of vLLM's and SGLang's besides.
+ */
+const CALL_FIELDS: ReadonlySet<string> = new Set([
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'stop_token_ids', 'logit_bias'],
+  ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'length_penalty'],
+  ...['logprobs', 'top_logprobs', 'skip_special_tokens', 'user', 'service_tier', 'store', 'metadata'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'verbosity'],
+  ...['chat_template', 'chat_template_kwargs', 'add_generation_prompt', 'continue_final_message'],
+  ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs', 'regex', 'ebnf'],
+]);
+/** Fields whose calls cannot be measured as one reply of text, and what to do about them. */
+const REFUSED_FIELDS: Readonly<Record<string, string>> = {
+  audio: 'leave it out: only text is measured',
+  functions: 'write them as "tools"',
+};
+/** Fields that are read, or that concern the file or the client and not the model. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...['messages', 'system', 'system_prompt', 'model', 'stream', 'stream_options', 'n', 'delay', 'role'],
+  ...['id', 'custom_id', 'method', 'url', 'session_id', 'conversation_id', 'timestamp'],
+  ...[...OUTPUT_NAMES, ...TEXT_NAMES, 'prompt_len', 'input_len', 'input_tokens', 'prompt_tokens_count'],
+]);
 
 /**
  * Returns the turns of a record in any of the forms that load generators read: ShareGPT's
@@ -37,10 +62,40 @@ export function readTurns(record: JsonRecord): readonly RecordedTurn[] {
   const { conversations, turns, messages } = record;
   if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
   if (Array.isArray(turns)) return turnList(turns);
-  // A request in OpenAI's batch file has its body one level down.
-  if (isRecord(record.body)) return readTurns(record.body);
-  if (Array.isArray(messages)) return withLength(spoken(messages.map(chatMessage)), findLength(record));
-  return [textTurn(record)];
+  const calls = nestedCalls(record);
+  if (calls) return calls.flatMap(readTurns);
+  const read = Array.isArray(messages)
+    ? withLength(chatTurns(messages.map(chatMessage)), findLength(record))
+    : [textTurn(record)];
+  const fields = callFields(record);
+  return Object.keys(fields).length === 0 ? read : read.map((turn) => ({ ...turn, fields }));
+}
+
+/** Returns the names of the fields of a call that are not sent, and that nothing else reads. */
+export function listUnsent(record: JsonRecord): readonly string[] {
+  const calls = nestedCalls(record);
+  if (calls) return calls.flatMap(listUnsent);
+  if (Array.isArray(record.conversations) || Array.isArray(record.turns)) return [];
+  return Object.keys(record).filter((name) => !KNOWN_FIELDS.has(name) && !CALL_FIELDS.has(name));
+}
+
+/**
+ * Returns the calls one level down: `body` in OpenAI's batch files, `payload` in perf_analyzer's
+ * and GenAI-Perf's, a list there. null for a record that is the call itself.
+ */
+function nestedCalls({ body, payload }: JsonRecord): readonly JsonRecord[] | null {
+  if (isRecord(body)) return [body];
+  const calls = [payload ?? []].flat();
+  return calls.length > 0 && calls.every(isRecord) ? calls : null;
+}
+
+/** Returns the fields of a call that are sent as they are. Throws BadRecord. */
+function callFields(record: JsonRecord): JsonRecord {
+  for (const [name, hint] of Object.entries(REFUSED_FIELDS))
+    if (record[name] !== undefined) throw new BadRecord(`its "${name}" is not supported`, hint);
+  const { n = 1 } = record;
+  if (n !== 1 && n !== null) throw new BadRecord('its "n" is not 1', 'set it to 1: one answer to a call is measured');
+  return Object.fromEntries(Object.entries(record).filter(([name]) => CALL_FIELDS.has(name)));
 }
 
 /** Returns the name of the form, for a person. */
@@ -80,10 +135,22 @@ function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   const [first, ...others] = records;
   if (first?.role !== 'system') return records.map(textTurn);
   const [system, ...rest] = [textTurn(first), ...others.map(textTurn)] as [RecordedTurn, ...RecordedTurn[]];
-  const content = system.messages.map((message) => message.content).join('\n');
+  const content = system.messages.flatMap((message) => message.content ?? []).join('\n');
   return rest.map((turn, index) =>
     index === 0 ? { ...turn, messages: [{ role: 'system', content }, ...turn.messages] } : turn,
   );
+}
+
+/**
+ * Returns the turns of a recorded call. With calls of tools it is one turn, because the server's
+ * own answers would not call them alike.
+ */
+function chatTurns(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
+  if (!messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined)) return spoken(messages);
+  const last = messages.at(-1);
+  const answer = last?.role === 'assistant' ? last.content : null;
+  const said = last?.role === 'assistant' ? messages.slice(0, -1) : messages;
+  return said.length === 0 ? [] : [{ messages: said, outputTokens: null, answer, thinkMs: 0 }];
 }
 
 /**
@@ -97,8 +164,8 @@ function spoken(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
     if (message.role === 'user') {
       turns.push({ messages: [...before, message], outputTokens: null, answer: null, thinkMs: 0 });
       before = [];
-    } else if (message.role === 'system') before.push(message);
-    else if (last) turns[turns.length - 1] = { ...last, answer: (last.answer ?? '') + message.content };
+    } else if (message.role === 'system' || message.role === 'developer') before.push(message);
+    else if (last) turns[turns.length - 1] = { ...last, answer: (last.answer ?? '') + (message.content ?? '') };
   }
   return turns;
 }
@@ -126,15 +193,24 @@ function shareGptMessage(said: unknown): ChatMessage {
 }
 
 function chatMessage(said: unknown): ChatMessage {
-  const { role, content } = isRecord(said) ? said : {};
-  const text = Array.isArray(content) ? content.map(partText).join('') : content;
-  if (typeof role === 'string' && typeof text === 'string')
-    return toMessage(role === 'developer' ? 'system' : role, text);
-  throw new BadRecord('a part of its "messages" is incomplete', 'write {"role": "user", "content": "…"}');
+  const { role, content, tool_calls, tool_call_id } = isRecord(said) ? said : {};
+  const text = Array.isArray(content) ? content.map(partText).join('') : (content ?? null);
+  const isWhole = typeof text === 'string' || (text === null && Array.isArray(tool_calls));
+  if (typeof role !== 'string' || !isWhole)
+    throw new BadRecord('a part of its "messages" is incomplete', 'write {"role": "user", "content": "…"}');
+  return {
+    ...toMessage(role, text, { ...speakers, developer: 'developer', tool: 'tool' }),
+    ...(Array.isArray(tool_calls) && { tool_calls }),
+    ...(typeof tool_call_id === 'string' && { tool_call_id }),
+  };
 }
 
-function toMessage(who: string, content: string): ChatMessage {
-  const role = lookUp(speakers, who);
+function toMessage<C extends string | null>(
+  who: string,
+  content: C,
+  roles: Readonly<Record<string, ChatMessage['role']>> = speakers,
+): ChatMessage & { readonly content: C } {
+  const role = lookUp(roles, who);
   if (role) return { role, content };
   throw new BadRecord(`'${who}' is not a known role`, 'write human, gpt and system, or user, assistant and system');
 }
