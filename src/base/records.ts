@@ -145,8 +145,10 @@ class ElementCutter extends Cutter {
   #line = 1;
 
   *cut(bytes: Buffer, before = ''): Generator<FileRecord> {
-    this.#line += before.match(/\n/g)?.length ?? 0;
-    this.line = this.#line;
+    if (before !== '') {
+      this.#line += before.match(/\n/g)?.length ?? 0;
+      this.line = this.#line;
+    }
     let start = Buffer.byteLength(before);
     for (let at = start; at < bytes.length && !this.#isClosed; at++) {
       const byte = bytes[at] as number;

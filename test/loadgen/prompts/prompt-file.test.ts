@@ -70,6 +70,13 @@ describe('a file of prompts', () => {
     expect(batch.conversations[0]?.[0]?.fields).toEqual(call);
   });
 
+  it('numbers the lines of a list that comes in several pieces', async () => {
+    const long = 'x'.repeat(3 * 2 ** 20);
+    await expect(read(`[\n{"prompt": "a"},\n{"prompt": "${long}"},\n{"prompt":\n3}]`)).rejects.toThrow(
+      /line 4: it has no/,
+    );
+  });
+
   it('sends a call with tool turns whole, as it was recorded', async () => {
     const messages = [
       { role: 'user', content: 'rain?' },

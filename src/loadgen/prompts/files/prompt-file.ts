@@ -35,6 +35,8 @@ export interface PromptFileRule {
 const USUAL_PROMPTS = 10_000;
 /** Fields that are not sent, of which a note names no more. */
 const MAX_NAMED = 8;
+/** Letters of such a name in that note. */
+const MAX_NAME = 40;
 
 /**
  * Reads prompts from a file in any of these forms, detected by its first record: ShareGPT's
@@ -81,7 +83,7 @@ function chooseReader({ text }: FileRecord, rule: PromptFileRule): Reader {
   const unsent = new Set<string>();
   const turnsIn = (line: string): readonly RecordedTurn[] => {
     const record = parsed(line);
-    for (const name of listUnsent(record)) if (unsent.size < MAX_NAMED) unsent.add(name);
+    for (const name of listUnsent(record)) if (unsent.size < MAX_NAMED) unsent.add(name.slice(0, MAX_NAME));
     return readTurns(record);
   };
   return textReader(rule, text, turnsIn, describeForm(first), unsent);

@@ -59,11 +59,14 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
  * its answer. Empty if it has no user message. Throws BadRecord.
  */
 export function readTurns(record: JsonRecord): readonly RecordedTurn[] {
-  const { conversations, turns, messages } = record;
+  const { conversations, turns } = record;
   if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
   if (Array.isArray(turns)) return turnList(turns);
-  const calls = nestedCalls(record);
-  if (calls) return calls.flatMap(readTurns);
+  return callsIn(record).flatMap(readCall);
+}
+
+function readCall(record: JsonRecord): readonly RecordedTurn[] {
+  const { messages } = record;
   const read = Array.isArray(messages)
     ? withLength(chatTurns(messages.map(chatMessage)), findLength(record))
     : [textTurn(record)];
@@ -73,20 +76,20 @@ export function readTurns(record: JsonRecord): readonly RecordedTurn[] {
 
 /** Returns the names of the fields of a call that are not sent, and that nothing else reads. */
 export function listUnsent(record: JsonRecord): readonly string[] {
-  const calls = nestedCalls(record);
-  if (calls) return calls.flatMap(listUnsent);
   if (Array.isArray(record.conversations) || Array.isArray(record.turns)) return [];
-  return Object.keys(record).filter((name) => !KNOWN_FIELDS.has(name) && !CALL_FIELDS.has(name));
+  const names = callsIn(record).flatMap((call) => Object.keys(call));
+  return names.filter((name) => !KNOWN_FIELDS.has(name) && !CALL_FIELDS.has(name));
 }
 
 /**
- * Returns the calls one level down: `body` in OpenAI's batch files, `payload` in perf_analyzer's
- * and GenAI-Perf's, a list there. null for a record that is the call itself.
+ * Returns the calls of a record: `body` in OpenAI's batch files, the list `payload` in
+ * perf_analyzer's and GenAI-Perf's, otherwise the record itself.
  */
-function nestedCalls({ body, payload }: JsonRecord): readonly JsonRecord[] | null {
+function callsIn(record: JsonRecord): readonly JsonRecord[] {
+  const { body, payload } = record;
   if (isRecord(body)) return [body];
   const calls = [payload ?? []].flat();
-  return calls.length > 0 && calls.every(isRecord) ? calls : null;
+  return calls.length > 0 && calls.every(isRecord) ? calls : [record];
 }
 
 /** Returns the fields of a call that are sent as they are. Throws BadRecord. */
