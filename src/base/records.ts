@@ -42,20 +42,16 @@ export async function* readFileRecords(path: string): AsyncGenerator<FileRecord,
 
 /** The start of a JSON object with its records in the array `data`. */
 const DATA_LIST = /^(?:\ufeff)?\s*\{\s*"data"\s*:\s*(?=\[)/;
-/** `DATA_LIST` matches within so many bytes of a file. */
-const MAX_START_BYTES = 1024;
+/** The first bytes of a file, in which `DATA_LIST` is looked for. */
+const START_BYTES = 1024;
 
 /** The same, in batches of the records in one piece of the file: for millions of short ones. */
 export async function* readRecordBatches(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
     for await (const bytes of readBytes(path)) {
-      const before: string | undefined = cutter
-        ? undefined
-        : DATA_LIST.exec(bytes.toString('utf8', 0, MAX_START_BYTES))?.[0];
-      const isList: boolean = before !== undefined || firstSign(bytes) === OPEN_LIST;
-      cutter ??= isList ? new ElementCutter(path) : new LineCutter(path);
-      yield [...cutter.cut(bytes, before)];
+      cutter ??= chooseCutter(path, bytes);
+      yield [...cutter.cut(bytes)];
     }
   } catch (error) {
     if (error instanceof TrituneError) throw error;
@@ -81,6 +77,13 @@ function readBytes(path: string): AsyncIterable<Buffer> {
 /** Returns the first byte that is neither white space nor part of a byte order mark. */
 const firstSign = (bytes: Buffer): number | undefined => bytes.find((byte) => byte > 0x20 && byte < 0x80);
 
+/** Returns the cutter for a file that begins with these bytes. */
+function chooseCutter(path: string, bytes: Buffer): Cutter {
+  const before = DATA_LIST.exec(bytes.toString('utf8', 0, START_BYTES))?.[0];
+  if (before !== undefined) return new ElementCutter(path, before);
+  return firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
+}
+
 /** Cuts a stream of bytes into records. */
 abstract class Cutter {
   protected readonly path: string;
@@ -92,8 +95,7 @@ abstract class Cutter {
     this.path = path;
   }
 
-  /** `before`: what comes before the list at the start of the file. */
-  abstract cut(bytes: Buffer, before?: string): Generator<FileRecord>;
+  abstract cut(bytes: Buffer): Generator<FileRecord>;
   /** Returns the rest at the end of the file. */
   abstract end(): Iterable<FileRecord>;
 
@@ -142,14 +144,21 @@ class ElementCutter extends Cutter {
   #isInText = false;
   #isEscaped = false;
   #isClosed = false;
-  #line = 1;
+  #line: number;
+  /** Bytes before the list. */
+  #skipped: number;
 
-  *cut(bytes: Buffer, before = ''): Generator<FileRecord> {
-    if (before !== '') {
-      this.#line += before.match(/\n/g)?.length ?? 0;
-      this.line = this.#line;
-    }
-    let start = Buffer.byteLength(before);
+  /** `before`: the start of the file, before the list. */
+  constructor(path: string, before = '') {
+    super(path);
+    this.line = 1 + (before.match(/\n/g)?.length ?? 0);
+    this.#line = this.line;
+    this.#skipped = Buffer.byteLength(before);
+  }
+
+  *cut(bytes: Buffer): Generator<FileRecord> {
+    let start = this.#skipped;
+    this.#skipped = 0;
     for (let at = start; at < bytes.length && !this.#isClosed; at++) {
       const byte = bytes[at] as number;
       if (byte === NEWLINE) this.#line++;

@@ -1,4 +1,4 @@
-import type { Prompt } from '../prompts/prompt.ts';
+import { listTexts, type Prompt } from '../prompts/prompt.ts';
 import type { OpenAiEndpoint } from './endpoint.ts';
 
 /**
@@ -23,5 +23,4 @@ export function openAiBody(
 }
 
 /** Returns the messages as one text, for models that take only text. */
-export const plainText = ({ messages }: Pick<Prompt, 'messages'>): string =>
-  messages.flatMap(({ content }) => content ?? []).join('\n\n');
+export const plainText = ({ messages }: Pick<Prompt, 'messages'>): string => listTexts(messages).join('\n\n');

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { Prompt } from '../prompts/prompt.ts';
+import { type Prompt, samplingFields } from '../prompts/prompt.ts';
 import type { RequestSet } from '../types.ts';
 import type { TextModelInput, TritonEndpoint } from './endpoint.ts';
 import { plainText } from './openai-request.ts';
@@ -92,12 +92,6 @@ export function tritonValues(model: string, { inputs, output }: TritonEndpoint, 
 const isScalar = (value: unknown): value is NamedValue['value'] =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** Recorded fields that the backends take, by the names of vLLM's `SamplingParams`. */
-const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'stop_token_ids', 'logprobs'],
-  ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'length_penalty', 'skip_special_tokens'],
-]);
-
 /**
  * Checks that a Triton model has a place for what the prompts were recorded with. Errors:
  * INPUT_INVALID with the name of a field.
@@ -106,7 +100,7 @@ export function requirePlaces({ requests }: Pick<RequestSet, 'requests'>, { inpu
   const takesJson = inputs.some(({ name }) => name === 'sampling_parameters');
   for (const { prompt } of requests) {
     const fields = Object.entries(prompt?.fields ?? {});
-    const lost = fields.find(([name, value]) => !SAMPLING_FIELDS.has(name) || !(takesJson || isScalar(value)));
+    const lost = fields.find(([name, value]) => !samplingFields.includes(name) || !(takesJson || isScalar(value)));
     if (lost === undefined) continue;
     throw new TrituneError(
       'INPUT_INVALID',

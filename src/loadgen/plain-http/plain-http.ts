@@ -1,8 +1,8 @@
-import { saysOutage } from '../../triton/wire/outage.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
+import { badStatus } from '../transports/outcome.ts';
 import { createEndpoint, type SocketGate } from '../transports/socket.ts';
 import type {
   ClientTimes,
@@ -90,10 +90,8 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
 }
 
 const refusal = (statusCode: number): SendFailure => ({
-  ok: false,
-  kind: 'status',
+  ...badStatus(String(statusCode), ''),
   message: `the reply had the status ${statusCode}`,
-  isOutage: saysOutage(statusCode, ''),
 });
 
 const NONE: readonly number[] = [];

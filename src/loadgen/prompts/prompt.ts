@@ -30,3 +30,13 @@ export interface ChatMessage {
   /** The call that a tool's message answers. */
   readonly tool_call_id?: string;
 }
+
+/** Returns the texts of messages, in their order. */
+export const listTexts = (messages: readonly ChatMessage[]): readonly string[] =>
+  messages.flatMap(({ content }) => content ?? []);
+
+/** Recorded fields about the choice of tokens, by the names of vLLM's `SamplingParams`. */
+export const samplingFields: readonly string[] = [
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'stop_token_ids', 'logprobs'],
+  ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'length_penalty', 'skip_special_tokens'],
+];

@@ -243,12 +243,11 @@ function exactInteger(_key: string, value: Json, context: { readonly source?: st
 /** Returns the server's own words if they are in Triton's form. */
 function answeredFault({ status, text }: HttpAnswer): WireFault {
   const words = errorText(text);
-  if (words !== undefined) {
-    return new WireFault(saysOutage(status, words) ? 'outage' : (faultKinds[status] ?? 'other'), words);
-  }
+  const isOutage = saysOutage(status, words ?? text);
+  if (words !== undefined) return new WireFault(isOutage ? 'outage' : (faultKinds[status] ?? 'other'), words);
   const kind = status >= 500 ? 'other' : 'wrong-protocol';
   const said = `HTTP status ${status} without an error text of Triton's: ${excerpt(text)}`;
-  return new WireFault(saysOutage(status, text) ? 'outage' : kind, said);
+  return new WireFault(isOutage ? 'outage' : kind, said);
 }
 
 const faultKinds: Readonly<Record<number, FaultKind>> = {

@@ -1,5 +1,6 @@
 import { formatFigure } from '../../../base/format.ts';
 import type { Json } from '../../../base/json.ts';
+import { listTexts } from '../../../loadgen/prompts/prompt.ts';
 import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { TextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
@@ -71,7 +72,7 @@ async function readTexts(spec: PromptSpec, setting: { readonly model: string; re
   const tokens = prompts.reduce((sum, { inputTokens }) => sum + (inputTokens ?? 0), 0) / prompts.length;
   const counted = countedBy === 'estimate' ? ', counted by an estimate (--tokenizer counts exactly)' : '';
   return {
-    all: prompts.map(({ messages }) => messages.flatMap(({ content }) => content ?? []).join('\n')),
+    all: prompts.map(({ messages }) => listTexts(messages).join('\n')),
     notes: [`${prompts.length} texts of ${formatFigure(tokens)} tokens on average${counted}`],
   };
 }

@@ -3,7 +3,7 @@ import { formatMessage, TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '../../../base/records.ts';
-import type { Prompt } from '../prompt.ts';
+import { listTexts, type Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import { describeForm, isRecord, type JsonRecord, listUnsent, type RecordedTurn, readTurns } from './recorded.ts';
@@ -142,7 +142,7 @@ function promptsIn(
   };
   const countTokens = ({ messages, fields }: RecordedTurn): number => {
     const tools = fields?.tools === undefined ? [] : [JSON.stringify(fields.tools)];
-    const texts = [...messages.flatMap(({ content }) => content ?? []), ...tools];
+    const texts = [...listTexts(messages), ...tools];
     return texts.reduce((sum, text) => sum + tokenizer.count(text), 0);
   };
   const toPrompt = (turn: RecordedTurn, isFirst: boolean): Prompt => ({

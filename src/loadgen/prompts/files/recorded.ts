@@ -1,6 +1,6 @@
 import { lookUp } from '../../../base/look-up.ts';
 import { BadRecord } from '../../../base/records.ts';
-import type { ChatMessage } from '../prompt.ts';
+import { type ChatMessage, listTexts, samplingFields } from '../prompt.ts';
 
 /** A turn of a conversation in a file. */
 export interface RecordedTurn {
@@ -34,9 +34,8 @@ const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
  * API, and of vLLM's and SGLang's besides.
  */
 const CALL_FIELDS: ReadonlySet<string> = new Set([
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'stop_token_ids', 'logit_bias'],
-  ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'length_penalty'],
-  ...['logprobs', 'top_logprobs', 'skip_special_tokens', 'user', 'service_tier', 'store', 'metadata'],
+  ...samplingFields,
+  ...['logit_bias', 'top_logprobs', 'user', 'service_tier', 'store', 'metadata'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'verbosity'],
   ...['chat_template', 'chat_template_kwargs', 'add_generation_prompt', 'continue_final_message'],
   ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs', 'regex', 'ebnf'],
@@ -138,7 +137,7 @@ function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   const [first, ...others] = records;
   if (first?.role !== 'system') return records.map(textTurn);
   const [system, ...rest] = [textTurn(first), ...others.map(textTurn)] as [RecordedTurn, ...RecordedTurn[]];
-  const content = system.messages.flatMap((message) => message.content ?? []).join('\n');
+  const content = listTexts(system.messages).join('\n');
   return rest.map((turn, index) =>
     index === 0 ? { ...turn, messages: [{ role: 'system', content }, ...turn.messages] } : turn,
   );
