@@ -15,7 +15,9 @@ export const HIDDEN = '…';
  * `Bearer TOKEN`, the password in `Basic …`.
  */
 function secretsIn(headers: readonly ValuedHeader[]): readonly string[] {
-  const values = headers.flatMap(({ value }) => {
+  // A server's name is no secret, and errors are about it.
+  const values = headers.flatMap(({ name, value }) => {
+    if (name === 'host') return [];
     const credentials = value.slice(value.indexOf(' ') + 1);
     const login = /^basic /i.test(value) ? Buffer.from(credentials, 'base64').toString('utf8') : '';
     return [value, credentials, login, login.slice(login.indexOf(':') + 1)];

@@ -4,7 +4,12 @@ import type { ModelMetadata } from '../triton/types.ts';
 import { OTHERS } from '../workload/request-spec.ts';
 import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
-import { type AssumedInput, type GeneratedValues, generatedStream } from './input-data/generated-stream.ts';
+import {
+  type AssumedInput,
+  type GeneratedStream,
+  type GeneratedValues,
+  generatedStream,
+} from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
 import { formatNames, type Sample, type StatedShapes } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
@@ -25,7 +30,7 @@ export interface SuppliedInputOptions extends CommonOptions {
   readonly paths: readonly string[];
 }
 
-export interface PreparedInputs extends RequestSet {
+export interface PreparedInputs extends RequestSet, Pick<GeneratedStream, 'unsized'> {
   /** Choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
   /** Samples in the largest of these requests, whatever their config. */
@@ -56,11 +61,11 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
     [...(options.integersByInput?.keys() ?? [])].filter((name) => name !== OTHERS),
   );
   const mostBatch = findMaxBatch(options);
-  const { samples: generated, assumed } = generatedStream(tensors, mostBatch, shapes, options);
+  const { samples: generated, assumed, unsized } = generatedStream(tensors, mostBatch, shapes, options);
   const { samples, values } = options.isShared ? adjacentSamples(generated, mostBatch) : apart(generated);
   // One request holds everything that was generated for it.
   const groupStreams = (batch: number) => [{ samples, steps: batch }];
-  return prepared(tensors.model, { groupStreams, values, assumed }, config, options);
+  return prepared(tensors.model, { groupStreams, values, assumed, unsized }, config, options);
 }
 
 /**
@@ -82,7 +87,7 @@ export async function readInputs(
     steps: samples.length,
   }));
   const values = streams.flatMap((stream) => stream.values);
-  return prepared(tensors.model, { groupStreams: () => streams, values, assumed: [] }, config, options);
+  return prepared(tensors.model, { groupStreams: () => streams, values, assumed: [], unsized: [] }, config, options);
 }
 
 const findMaxBatch = ({ batch, mostBatch = batch }: RequestOptions): number => mostBatch;
@@ -90,13 +95,13 @@ const findMaxBatch = ({ batch, mostBatch = batch }: RequestOptions): number => m
 /** Samples that nothing shares. */
 const apart = (samples: readonly Sample[]) => ({ samples, values: [] });
 
-interface Prepared extends Pick<PreparedInputs, 'values' | 'assumed'> {
+interface Prepared extends Pick<PreparedInputs, 'values' | 'assumed' | 'unsized'> {
   readonly groupStreams: (batch: number) => readonly SampleStream[];
 }
 
 function prepared(
   model: string,
-  { groupStreams, values, assumed }: Prepared,
+  { groupStreams, values, assumed, unsized }: Prepared,
   config: ModelConfig,
   options: RequestOptions,
 ): PreparedInputs {
@@ -112,7 +117,7 @@ function prepared(
     sets.set(key, set);
     return set;
   };
-  return { ...forConfig(config), assumed, mostBatch: findMaxBatch(options), values, forConfig };
+  return { ...forConfig(config), assumed, unsized, mostBatch: findMaxBatch(options), values, forConfig };
 }
 
 function checkBatch(model: string, config: ModelConfig, batch: number): void {

@@ -22,6 +22,7 @@ describe('the protocol of a server', () => {
     expect(await protocolOf({ url: `http://${grpcUrl}` })).toBe('http');
     expect(await protocolOf({ url: `grpc://${httpUrl}` })).toBe('grpc');
     expect(await protocolOf({ url: grpcUrl, tensorFormat: 'json' })).toBe('http');
+    expect(await protocolOf({ url: `${grpcUrl}/triton` })).toBe('http');
   });
 
   it('is the usual one of the port where nothing answers', async () => {

@@ -129,11 +129,24 @@ describe('option values', () => {
     ['https://gpu-box:8000', 'gpu-box:8000'],
     ['grpcs://gpu-box', 'gpu-box:8001'],
   ])('reads the address %s', (text, address) => {
-    expect(serverAddress(text, 8001)).toBe(address);
+    expect(serverAddress(text, 'grpc')).toBe(address);
   });
 
   it.each(['a b', 'host:port', 'host:99999', 'host:0', '', 'host:1/path'])('refuses the address %j', (text) => {
-    expect(() => serverAddress(text, 8001)).toThrow(TrituneError);
+    expect(() => serverAddress(text, 'grpc')).toThrow(TrituneError);
+  });
+
+  it.each([
+    ['http://gateway/triton/', 'gateway:8000/triton'],
+    ['gateway:80/team-a/triton/v2', 'gateway:80/team-a/triton'],
+    ['http://gpu-box:8000/v2', 'gpu-box:8000'],
+    ['https://[::1]/triton', '[::1]:443/triton'],
+  ])('reads the path of a gateway over HTTP: %s', (text, address) => {
+    expect(serverAddress(text, 'http')).toBe(address);
+  });
+
+  it.each(['host:1/a b', 'host:1/a?b', 'user:word@host/path'])('refuses the address %j over HTTP', (text) => {
+    expect(() => serverAddress(text, 'http')).toThrow(TrituneError);
   });
 });
 

@@ -85,6 +85,7 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
     const input = [
       { name: 'IN', data_type: 'TYPE_FP32', dims: [4] },
       { name: 'OPEN', data_type: 'TYPE_INT32', dims: [-1, 2] },
+      { name: 'WIDE', data_type: 'TYPE_FP32', dims: [-1] },
       { name: 'MAYBE', data_type: 'TYPE_STRING', dims: [1], optional: true },
     ];
     const open = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
@@ -101,18 +102,54 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
       '--precision',
       '20',
     ];
-    const assumed = /input 'OPEN': shape \[1, 2\] for \[-1, 2\].*\ninput 'MAYBE': left out: it is optional.*\n/;
-    expect(await callCli([...args, '--dry-run'])).toMatchObject({ code: 0, stdout: expect.stringMatching(assumed) });
-    const outcome = await callCli([...args, '-o', await freshDirectory()]);
+    const assumed = /input 'WIDE': shape \[1\] for \[-1\].*\ninput 'MAYBE': left out: it is optional.*\n/;
+    const sized = [...args, '--shape', 'OPEN:3,2'];
+    expect(await callCli([...sized, '--dry-run'])).toMatchObject({ code: 0, stdout: expect.stringMatching(assumed) });
+    const outcome = await callCli([...sized, '-o', await freshDirectory()]);
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringMatching(assumed) });
-    const shapes = ['--shape', 'OPEN:3,2', '--shape', 'MAYBE:1'];
+    const shapes = ['--shape', 'OPEN:3,2', '--shape', 'WIDE:8', '--shape', 'MAYBE:1'];
     const told = await callCli([...args, '--dry-run', ...shapes]);
     expect(told).toMatchObject({ code: 0, stdout: expect.not.stringContaining('OPEN') });
+  });
+
+  it.each([
+    ['of pictures', { name: 'IMAGE', data_type: 'TYPE_FP32', dims: [3, -1, -1] }, {}, '--shape IMAGE:3,224,224,'],
+    ['of tokens', { name: 'input_ids', data_type: 'TYPE_INT64', dims: [-1] }, {}, '--shape input_ids:128,'],
+    [
+      'of the warm-up',
+      { name: 'SOUND', data_type: 'TYPE_FP32', dims: [-1] },
+      {
+        model_warmup: [
+          {
+            name: 'w',
+            batch_size: 1,
+            inputs: { SOUND: { data_type: 'TYPE_FP32', dims: ['16000'], zero_data: true } },
+          },
+        ],
+      },
+      '--shape SOUND:16000,',
+    ],
+    ['of nothing it knows', { name: 'ROWS', data_type: 'TYPE_FP32', dims: [-1] }, {}, '--shape NAME:D1,D2,'],
+  ])('asks for sizes instead of the smallest, and proposes those %s', async (_, input, more, proposed) => {
+    const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ config: { input: [input], ...more } }) });
+    for (const end of [['--dry-run'], ['-o', await freshDirectory()]]) {
+      const { code, stderr } = await callCli(['tune', '-m', 'm', '-u', grpcUrl, '--max-trials', '1', ...end]);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain(`INPUT_INVALID: 'm' takes inputs of any size, and no size is stated: '${input.name}'`);
+      expect(stderr).toContain(proposed);
+    }
+  });
+
+  it('takes one text where any number of texts fits', async () => {
+    const input = [{ name: 'TEXT', data_type: 'TYPE_STRING', dims: [-1] }];
+    const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
+    expect(await callCli(['tune', '-m', 'm', '-u', grpcUrl, '--dry-run'])).toMatchObject({ code: 0 });
   });
 
   it('says in each document what was made up for it', async () => {
     const input = [
       { name: 'IMAGE', data_type: 'TYPE_FP32', dims: [3, -1, -1] },
+      { name: 'SCALE', data_type: 'TYPE_FP32', dims: [-1] },
       { name: 'token_type_ids', data_type: 'TYPE_INT32', dims: [4] },
     ];
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
@@ -122,7 +159,7 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
     ];
     const output = await freshDirectory();
     const args = ['tune', '-m', 'm', '-u', grpcUrl, '--concurrency', '1:1', '--max-trials', '1', '--precision', '20'];
-    const { stdout } = await callCli([...args, '--time-budget', '4s', '-o', output]);
+    const { stdout } = await callCli([...args, '--shape', 'SCALE:2', '--time-budget', '4s', '-o', output]);
     for (const line of assumptions) expect(stdout).toContain(`assumed    ${line}\n`);
     const [started] = await recordsOf(output);
     expect(started).toMatchObject({ assumptions });

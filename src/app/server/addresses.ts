@@ -7,12 +7,11 @@ import type { AddressSpec, Protocol } from '../../spec/server-spec.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
 import type { TritonClient } from '../../triton/types.ts';
+import { splitBasePath } from '../../triton/wire/base-path.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
-import { serverAddress, tlsInAddress } from './address-text.ts';
+import { DEFAULT_PORTS, serverAddress, tlsInAddress } from './address-text.ts';
 import { readHeaders } from './headers.ts';
 import { wantsTls } from './tls.ts';
-
-const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
 
 /** The addresses of one server for traffic, control calls and metrics. */
 export interface Addresses {
@@ -45,8 +44,9 @@ export function resolveAddresses(options: AddressSpec, tls: TlsOptions): Address
     );
   }
   const traffic = { tls: (tlsInAddress(options.url) ?? wantsTls(options)) ? tls : undefined };
-  const url = serverAddress(options.url ?? 'localhost', DEFAULT_PORTS[protocol]);
-  const host = url.slice(0, url.lastIndexOf(':'));
+  const url = serverAddress(options.url ?? 'localhost', protocol);
+  const { address } = splitBasePath(url);
+  const host = address.slice(0, address.lastIndexOf(':'));
   const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
   const control = controlAddress(options, { url, host, ...traffic }, tls);
   return { protocol, url, ...traffic, control, metricsUrl, headers: readHeaders(options) };
@@ -60,7 +60,7 @@ function controlAddress(
   if (options.controlUrl !== undefined) {
     const isSecure = tlsInAddress(options.controlUrl) ?? traffic.tls !== undefined;
     return {
-      url: serverAddress(options.controlUrl, DEFAULT_PORTS.grpc),
+      url: serverAddress(options.controlUrl, 'grpc'),
       tls: isSecure ? tls : undefined,
       isGuess: false,
     };
@@ -150,7 +150,9 @@ async function orOtherProtocol(error: unknown, addresses: Addresses): Promise<un
   if (!isTrituneError(error, 'SERVER_UNREACHABLE')) return error;
   const { protocol, url } = addresses;
   const other = protocol === 'grpc' ? 'http' : 'grpc';
-  if (!(await speaks({ ...addresses, protocol: other }))) return error;
+  // gRPC has no base path.
+  const isOther = splitBasePath(url).basePath === '' && (await speaks({ ...addresses, protocol: other }));
+  if (!isOther) return error;
   const message = `${url} speaks ${NAMES[other]}, not ${NAMES[protocol]}`;
   return new TrituneError(error.code, message, `leave out -i, or give -i ${other}`, { cause: error });
 }

@@ -54,8 +54,11 @@ export async function withStudyProtocol<O extends Partial<Reached>>(options: O):
 const protocolOfTensors = ({ tensorFormat }: Reached): Protocol | undefined =>
   tensorFormat === 'json' ? 'http' : undefined;
 
-/** Returns the protocol that the scheme of an address names; undefined without one. */
+/**
+ * Returns the protocol that the scheme of an address names, or HTTP for an address with a path;
+ * undefined without either.
+ */
 function protocolInAddress(url: string | undefined): Protocol | undefined {
-  const [, name] = /^(http|grpc)s?:\/\//.exec(url ?? '') ?? [];
-  return protocols.find((protocol) => protocol === name);
+  const [, name, path] = /^(?:(http|grpc)s?:\/\/)?[^/]*\/*(.*)$/.exec(url ?? '') ?? [];
+  return protocols.find((protocol) => protocol === name) ?? (path ? 'http' : undefined);
 }

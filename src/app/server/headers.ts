@@ -12,8 +12,10 @@ const sourceNames: readonly (keyof HeaderSpec)[] = headerNames.filter((name) => 
 /** Longer headers might not fit into one HTTP/2 frame. */
 const MAX_HEADER_BYTES = 8192;
 const MAX_HEADERS = 32;
+/** HTTP/2's Host; either name sets the one that the protocol has. */
+const AUTHORITY = ':authority';
 /** Headers that the transports set themselves, or that concern one connection. */
-const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te)$/;
+const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|te)$/;
 
 /**
  * Returns the headers in the options, from whichever source. Headers that match `reserved` are
@@ -28,6 +30,8 @@ export function readHeaders(flags: HeaderSpec, reserved = taken): readonly Reque
     ...readToken(flags),
   ];
   const headers = reserved.test('content-type') ? all.filter((header) => !isJsonType(header)) : all;
+  const hosts = headers.filter(({ name }) => name === 'host').length;
+  if (hosts > 1) throw usage("the header 'host' is stated twice", 'leave one of them out');
   const header = headers.find(({ name }) => reserved.test(name));
   if (header) throw usage(`the header '${header.name}' is set by tritune`, 'leave it out');
   const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
@@ -44,10 +48,12 @@ const isJsonType = ({ name, value }: RequestHeader): boolean =>
 /** `what` names the text in errors, which never show the text itself. */
 function headerIn(text: string, what: string): RequestHeader {
   // The pattern backtracks over a long run of blanks.
-  const isShort = text.length <= 2 * MAX_HEADER_BYTES;
-  const match = isShort && /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
-  if (!match) throw usage(`${what} is not NAME:VALUE in ASCII`, 'write NAME: VALUE');
-  return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
+  const match =
+    text.length > 2 * MAX_HEADER_BYTES ? null : /^(:?[A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
+  const name = match?.[1]?.toLowerCase() ?? '';
+  if (!match || (name.startsWith(':') && name !== AUTHORITY))
+    throw usage(`${what} is not NAME:VALUE in ASCII`, 'write NAME: VALUE');
+  return { name: name === AUTHORITY ? 'host' : name, value: match[2] as string };
 }
 
 function headerFromEnvironment(text: string): RequestHeader {

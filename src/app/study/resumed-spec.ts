@@ -66,7 +66,7 @@ function checkSameServer({ server: kept }: StudySpec, options: Partial<FlatStudy
   const { url = kept.url, controlUrl = kept.controlUrl } = options;
   const listPlaces = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
     [urls.url ?? 'localhost', urls.controlUrl]
-      .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 1)}`))
+      .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 'http')}`))
       .join();
   if (listPlaces(kept) === listPlaces({ url, controlUrl })) return;
   throw new TrituneError(

@@ -134,6 +134,7 @@ export async function prepareClassInputs(
   return {
     ...forConfig(original.config),
     assumed: inputs.flatMap(({ assumed }) => assumed),
+    unsized: inputs.flatMap(({ unsized }) => unsized),
     mostBatch: Math.max(...inputs.map(({ mostBatch }) => mostBatch)),
     values: inputs.flatMap(({ values }) => values),
     forConfig,

@@ -33,7 +33,7 @@ export interface ControlTarget {
  */
 export function controlTarget({ started, server }: RunToTrust, typed: TypedOptions): ControlTarget {
   const isGrpc = server.controlProtocol === 'grpc';
-  const url = typed.url === undefined ? server.controlUrl : serverAddress(typed.url, isGrpc ? 8001 : 8000);
+  const url = typed.url === undefined ? server.controlUrl : serverAddress(typed.url, isGrpc ? 'grpc' : 'http');
   const headers = flagsAgain(started.spec.server, typed);
   const isMeant = !isSilent(typed) || [started.server.controlUrl, started.server.url].includes(url);
   return { url, isGrpc, headers: isMeant ? headers : {}, withheld: isMeant || isSilent(headers) ? null : headers };

@@ -48,6 +48,11 @@ const RANGES_BY_NAME: readonly (readonly [name: RegExp, range: IntegerRange])[] 
 export interface GeneratedStream {
   readonly samples: readonly Sample[];
   readonly assumed: readonly AssumedInput[];
+  /**
+   * The numeric inputs with dimensions of any size, if none of these sizes was stated: such
+   * requests are as small as the model takes them. One text is a usual size, so texts do not count.
+   */
+  readonly unsized: readonly TensorSpec[];
 }
 
 /**
@@ -65,6 +70,7 @@ export function generatedStream(
   const random = seededRandom(options.seed);
   const assumed: AssumedInput[] = [];
   const tensors: GeneratedTensor[] = [];
+  const unsized: TensorSpec[] = [];
   for (const spec of inputs) {
     const statedShape = findStatedShape(shapes, spec.name);
     if (spec.isOptional && !statedShape) {
@@ -74,6 +80,7 @@ export function generatedStream(
     checkDims(model, spec);
     const shape = statedShape ? checkedShape(model, spec, statedShape) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
     if (!statedShape && spec.dims.includes(-1)) {
+      if (spec.datatype !== 'BYTES') unsized.push(spec);
       assumed.push({
         input: spec.name,
         choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}`,
@@ -102,7 +109,8 @@ export function generatedStream(
     place: model,
     inputs: tensors.map((tensor) => shared.get(tensor) ?? generate(tensor)),
   }));
-  return { samples, assumed };
+  const isSized = inputs.some(({ name, dims }) => dims.includes(-1) && findStatedShape(shapes, name));
+  return { samples, assumed, unsized: isSized ? [] : unsized };
 }
 
 const rangeByName = ({ name, datatype }: TensorSpec): IntegerRange | undefined =>

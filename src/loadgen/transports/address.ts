@@ -1,14 +1,15 @@
 import { TrituneError } from '../../base/errors.ts';
 import { shownUrl } from '../../base/secrets.ts';
+import { splitBasePath } from '../../triton/wire/base-path.ts';
 
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Returns the parts of HOST:PORT or [IPV6]:PORT. Errors: USAGE. */
+/** Returns the parts of HOST:PORT or [IPV6]:PORT, with or without a base path. Errors: USAGE. */
 export function parseAddress(url: string): Address {
-  const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
+  const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(splitBasePath(url).address);
   const port = Number(match?.[3]);
   if (!match || port > 65_535)
     throw new TrituneError(

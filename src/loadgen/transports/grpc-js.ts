@@ -6,6 +6,7 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
+import { splitAuthority } from '../../triton/wire/authority.ts';
 import { channelSecurity, toMetadata } from '../../triton/wire/grpc.ts';
 import type {
   InferRequest,
@@ -49,14 +50,15 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   const refusal = gate?.take();
   if (refusal) throw refusal;
   const { credentials, options: security } = channelSecurity(options.url, options.tls);
+  const { authority = options.url, others } = splitAuthority(options.headers ?? []);
   const client = new Client(formatTarget(options), credentials, {
     ...channelOptions,
-    'grpc.default_authority': options.url,
+    'grpc.default_authority': authority,
     ...security,
     ...compressionOption(options),
   });
   const deadlines = new RequestDeadlines<Call>(options.timeoutMs);
-  const metadata = toMetadata(options.headers ?? []);
+  const metadata = toMetadata(others);
   let open = true;
   const read = (reply: Uint8Array = new Uint8Array()): SendOutcome =>
     readReply(options.readsReplies, () => decodeInferReply(reply));

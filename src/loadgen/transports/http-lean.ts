@@ -1,3 +1,4 @@
+import { splitBasePath } from '../../triton/wire/base-path.ts';
 import type {
   InferRequest,
   PreparedRequest,
@@ -44,7 +45,9 @@ class HttpLean implements Transport<LeanHttpRequest> {
   prepare(request: InferRequest): LeanHttpRequest {
     const { path, headers, body } = encodeInferCall(request, this.#form);
     const all = [...headers, ...this.#headers];
-    return { request, bytes: requestBytes({ method: 'POST', host: this.#url, target: path, headers: all, body }) };
+    const { address, basePath } = splitBasePath(this.#url);
+    const target = `${basePath}${path}`;
+    return { request, bytes: requestBytes({ method: 'POST', host: address, target, headers: all, body }) };
   }
 
   send(prepared: LeanHttpRequest, done: (outcome: SendOutcome) => void): void {

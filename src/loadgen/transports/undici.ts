@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import { splitBasePath } from '../../triton/wire/base-path.ts';
 import { secureConnect } from '../../triton/wire/http.ts';
 import type {
   InferRequest,
@@ -28,7 +29,8 @@ const MAX_KEPT_BYTES = 2 ** 31 - 1;
 /** KServe v2 over HTTP/1.1 through undici: one keep-alive connection per request in flight. */
 export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   const { tls } = options;
-  const pool = new Pool(`${tls ? 'https' : 'http'}://${options.url}`, {
+  const { address } = splitBasePath(options.url);
+  const pool = new Pool(`${tls ? 'https' : 'http'}://${address}`, {
     connections: null,
     pipelining: 1,
     // Our own deadlines end a request; the connection itself may idle as long as the server allows.
@@ -145,7 +147,7 @@ function gated(connect: buildConnector.connector, gate: SocketGate): buildConnec
 function toDispatch(request: InferRequest, options: TransportOptions): Dispatcher.DispatchOptions {
   const { path, headers, body } = encodeInferCall(request, options);
   const all = [...headers, ...(options.headers ?? [])].flatMap(({ name, value }) => [name, value]);
-  return { method: 'POST', path, headers: all, body };
+  return { method: 'POST', path: `${splitBasePath(options.url).basePath}${path}`, headers: all, body };
 }
 
 function toOutcome(error: Error, connected: boolean): SendOutcome {

@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { secretsOut, shownUrl, veilOver } from '../../base/secrets.ts';
 import type { TritonClient } from '../types.ts';
+import { splitBasePath } from '../wire/base-path.ts';
 import { grpcWire } from '../wire/grpc.ts';
 import { httpWire } from '../wire/http.ts';
 import { diagnoseTls, type TlsOptions } from '../wire/tls.ts';
@@ -28,11 +29,12 @@ export function connectGrpc(url: string, options: ConnectOptions = {}): TritonCl
 }
 
 /**
- * Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE
- * for any other form of address.
+ * Returns a client over HTTP to the server at HOST:PORT[/BASE]. Connects on the first call. Errors:
+ * USAGE for any other form of address.
  */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
-  return over(httpWire(checked(url), options), options);
+  checked(splitBasePath(url).address);
+  return over(httpWire(url, options), options);
 }
 
 const over = (wire: Wire, options: ConnectOptions): TritonClient =>

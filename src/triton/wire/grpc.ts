@@ -12,6 +12,7 @@ import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
+import { splitAuthority } from './authority.ts';
 import { saysOutage } from './outage.ts';
 import { decodeWithUnknown, listUnknownFields, type ServiceMethod, serviceMethod } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
@@ -35,8 +36,10 @@ const UNLIMITED = -1;
 /** Returns the gRPC protocol on its own connection. */
 export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   const security = channelSecurity(url, tls);
+  const { authority, others } = splitAuthority(headers);
   const client = new Client(url, security.credentials, {
     ...security.options,
+    ...(authority !== undefined && { 'grpc.default_authority': authority }),
     'grpc.max_receive_message_length': MAX_ANSWER_BYTES,
     'grpc.max_send_message_length': UNLIMITED,
     // Finds a restarted server again within a second.
@@ -45,7 +48,7 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   });
-  const metadata = toMetadata(headers);
+  const metadata = toMetadata(others);
   return {
     protocol: 'grpc',
     url,

@@ -124,6 +124,8 @@ const cudaPath = (name: string): string => `/v2/cudasharedmemory/region/${segmen
 const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 interface HttpAnswer {
+  /** What was asked for, with the base path. */
+  readonly path: string;
   readonly status: number;
   readonly text: string;
 }
@@ -135,17 +137,19 @@ async function exchange(
   limits: CallLimits & { readonly answerBytes: number },
 ): Promise<HttpAnswer> {
   throwIfInterrupted(limits.signal);
+  const url = `${origin}${call.path}`;
   const deadline = AbortSignal.timeout(limits.timeoutMs);
   const signal = limits.signal ? AbortSignal.any([deadline, limits.signal]) : deadline;
   try {
-    const response = await request(`${origin}${call.path}`, {
+    const response = await request(url, {
       dispatcher: agent,
       method: call.method,
       signal,
       headers: call.body ? { ...headers, 'content-type': 'application/json' } : headers,
       ...(call.body && { body: JSON.stringify(call.body) }),
     });
-    return { status: response.statusCode, text: await textWithin(limits.answerBytes, response.body) };
+    const { pathname: path } = new URL(url);
+    return { path, status: response.statusCode, text: await textWithin(limits.answerBytes, response.body) };
   } catch (error) {
     if (error instanceof WireFault) throw error;
     if (limits.signal?.aborted) throw interrupted(limits.signal);
@@ -241,12 +245,12 @@ function exactInteger(_key: string, value: Json, context: { readonly source?: st
 }
 
 /** Returns the server's own words if they are in Triton's form. */
-function answeredFault({ status, text }: HttpAnswer): WireFault {
+function answeredFault({ path, status, text }: HttpAnswer): WireFault {
   const words = errorText(text);
   const isOutage = saysOutage(status, words ?? text);
   if (words !== undefined) return new WireFault(isOutage ? 'outage' : (faultKinds[status] ?? 'other'), words);
   const kind = status >= 500 ? 'other' : 'wrong-protocol';
-  const said = `HTTP status ${status} without an error text of Triton's: ${excerpt(text)}`;
+  const said = `HTTP status ${status} at ${path}, without an error text of Triton's: ${excerpt(text)}`;
   return new WireFault(isOutage ? 'outage' : kind, said);
 }
 

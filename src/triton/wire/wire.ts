@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CudaMemoryRegion, ModelFiles, SharedMemoryRegion, TraceSettings } from '../types.ts';
+import { splitBasePath } from './base-path.ts';
 import type { TlsOptions } from './tls.ts';
 
 /** A client's request to a server; each protocol spells it differently. */
@@ -108,8 +109,9 @@ export class WireFault extends Error {
 
 /** Returns the parts of HOST:PORT, an IPv6 host without its brackets. */
 export function hostAndPort(url: string): { readonly host: string; readonly port: number } {
-  const at = url.lastIndexOf(':');
-  return { host: url.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(url.slice(at + 1)) };
+  const { address } = splitBasePath(url);
+  const at = address.lastIndexOf(':');
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) };
 }
 
 /** True for HOST:PORT, the form of all server addresses here; IPv6 hosts are in brackets. */

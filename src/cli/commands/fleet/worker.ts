@@ -32,7 +32,7 @@ export async function runWorker(workerFlags: WorkerFlags, terminal: Terminal): P
   const { server, traffic } = toSpec({ ...flags, model: '-', url });
   const agents = agentsIn(traffic);
   if (agents.agents !== undefined) await agentAccess(agents);
-  const name = serverAddress(url, protocol === 'grpc' ? 8001 : 8000);
+  const name = serverAddress(url, protocol);
   const directory = resolve(state);
   const address = await temporalAddress(temporal, flags);
   const interrupts = listenForInterrupts(

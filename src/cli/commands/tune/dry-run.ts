@@ -1,7 +1,7 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { countClients } from '../../../app/server/client-requests.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
-import { type OpenServer, openServer, toServer } from '../../../app/server/open-server.ts';
+import { checkControllable, type OpenServer, openServer, toServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
@@ -16,6 +16,7 @@ import { inputsOfFronts, trafficTo } from '../../../app/target/triton/pipeline/f
 import { inputsOfWorkloads } from '../../../app/target/triton/tensor-workloads.ts';
 import { type FirstRequests, firstTimeoutMs, lookFirst } from '../../../app/traffic/tensors/first-requests.ts';
 import { listAssumptions } from '../../../app/traffic/tensors/requests.ts';
+import { TrituneError } from '../../../base/errors.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
@@ -39,6 +40,7 @@ export async function dryRun(requestedSpec: RequestedSpec, terminal: Terminal): 
   // A server started for the run loads the model now, which shows how long a load takes.
   const opened = await openServer(toServer(first), { laterModels }, null, new AbortController().signal);
   try {
+    await checkControllable(opened.client);
     let [least, most] = [0, 0];
     for (const [index, study] of studies.entries()) {
       if (studies.length > 1)
@@ -64,7 +66,10 @@ const listStudies = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly Study
     },
   }));
 
-/** Prints the plan of a study. Returns its expected duration. */
+/**
+ * Prints the plan of a study. Returns its expected duration. Errors: SERVER_FAILED if a test
+ * request fails.
+ */
 async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
   const { spec, workloads } = await withWorkloads(studySpec);
@@ -107,8 +112,13 @@ async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Ter
   const slow = space.slowParameters;
   if (slow.length > 0)
     terminal.print(`${slow.join(', ')}: some settings can take minutes to load, in addition to that`);
-  if (first && 'refusal' in first)
-    terminal.print(plainLine(`the run would fail: a test request got no reply: ${first.refusal}`));
+  if (first && 'refusal' in first) {
+    throw new TrituneError(
+      'SERVER_FAILED',
+      plainLine(`the run would fail: a test request failed: ${first.refusal}`),
+      'try one request with tritune profile, and read the log of the server',
+    );
+  }
   return expectation;
 }
 

@@ -1,5 +1,6 @@
 import { realClock } from '../../../base/clock.ts';
 import { msToNs } from '../../../base/units.ts';
+import { splitAuthority } from '../../../triton/wire/authority.ts';
 import type { SendFailure, SendOutcome, TransportOptions } from '../../types.ts';
 import { sweepPeriodMs } from '../deadlines.ts';
 import { timedOut } from '../outcome.ts';
@@ -167,14 +168,15 @@ export class Connections implements ConnectionOwner {
 }
 
 function connectionOptions(
-  { url, tls, compression, firstStreamId = 1, headers: more = [], gate }: LeanOptions,
+  { url, tls, compression, firstStreamId = 1, headers: stated = [], gate }: LeanOptions,
   path: string,
 ): ConnectionOptions {
+  const { authority = url, others: more } = splitAuthority(stated);
   const headers = [
     [':method', 'POST'],
     [':scheme', tls ? 'https' : 'http'],
     [':path', path],
-    [':authority', url],
+    [':authority', authority],
     ['te', 'trailers'],
     ['content-type', 'application/grpc'],
     ...(more.some(({ name }) => name === 'user-agent') ? [] : [['user-agent', 'tritune'] as const]),

@@ -5,6 +5,7 @@ import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import type { OriginalModel } from '../../../server/open-server.ts';
 import { type SeededTraffic, toTraffic } from '../../../traffic/tensors/open-traffic.ts';
 import { readRequests } from '../../../traffic/tensors/requests.ts';
+import { requireSizes } from '../../../traffic/tensors/stated-sizes.ts';
 import type { TritonModels } from '../models.ts';
 
 /** The requests to a model that clients call directly. */
@@ -22,7 +23,7 @@ export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
 
 /**
  * Returns the inputs for the study's own model and for each further front, in order. `prepared`:
- * inputs that exist already, if any. Errors: those of `readRequests`.
+ * inputs that exist already, if any. Errors: those of `readRequests` and `requireSizes`.
  */
 export async function inputsOfFronts(
   spec: StudySpec,
@@ -33,10 +34,12 @@ export async function inputsOfFronts(
   }: Pick<TritonModels, 'originalModel' | 'others' | 'requestedTopology'>,
   prepared: readonly PreparedInputs[] = [],
 ): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
-  const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
-    config: original.config,
-    inputs: prepared[place] ?? (await readRequests(trafficTo(spec, model), original)),
-  });
+  const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => {
+    const { config } = original;
+    const inputs = prepared[place] ?? (await readRequests(trafficTo(spec, model), original));
+    requireSizes(inputs, config);
+    return { config, inputs };
+  };
   const more = topology.fronts
     .slice(1)
     .map(({ model }, place) => prepare(model, others.get(model) as OriginalModel, place + 1));
