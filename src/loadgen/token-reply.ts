@@ -4,10 +4,13 @@
  */
 export type TokenCounter = 'usage' | 'tokenizer' | 'pieces';
 
-/** A complete streamed reply of a language model with some output. Times are in nanoseconds. */
+/** A complete reply of a language model with some output. Times are in nanoseconds. */
 export interface TokenReply {
-  /** From the sending to the first piece with any output in it, reasoning included. */
-  readonly firstNs: number;
+  /**
+   * From the sending to the first piece with any output in it, reasoning included; null for a reply
+   * that came whole.
+   */
+  readonly firstNs: number | null;
   /** From each piece with output to the next one; the sender may reuse the array after `done`. */
   readonly gapsNs: readonly number[];
   readonly inputTokens: number;

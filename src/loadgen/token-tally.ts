@@ -56,19 +56,21 @@ export class TokenCount implements TokenTally {
   /**
    * Counts a reply; returns true if it meets the limits. `latencyNs`: of the whole reply, from its
    * sending. `fromDueNs`: from its due time, if it had one; TTFT and the end then count from there.
-   * A reply of one token meets any limit on TPOT.
+   * A reply of one token, and one that comes whole, meets any limit on ITL and TPOT.
    */
   add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: RequestLimits | undefined): boolean {
     const { firstNs, gapsNs, inputTokens, outputTokens, cachedTokens } = reply;
     const waitedNs = fromDueNs === undefined ? 0 : fromDueNs - latencyNs;
-    this.ttft.record(firstNs);
-    if (fromDueNs !== undefined) this.ttftFromDue.record(firstNs + waitedNs);
+    // All tokens of a reply that comes whole are seen at its end.
+    const seenFirstNs = firstNs ?? latencyNs;
+    this.ttft.record(seenFirstNs);
+    if (fromDueNs !== undefined) this.ttftFromDue.record(seenFirstNs + waitedNs);
     let longestNs = 0;
     for (const gapNs of gapsNs) {
       this.itl.record(gapNs);
       if (gapNs > longestNs) longestNs = gapNs;
     }
-    const tpotNs = outputTokens > 1 ? (latencyNs - firstNs) / (outputTokens - 1) : undefined;
+    const tpotNs = firstNs !== null && outputTokens > 1 ? (latencyNs - firstNs) / (outputTokens - 1) : undefined;
     if (tpotNs !== undefined) this.tpot.record(tpotNs);
     if (tpotNs !== undefined && tpotNs > 0) {
       this.userRates += NS_PER_S / tpotNs;
@@ -81,7 +83,7 @@ export class TokenCount implements TokenTally {
       this.cachedAmong += inputTokens;
     }
     this.countedBy[reply.countedBy]++;
-    const seen = { ttftNs: firstNs + waitedNs, itlNs: longestNs, tpotNs: tpotNs ?? 0, e2eNs: latencyNs + waitedNs };
+    const seen = { ttftNs: seenFirstNs + waitedNs, itlNs: longestNs, tpotNs: tpotNs ?? 0, e2eNs: latencyNs + waitedNs };
     return limits === undefined || isWithin(seen, limits);
   }
 

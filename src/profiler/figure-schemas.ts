@@ -67,10 +67,14 @@ export const tokenFields = <F extends Field, I extends Field, T extends Field, L
   lengths,
   count,
 }: FigureKinds<F, I, T> & { readonly lengths: L; readonly count: C }) => ({
-  ttftMs: times.describe('time to first token: from the sending to the first piece with output'),
+  ttftMs: times.describe(
+    'time to first token: from the sending to the first piece with output, or to the end of a reply that comes whole',
+  ),
   scheduledTtftMs: times.optional().describe('the same from the time due; at a request rate only'),
-  itlMs: times.describe('inter-token latency: every gap between pieces with output'),
-  tpotMs: times.describe('time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request'),
+  itlMs: times.describe('inter-token latency: every gap between pieces with output; zeros if no reply had two'),
+  tpotMs: times.describe(
+    'time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request; zeros if no reply had one',
+  ),
   budget: openObject({
     ttftMs: interval.describe('TTFT in milliseconds, at a request rate from the time due'),
     itlMs: interval.describe('ITL in milliseconds'),

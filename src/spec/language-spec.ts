@@ -15,7 +15,7 @@ export const isTextEndpoint = (endpoint: string | undefined): endpoint is TextEn
 
 /** The values of `--endpoint`; `openai` and `auto` detect the rest. */
 export const languageEndpoints = [
-  ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
+  ...(['auto', 'openai', 'openai-chat', 'openai-completions', 'openai-responses', 'anthropic-messages'] as const),
   ...(['triton-generate', 'triton-grpc'] as const),
   ...textEndpoints,
 ] as const;

@@ -9,6 +9,7 @@ import type { Measurement } from '../../src/profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
 import { listen, refusingUrl } from '../support/misbehaving-server.ts';
 import { openAiServer, type ScriptedModel } from '../support/openai-server.ts';
+import { type TextCall, type TextReply, textServer } from '../support/text-server.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -82,6 +83,43 @@ describe('an endpoint', () => {
       refuse: (path) => (path.includes('chat') ? { status: 400, message: 'the model has no chat template' } : null),
     });
     expect(await find(noChat.url, 'auto')).toMatchObject({ endpoint: { kind: 'openai-completions', saysUsage: true } });
+  });
+
+  it('is asked in the way that the server takes', async () => {
+    const chat = { choices: [{ message: { content: 'a' }, finish_reason: 'length' }] };
+    const isAsked = (name: string, { body }: TextCall) => Object.hasOwn(body, name);
+    const refused = (message: string) => ({ status: 400, json: { error: { message } } });
+    const newer = await textServer((call) =>
+      isAsked('ignore_eos', call) || isAsked('max_tokens', call)
+        ? refused('unsupported parameter')
+        : { events: [{ choices: [{ delta: { content: 'a' }, finish_reason: 'length' }] }] },
+    );
+    expect(await find(newer.url, 'openai-chat', { model: 'm' })).toMatchObject({
+      endpoint: { lengthField: 'max_completion_tokens', canIgnoreEnd: false },
+    });
+    const unstreamed = await textServer(({ path }) => (path === '/v1/chat/completions' ? { json: chat } : null));
+    expect(await find(unstreamed.url, 'openai', { model: 'm' })).toMatchObject({
+      endpoint: { isWhole: true, canIgnoreEnd: true },
+    });
+    expect(await find(unstreamed.url, 'openai', { model: 'm', extra: { stream: false } })).toMatchObject({
+      endpoint: { isWhole: true },
+    });
+    expect(unstreamed.calls.at(-1)?.body).toMatchObject({ stream: false });
+  });
+
+  it('has any base, listed models or not, and a page that is missing is named', async () => {
+    const reply = { events: [{ choices: [{ text: 'a', finish_reason: 'length' }] }] };
+    const models = { json: { object: 'list', data: [{ id: 'm', owned_by: 'o' }] } };
+    const pages: Record<string, TextReply> = { '/gate/v1beta/openai/completions': reply };
+    const { url } = await textServer(({ path }) => pages[path] ?? null);
+    const at = { basePath: '/gate/v1beta/openai', model: 'm' };
+    const found = { endpoint: { kind: 'openai-completions', path: '/gate/v1beta/openai/completions' } };
+    expect(await find(url, 'openai', at)).toMatchObject(found);
+    pages['/gate/v1beta/openai/models'] = models;
+    expect(await find(url, 'auto', { ...at, model: undefined })).toMatchObject({ ...found, server: { name: 'o' } });
+    await expect(find(url, 'openai-responses', at)).rejects.toMatchObject({
+      message: expect.stringContaining('at /gate/v1beta/openai/responses with 404'),
+    });
   });
 
   it('is a Triton that has a model with text', async () => {
@@ -195,7 +233,25 @@ describe('profile --endpoint', () => {
     expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no complete reply.*cut-off/) });
   });
 
+  it('takes the whole URL of a call, and says of replies that come whole what they do not have', async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 3 };
+    const json = { choices: [{ message: { content: 'a b c' }, finish_reason: 'length' }], usage };
+    const path = '/openai/deployments/d/chat/completions?api-version=1';
+    const { url } = await textServer((call) => (call.path === path ? { json } : null));
+    const out = join(await scratch(), 'out.json');
+    const args = ['profile', '--endpoint', 'openai', '-u', `http://${url}${path}`, '-m', 'm', '--request-count', '10'];
+    const said = await callCli([...args, '--input-tokens', '4', '--json', out]);
+    expect(said.code, said.stderr).toBe(0);
+    expect(said.stderr + said.stdout).toContain('replies come whole, not as streams');
+    expect(said.stdout).toMatch(/TTFT: avg/);
+    expect(said.stdout).not.toMatch(/ITL|TPOT: avg|per user/);
+    const { levels } = JSON.parse(await readFile(out, 'utf8')) as { levels: Measurement[] };
+    expect(levels[0]?.tokens).toMatchObject({ outputTokens: { mean: 3 }, itlMs: { max: 0 }, tpotMs: { max: 0 } });
+  });
+
   it.each([
+    [['--endpoint', 'v1/embeddings', '-u', 'localhost:1'], 'write --endpoint embeddings'],
+    [['--endpoint', 'openai', '-u', 'http://localhost:1/v1?key=1'], 'give the whole URL'],
     [['--endpoint', 'openai', '--shape', 'x:1'], '--shape does not apply to a language model'],
     [['-m', 'm', '--goodput', 'ttft:5'], '--goodput limits ttft, which tensor requests do not have'],
     [['--endpoint', 'huggingface', '-u', 'localhost:1'], "there is no endpoint 'huggingface'"],

@@ -9,12 +9,20 @@ import type {
   OpenAiEndpoint,
 } from '../../loadgen/endpoints/endpoint.ts';
 import { openEndpoint } from '../../loadgen/endpoints/open-endpoint.ts';
-import { askModels, type ModelsAnswer, type ServerAddress } from '../../loadgen/endpoints/openai-models.ts';
+import {
+  askModels,
+  listApiBases,
+  type ModelsAnswer,
+  type ServerAddress,
+} from '../../loadgen/endpoints/openai-models.ts';
+import { textApis } from '../../loadgen/endpoints/text-apis.ts';
 import { textTensors } from '../../loadgen/endpoints/triton-request.ts';
 import type { Prompt } from '../../loadgen/prompts/prompt.ts';
+import { parseAddress } from '../../loadgen/transports/address.ts';
 import type { SendFailure, SendOutcome } from '../../loadgen/types.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
+import { diagnoseTls } from '../../triton/wire/tls.ts';
 import { checkLeftovers } from './leftover.ts';
 
 /** The requested endpoint: a kind, `openai` for either of its two, or `auto`. */
@@ -54,46 +62,64 @@ export async function findEndpoint(options: FindOptions): Promise<AnsweringEndpo
   const models = await askModels(options, ASK_MS);
   if (endpoint !== 'auto') return findOpenAi(options, models);
   if (models.kind === 'models') return findOpenAi(options, models);
-  return findTriton(options, models.kind === 'other' ? 'triton-generate' : 'triton-grpc').catch((error: unknown) => {
-    throw isTrituneError(error, 'SERVER_UNREACHABLE', 'SERVER_FAILED', 'SERVER_TIMEOUT')
-      ? notFound(options, models)
-      : error;
-  });
+  return findTriton(options, models.kind === 'other' ? 'triton-generate' : 'triton-grpc').catch(
+    async (error: unknown) => {
+      throw isTrituneError(error, 'SERVER_UNREACHABLE', 'SERVER_FAILED', 'SERVER_TIMEOUT')
+        ? await notFound(options, models)
+        : error;
+    },
+  );
 }
 
-function notFound({ address }: FindOptions, models: Exclude<ModelsAnswer, { readonly kind: 'models' }>): TrituneError {
-  if (models.kind === 'unreachable') return unreachable(address, models.message);
+async function notFound(
+  options: FindOptions,
+  models: Exclude<ModelsAnswer, { readonly kind: 'models' }>,
+): Promise<TrituneError> {
+  if (models.kind === 'unreachable') return unreachable(options, models.message);
   return new TrituneError(
     'SERVER_FAILED',
-    `${address} is neither an OpenAI server nor a Triton: it answers ${models.status} to GET /v1/models`,
+    `${options.address} is neither an OpenAI server nor a Triton: it answers ${models.status} to GET ${models.path}`,
     'check the address, or name the API with --endpoint',
   );
 }
 
-const unreachable = (address: string, message: string): TrituneError =>
-  new TrituneError(
+/** Returns the error for a server that does not answer, also if TLS is the cause. */
+async function unreachable({ address, tls }: FindOptions, message: string): Promise<TrituneError> {
+  const trouble = await diagnoseTls(parseAddress(address), tls);
+  return new TrituneError(
     'SERVER_UNREACHABLE',
-    `${address} does not answer: ${plainLine(message)}`,
-    'check that the server is running',
+    `${address} does not answer: ${plainLine(trouble?.message ?? message)}`,
+    trouble?.hint ?? 'check that the server is running',
   );
+}
 
 async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<AnsweringEndpoint> {
-  if (models.kind === 'unreachable') throw unreachable(options.address, models.message);
+  if (models.kind === 'unreachable') throw await unreachable(options, models.message);
   const model = chooseModel(options, models);
-  let refusal: SendFailure | undefined;
-  for (const endpoint of listForms(options)) {
+  let refusal: Refusal | undefined;
+  const missing = new Set<string>();
+  for (const endpoint of listForms(options, models)) {
+    const { path } = endpoint;
+    if (missing.has(path)) continue;
     const outcome = await tryOut(options, model, endpoint);
     // An empty reply counts: the model may have ended immediately.
     if (outcome.ok || outcome.kind === 'empty') {
       const name = models.kind === 'models' && models.owner !== '' ? models.owner : 'openai';
       return { endpoint, model, server: { name, version: '', emulated: emulatedProfileOfOwner(name) } };
     }
-    if (outcome.kind !== 'status') throw ofFailure(options, outcome);
+    const isWhole = outcome.kind === 'malformed' && endpoint.isWhole !== true;
+    if (outcome.kind !== 'status' && !isWhole) throw await ofFailure(options, { ...outcome, path });
     // The error for the most complete form is the most informative.
-    refusal ??= outcome;
-    if (!isAboutTheForm(outcome)) break;
+    refusal ??= { ...outcome, path };
+    if (outcome.status === '404' || outcome.status === '405') missing.add(path);
+    if (!isWhole && !isAboutTheForm(outcome)) break;
   }
-  throw ofFailure(options, refusal as SendFailure);
+  throw await ofFailure(options, refusal as Refusal);
+}
+
+/** Why a server did not answer a prompt, and at which path. */
+interface Refusal extends SendFailure {
+  readonly path: string;
 }
 
 function chooseModel({ model }: FindOptions, models: ModelsAnswer): string {
@@ -109,23 +135,34 @@ function chooseModel({ model }: FindOptions, models: ModelsAnswer): string {
  * Returns the request forms that a server may accept, the most complete first. Not all servers can
  * ignore the end token or report token counts.
  */
-function listForms({ requestedEndpoint: endpoint, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
-  const kinds: readonly OpenAiEndpoint['kind'][] =
-    endpoint === 'openai-chat' || endpoint === 'openai-completions'
-      ? [endpoint]
-      : ['openai-chat', 'openai-completions'];
-  return kinds.flatMap((kind) =>
-    [
-      { saysUsage: true, canIgnoreEnd: true },
-      { saysUsage: true, canIgnoreEnd: false },
-      { saysUsage: false, canIgnoreEnd: false },
-    ].map((form) => ({
-      kind,
-      path: path ?? `${basePath}/v1/${kind === 'openai-chat' ? 'chat/completions' : 'completions'}`,
-      ...form,
-    })),
+function listForms(
+  { requestedEndpoint: endpoint, basePath, path, extra }: FindOptions,
+  models: ModelsAnswer,
+): readonly OpenAiEndpoint[] {
+  const kinds = isTextApi(endpoint) ? [endpoint] : (['openai-chat', 'openai-completions'] as const);
+  const bases = models.kind === 'models' ? [models.base] : listApiBases(basePath);
+  return bases.flatMap((base) =>
+    kinds.flatMap((kind) =>
+      FORMS.filter(({ lengthField, isWhole }) => {
+        if (extra?.stream === false && isWhole !== true) return false;
+        return lengthField === undefined || kind === 'openai-chat';
+      }).map((form) => ({ kind, path: path ?? `${base}${textApis[kind].path}`, ...form })),
+    ),
   );
 }
+
+const FORMS: readonly Omit<OpenAiEndpoint, 'kind' | 'path'>[] = [
+  { saysUsage: true, canIgnoreEnd: true },
+  { saysUsage: true, canIgnoreEnd: false },
+  { saysUsage: true, canIgnoreEnd: false, lengthField: 'max_completion_tokens' },
+  { saysUsage: false, canIgnoreEnd: false },
+  { saysUsage: false, canIgnoreEnd: true, isWhole: true },
+  { saysUsage: false, canIgnoreEnd: false, isWhole: true },
+  { saysUsage: false, canIgnoreEnd: false, isWhole: true, lengthField: 'max_completion_tokens' },
+];
+
+const isTextApi = (endpoint: RequestedEndpoint): endpoint is OpenAiEndpoint['kind'] =>
+  Object.hasOwn(textApis, endpoint);
 
 /** True if the server accepted the credentials but not the request. */
 const isAboutTheForm = ({ status }: SendFailure): boolean =>
@@ -149,9 +186,10 @@ async function tryOut(options: FindOptions, model: string, endpoint: OpenAiEndpo
   }
 }
 
-function ofFailure({ address, timeoutMs }: FindOptions, { kind, status, message }: SendFailure): TrituneError {
-  const words = `${address} answers a prompt with ${status === undefined ? kind : status}: ${plainLine(message)}`;
-  if (kind === 'refused' || kind === 'reset') return unreachable(address, message);
+async function ofFailure(options: FindOptions, { kind, status, message, path }: Refusal): Promise<TrituneError> {
+  const { address, timeoutMs } = options;
+  const words = `${address} answers a prompt at ${path} with ${status ?? kind}: ${plainLine(message)}`;
+  if (kind === 'refused' || kind === 'reset') return unreachable(options, message);
   if (kind === 'timeout') {
     return new TrituneError(
       'SERVER_TIMEOUT',

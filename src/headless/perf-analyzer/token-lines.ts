@@ -25,9 +25,9 @@ export function tokenLines({ measurement }: LevelReport): readonly string[] {
       ? `    TTFT from the sending: ${summaryText(tokens.ttftMs)}, p99 ${formatMs(tokens.ttftMs.p99)}`
       : time('TTFT', tokens.ttftMs, budget.ttftMs),
     ...(scheduledTtftMs ? [time('TTFT from the time due', scheduledTtftMs, budget.ttftMs)] : []),
-    time('ITL', tokens.itlMs, budget.itlMs),
-    time('TPOT', tokens.tpotMs, budget.tpotMs),
-    `    Output: ${rateText(tokens.outputTokensPerSecond)}; ${formatFigure(tokens.outputTokensPerSecondPerUser)} tokens/s per user`,
+    ...(tokens.itlMs.max > 0 ? [time('ITL', tokens.itlMs, budget.itlMs)] : []),
+    ...(tokens.tpotMs.max > 0 ? [time('TPOT', tokens.tpotMs, budget.tpotMs)] : []),
+    `    Output: ${rateText(tokens.outputTokensPerSecond)}${userText(tokens)}`,
     `    Input and output: ${rateText(tokens.totalTokensPerSecond)}`,
     `    Lengths: ${lengthText(tokens.inputTokens)} in, ${lengthText(tokens.outputTokens)} out${cachedText(tokens)}`,
     ...(tokens.cutOff > 0 ? [`    Cut off: ${tokens.cutOff} replies, which count as failed`] : []),
@@ -45,6 +45,9 @@ const summaryText = ({ avg, p50, p90 }: LatencySummary): string =>
 
 const intervalText = ({ value, low, high }: Interval): string =>
   `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
+
+const userText = ({ outputTokensPerSecondPerUser: rate }: TokenFigures): string =>
+  rate > 0 ? `; ${formatFigure(rate)} tokens/s per user` : '';
 
 const rateText = (interval: Interval): string => `${intervalText(interval)} tokens/s`;
 

@@ -52,10 +52,12 @@ const tls = exactly<TlsOptions>({
 
 const endpoint = z.union([
   exactly<OpenAiEndpoint>({
-    kind: z.enum(['openai-chat', 'openai-completions']),
+    kind: z.enum(['openai-chat', 'openai-completions', 'openai-responses', 'anthropic-messages']),
     path: z.string(),
     saysUsage: z.boolean(),
     canIgnoreEnd: z.boolean(),
+    lengthField: z.literal('max_completion_tokens').optional(),
+    isWhole: z.boolean().optional(),
   }),
   exactly<TritonEndpoint>({
     kind: z.enum(['triton-generate', 'triton-grpc']),

@@ -8,14 +8,19 @@ import type { RequestHeader } from '../types.ts';
  */
 export type LanguageEndpoint = OpenAiEndpoint | TritonEndpoint;
 
+/** OpenAI's APIs, and Anthropic's, which is of the same make. */
 export interface OpenAiEndpoint {
-  readonly kind: 'openai-chat' | 'openai-completions';
+  readonly kind: 'openai-chat' | 'openai-completions' | 'openai-responses' | 'anthropic-messages';
   /** Path of the call, such as `/v1/chat/completions`. */
   readonly path: string;
   /** The server takes `stream_options` and reports token counts. */
   readonly saysUsage: boolean;
   /** It takes `ignore_eos` and `min_tokens`, and continues to the requested length. */
   readonly canIgnoreEnd: boolean;
+  /** The field for the number of tokens; `max_tokens` if absent. */
+  readonly lengthField?: 'max_completion_tokens' | undefined;
+  /** True if its replies come whole instead of as streams of events. */
+  readonly isWhole?: boolean | undefined;
 }
 
 export interface TritonEndpoint {

@@ -6,10 +6,11 @@ import { createEndpoint } from '../transports/socket.ts';
 import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { EventStreamReply } from './event-stream-reply.ts';
-import { openAiBody } from './openai-request.ts';
 import { withInputTokens } from './reply-timing.ts';
-import { createTritonEvents, openAiEvents } from './stream-event.ts';
+import { createTritonEvents } from './stream-event.ts';
+import { textApis } from './text-apis.ts';
 import { tritonValues } from './triton-request.ts';
+import { WholeReply } from './whole-reply.ts';
 
 interface EventRequest extends PreparedRequest {
   /** Head and body. */
@@ -17,8 +18,8 @@ interface EventRequest extends PreparedRequest {
 }
 
 /**
- * Language models that reply with streams of server-sent events over HTTP/1.1: one connection per
- * request in flight.
+ * Language models that reply over HTTP/1.1, with streams of server-sent events or with one JSON:
+ * one connection per request in flight.
  */
 export class EventEndpoint implements Transport<EventRequest> {
   readonly #options: EndpointOptions;
@@ -28,21 +29,25 @@ export class EventEndpoint implements Transport<EventRequest> {
   constructor(options: EndpointOptions) {
     this.#options = options;
     const { address, tls, timeoutMs, endpoint, gate } = options;
-    const format = 'inputs' in endpoint ? createTritonEvents(endpoint.output) : openAiEvents;
+    const isTriton = 'inputs' in endpoint;
+    const format = isTriton ? createTritonEvents(endpoint.output) : textApis[endpoint.kind].events;
+    const isWhole = !isTriton && endpoint.isWhole === true;
     this.#connections = new Http1Connections(createEndpoint(address, tls, 'http/1.1', gate), timeoutMs, {
       toOutcome,
       keepsErrors: true,
       timesRequests: true,
-      bodyReader: () => new EventStreamReply(format),
+      bodyReader: () => (isWhole ? new WholeReply(format) : new EventStreamReply(format)),
     });
   }
 
   prepare(request: InferRequest): EventRequest {
     const { host, headers } = this.#options;
     const names = new Set(headers.map(({ name }) => name));
+    const { endpoint } = this.#options;
     const ownHeaders = [
       { name: 'content-type', value: 'application/json' },
       { name: 'accept', value: 'text/event-stream' },
+      ...('inputs' in endpoint ? [] : textApis[endpoint.kind].headers),
     ];
     const { path, body } = createCall(this.#options, request);
     const all = [...ownHeaders.filter(({ name }) => !names.has(name)), ...headers];
@@ -71,7 +76,9 @@ export function createCall(
   { prompt }: InferRequest,
 ): Call {
   if (!prompt) throw new Error('a language endpoint is sent prompts');
-  if (!('inputs' in endpoint)) return { path: endpoint.path, body: openAiBody(endpoint, model, prompt) };
+  if (!('inputs' in endpoint)) {
+    return { path: endpoint.path, body: textApis[endpoint.kind].createBody(endpoint, model, prompt) };
+  }
   const version = endpoint.version === '' ? '' : `/versions/${encodeURIComponent(endpoint.version)}`;
   const values = tritonValues(model, endpoint, prompt);
   return {

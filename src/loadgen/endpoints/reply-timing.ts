@@ -71,6 +71,12 @@ export class ReplyTiming {
     };
   }
 
+  /** Returns the outcome of a reply that came whole, which says nothing of its first token. */
+  wholeOutcome(): SendOutcome {
+    const outcome = this.outcome();
+    return outcome.ok && outcome.tokens ? { ...outcome, tokens: { ...outcome.tokens, firstNs: null } } : outcome;
+  }
+
   #piece(nowNs: number): void {
     if (this.#firstNs === 0) this.#firstNs = nowNs;
     else this.#gapsNs.push(nowNs - this.#lastNs);

@@ -33,12 +33,15 @@ export interface EventFormat {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const toFields = (value: unknown): Fields => (isJsonObject(value) ? value : {});
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Returns the fields of a JSON object; none of anything else. */
+export const toFields = (value: unknown): Fields => (isJsonObject(value) ? value : {});
+/** Returns a list of JSON; empty for anything else. */
+export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+/** Returns a text of JSON; empty for anything else. */
+export const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Reads a count of tokens; the server may have sent anything there. */
-const readCount = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
+export const readCount = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? ({ [name]: value } as { readonly [F in K]?: number })
     : {};
@@ -69,10 +72,13 @@ export const openAiEvents: EventFormat = {
   },
 };
 
-const answerOfChoice = ({ delta, text }: Fields): string => toText(text) + toText(toFields(delta).content);
+/** A reply that comes whole has a `message` in place of the `delta` of an event. */
+const readContent = ({ delta, message }: Fields): Fields => toFields(delta ?? message);
+
+const answerOfChoice = (choice: Fields): string => toText(choice.text) + toText(readContent(choice).content);
 
 function outputOfChoice(choice: Fields): string {
-  const { reasoning_content, reasoning, tool_calls } = toFields(choice.delta);
+  const { reasoning_content, reasoning, tool_calls } = readContent(choice);
   const calls = toList(tool_calls).map((call) => toFields(toFields(call).function));
   return [
     answerOfChoice(choice),
@@ -109,7 +115,8 @@ export const createTritonEvents = (output: string): EventFormat => ({
 
 const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value);
 
-function errorText(error: unknown): string {
+/** Returns the words of an error, in any of the forms that servers have. */
+export function errorText(error: unknown): string {
   if (typeof error === 'string') return error === '' ? 'error' : error;
   const { message } = toFields(error);
   return toText(message) || JSON.stringify(error);

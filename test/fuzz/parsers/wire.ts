@@ -20,11 +20,14 @@ import { faultIn } from '../../../src/launch/engine-log.ts';
 import { lastWords } from '../../../src/launch/log-tail.ts';
 import { encodeMessage } from '../../../src/loadgen/agents/codec.ts';
 import { AGENT_PROTOCOL, readToAgent, readToController } from '../../../src/loadgen/agents/protocol.ts';
+import { messagesApi } from '../../../src/loadgen/endpoints/anthropic-messages.ts';
 import { errorOfReply } from '../../../src/loadgen/endpoints/event-endpoint.ts';
 import { EventStreamReply } from '../../../src/loadgen/endpoints/event-stream-reply.ts';
 import { askModels } from '../../../src/loadgen/endpoints/openai-models.ts';
+import { responsesApi } from '../../../src/loadgen/endpoints/openai-responses.ts';
 import { createTritonEvents, openAiEvents } from '../../../src/loadgen/endpoints/stream-event.ts';
 import { readTextResponse } from '../../../src/loadgen/endpoints/text-replies.ts';
+import { WholeReply } from '../../../src/loadgen/endpoints/whole-reply.ts';
 import { replyCheck } from '../../../src/loadgen/reply-check.ts';
 import { MalformedResponse } from '../../../src/loadgen/transports/http1/response-head.ts';
 import { ResponseParser } from '../../../src/loadgen/transports/http1/response-parser.ts';
@@ -406,12 +409,17 @@ const events: Parser = {
     'loadgen/endpoints/event-template.ts',
     'loadgen/endpoints/event-lines.ts',
     'loadgen/endpoints/event-endpoint.ts',
+    'loadgen/endpoints/whole-reply.ts',
+    'loadgen/endpoints/openai-responses.ts',
+    'loadgen/endpoints/anthropic-messages.ts',
   ],
   read: (bytes) => {
     assert.equal(typeof errorOfReply(bytes.toString()), 'string');
-    return [openAiEvents, createTritonEvents('text_output')].map((format) => {
+    const formats = [openAiEvents, responsesApi.events, messagesApi.events, createTritonEvents('text_output')];
+    const readers = formats.flatMap((format) => [() => new EventStreamReply(format), () => new WholeReply(format)]);
+    return readers.map((create) => {
       const [one, other] = cuts(bytes).map((sizes) => {
-        const reply = new EventStreamReply(format);
+        const reply = create();
         reply.begin(0, false);
         lent(bytes, sizes, (buffer, length) => {
           reply.heard(1);
@@ -427,6 +435,11 @@ const events: Parser = {
     'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {"choices":[{"delta":{"content":"b \\n"},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}}\n\ndata: [DONE]\n\n',
     'data: {"text_output":"a","num_output_tokens":1}\r\n\r\n: comment\r\ndata: {"text_output":["b"],"num_output_tokens":[2]}\r\n\r\n',
     'event: error\ndata: {"error":{"message":"no"}}\n\n',
+    'data: {"type":"response.output_text.delta","delta":"a"}\n\ndata: {"type":"response.completed","response":{"usage":{"input_tokens":4,"output_tokens":2}}}\n\n',
+    'data: {"type":"message_start","message":{"usage":{"input_tokens":4}}}\n\ndata: {"type":"content_block_delta","delta":{"text":"a"}}\n\ndata: {"type":"message_stop"}\n\n',
+    '{"choices":[{"message":{"content":"a"}}],"usage":{"completion_tokens":2}}',
+    '{"object":"response","output":[{"content":[{"text":"a"}]}],"usage":{"output_tokens":2}}',
+    '{"type":"message","content":[{"text":"a"}],"usage":{"output_tokens":2}}',
   ],
   words: [
     ...jsonWords,

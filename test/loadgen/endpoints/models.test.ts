@@ -12,7 +12,7 @@ async function answerOf(speak: (socket: Socket) => void) {
 
 it('the models of a server are listed by its answer', async () => {
   const answer = await answerOf((socket) => socket.end(`${head}{"data":[{"id":"a","owned_by":"vllm"},{"id":2}]}`));
-  expect(answer).toEqual({ kind: 'models', names: ['a'], owner: 'vllm' });
+  expect(answer).toEqual({ kind: 'models', names: ['a'], owner: 'vllm', base: '/v1' });
 });
 
 it('a list of models without an end is read up to its limit', async () => {

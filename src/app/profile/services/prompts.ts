@@ -1,9 +1,11 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
+import { textApis } from '../../../loadgen/endpoints/text-apis.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
+import { textEndpoints } from '../../../spec/language-spec.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import { findEndpoint, type RequestedEndpoint } from '../../server/find-endpoint.ts';
@@ -37,8 +39,8 @@ interface PromptFront {
  * model, plus the times of its tokens.
  */
 export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
-  const askedEndpoint = splitEndpoint(options);
-  const where = await readServer(options);
+  const { call, ...where } = await readServer(options);
+  const askedEndpoint = call ?? splitEndpoint(options, where.basePath);
   checkMetricsKnown(options, where.address);
   const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
   const modelName = { model: options.model, modelVersion: options.modelVersion ?? '' };
@@ -55,6 +57,8 @@ export const findPrompts: FindService = async (options, asFarAsKnown, setting) =
     close: () => Promise.resolve(),
   };
 };
+
+const WHOLE_REPLIES = 'replies come whole, not as streams: TTFT counts to their end, and there is no ITL and no TPOT';
 
 /** Errors: USAGE. Those of `measure`: SERVER_*, INTERRUPTED. */
 async function openService(
@@ -86,7 +90,10 @@ async function openService(
     {
       serviceKind: isTriton ? 'TRITON' : 'OPENAI',
       isDecoupled: isTriton,
-      assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
+      assumptions: [
+        ...fronts.flatMap(({ prompts }) => prompts.notes),
+        ...('isWhole' in endpoint && endpoint.isWhole ? [WHOLE_REPLIES] : []),
+      ],
       fronts: played,
       devices: devicesAt(address, spec, to.model),
       usual: {
@@ -154,25 +161,43 @@ async function readServer(options: TlsSpec & HeaderSpec & { readonly url?: strin
   const { url, tls } = await readUrl(options.url, options);
   if (url.credentials !== undefined)
     throw usage('the address contains a password', 'give it as a header: -H "Authorization: …"');
+  const [path = '', query] = url.target.split('?', 2);
+  const kind = findApi(path);
+  if (query !== undefined && !kind)
+    throw usage(
+      'the address has a query without the path of a call',
+      'give the whole URL, such as …/chat/completions?…',
+    );
   return {
     address: url.address,
     host: url.host,
-    basePath: url.target.replace(/\/(v1\/?)?$/, ''),
+    basePath: path.slice(0, kind && -textApis[kind].path.length).replace(/\/(v1\/?)?$/, ''),
     headers: readHeaders(options),
     tls,
+    /** Of an address that is the whole URL of a call. */
+    call: kind && { requestedEndpoint: kind, path: url.target },
   };
 }
 
+/** Returns the API whose call has this path; undefined if none has. */
+const findApi = (path: string): RequestedApi | undefined =>
+  (Object.keys(textApis) as RequestedApi[]).find((kind) => path.endsWith(textApis[kind].path));
+
+type RequestedApi = keyof typeof textApis;
+
 const kinds: readonly RequestedEndpoint[] = [
-  ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
+  ...(['auto', 'openai', 'openai-chat', 'openai-completions', 'openai-responses', 'anthropic-messages'] as const),
   ...(['triton-generate', 'triton-grpc'] as const),
 ];
 
 /**
- * A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats
- * what the endpoint says better.
+ * A path, below the base of the address, belongs to a call of OpenAI's or Anthropic's; its last
+ * part says which one. perf_analyzer's -i only repeats what the endpoint says better.
  */
-function splitEndpoint({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
+function splitEndpoint(
+  { endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol },
+  basePath: string,
+): {
   readonly requestedEndpoint: RequestedEndpoint;
   readonly path: string | undefined;
 } {
@@ -181,8 +206,11 @@ function splitEndpoint({ endpoint = 'openai', protocol }: EndpointSpec & { reado
   if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint uses HTTP', 'leave out -i');
   if (kind) return { requestedEndpoint: kind, path: undefined };
   if (!endpoint.includes('/')) throw usage(`there is no endpoint '${endpoint}'`, `use ${kinds.join(', ')}, or a path`);
-  const path = `/${endpoint.replace(/^\//, '')}`;
-  return { requestedEndpoint: path.includes('chat') ? 'openai-chat' : 'openai-completions', path };
+  const named = `/${endpoint.replace(/^\//, '')}`;
+  const text = textEndpoints.find((each) => named.endsWith(`/${each}`));
+  if (text) throw usage(`'${endpoint}' is no call that generates text`, `write --endpoint ${text}`);
+  const path = named.startsWith(`${basePath}/`) ? named : `${basePath}${named}`;
+  return { requestedEndpoint: findApi(path) ?? (path.includes('chat') ? 'openai-chat' : 'openai-completions'), path };
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,5 +1,6 @@
 import { nullRuns } from '../../../loadgen/client/ceiling.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
+import { requireChatForm } from '../../../loadgen/endpoints/text-apis.ts';
 import { requirePlaces } from '../../../loadgen/endpoints/triton-request.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { ClientSpec } from '../../../spec/traffic-spec.ts';
@@ -8,7 +9,7 @@ import { type Sender, threadSender } from '../sender.ts';
 
 /**
  * Opens the threads that measure, and warms them up against a server that does nothing. Errors:
- * USAGE, AGENT_FAILED; INPUT_INVALID for fields of prompts that a Triton model does not take.
+ * USAGE, AGENT_FAILED; INPUT_INVALID for fields of prompts that the endpoint does not take.
  */
 export async function openPromptTraffic(
   options: EndpointOptions,
@@ -16,6 +17,7 @@ export async function openPromptTraffic(
   client: ClientSpec,
 ): Promise<Sender> {
   if ('inputs' in options.endpoint) requirePlaces(requests, options.endpoint);
+  else requireChatForm(requests, options.endpoint);
   const { address, host, model, endpoint, timeoutMs, headers, tls, extra } = options;
   // Agents take no other field, and callers have some.
   const sent = { address, host, model, endpoint, timeoutMs, headers, tls, ...(extra && { extra }) };

@@ -6,7 +6,7 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec>('Language models', {
   endpoint: {
     flags: '--endpoint <kind>',
-    help: 'API of a model that takes texts: auto, openai, openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled), the path of an OpenAI call, embeddings, rerank or classify',
+    help: 'API of a model that takes texts: auto, openai, openai-chat, openai-completions, openai-responses, anthropic-messages, triton-generate (HTTP), triton-grpc (decoupled), the path of an OpenAI call, embeddings, rerank or classify',
     offers: [
       'embeddings',
       'rerank',
@@ -15,6 +15,8 @@ export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec
       'openai',
       'openai-chat',
       'openai-completions',
+      'openai-responses',
+      'anthropic-messages',
       'triton-generate',
       'triton-grpc',
     ],

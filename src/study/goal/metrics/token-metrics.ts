@@ -59,7 +59,9 @@ const figures = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
 const words = { avg: 'mean', p50: 'median', p90: '90th percentile', p95: '95th percentile', p99: '99th percentile' };
 
 function listMetrics({ name, label, what, seen, sent }: TokenTime): readonly Metric[] {
-  const interval = createInterval(({ budget }) => budget[`${name}Ms`]);
+  // Replies of one token, and those that come whole, have no gaps.
+  const isKnown = (tokens: TokenFigures): boolean => sent(tokens).max > 0;
+  const interval = createInterval((tokens) => (isKnown(tokens) ? tokens.budget[`${name}Ms`] : undefined));
   const scheduled = (figure: 'p50' | 'p99'): MetricColumn => ({
     name: `scheduled_${name}_${figure}_ms`,
     meaning: `${figure} of the ${label}, from when requests were due`,
@@ -83,7 +85,7 @@ function listMetrics({ name, label, what, seen, sent }: TokenTime): readonly Met
         description: `${words[figure]} of the ${label}`,
         ...latencyParts,
         needs,
-        read: ({ tokens }) => tokens && seen(tokens)[figure],
+        read: ({ tokens }) => (tokens && isKnown(tokens) ? seen(tokens)[figure] : undefined),
         columns: [
           { name: `${name}_${figure}_ms`, read: ({ tokens }) => tokens && sent(tokens)[figure] },
           ...(name === 'ttft' && (figure === 'p50' || figure === 'p99') ? [scheduled(figure)] : []),

@@ -1,0 +1,48 @@
+import { type EventFormat, errorText, readCount, toFields, toList, toText } from './stream-event.ts';
+import type { TextApi } from './text-api.ts';
+
+/**
+ * Events of OpenAI's responses: `response.output_text.delta` and its like have a piece each, the
+ * last one has the response with its usage. A whole reply is that response.
+ */
+const responsesEvents: EventFormat = {
+  outputKeys: ['delta'],
+  addsTokens: false,
+  saysEnd: true,
+  read(event) {
+    const fields = toFields(event);
+    const type = toText(fields.type);
+    const isWhole = fields.object === 'response';
+    const response = isWhole ? fields : toFields(fields.response);
+    const failure = fields.error ?? response.error ?? (type === 'error' ? (fields.message ?? 'error') : undefined);
+    const piece = type.endsWith('.delta') ? toText(fields.delta) : '';
+    const parts = isWhole ? toList(response.output).map(toFields) : [];
+    const texts = parts.flatMap(({ content }) => toList(content).map((part) => toText(toFields(part).text)));
+    const calls = parts.map((part) => toText(part.arguments));
+    const usage = toFields(response.usage);
+    return {
+      output: piece + texts.join('') + calls.join(''),
+      answer: (type === 'response.output_text.delta' ? piece : '') + texts.join(''),
+      isEnd: isWhole || type === 'response.completed' || type === 'response.incomplete',
+      ...readCount('inputTokens', usage.input_tokens),
+      ...readCount('outputTokens', usage.output_tokens),
+      ...readCount('cachedTokens', toFields(usage.input_tokens_details).cached_tokens),
+      ...(failure !== undefined && failure !== null && { error: errorText(failure) }),
+    };
+  },
+};
+
+/** OpenAI's `POST /v1/responses`. `ignore_eos` and `min_tokens` are vLLM's, which serves it too. */
+export const responsesApi: TextApi = {
+  path: '/responses',
+  headers: [],
+  events: responsesEvents,
+  createBody: ({ canIgnoreEnd, isWhole }, model, { messages, maxTokens, ignoresEnd, fields }) => ({
+    ...fields,
+    model,
+    input: messages,
+    ...(maxTokens !== null && { max_output_tokens: maxTokens }),
+    ...(ignoresEnd && canIgnoreEnd && { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) }),
+    stream: isWhole !== true,
+  }),
+};
