@@ -40,6 +40,10 @@ export const capacityDocumentSchema = openObject({
   batch: figure.describe('Samples in one request'),
   arrivals: text.describe('How requests arrive: poisson, constant, or the name of a workload'),
   commandLine: z.array(text).describe('The command line'),
+  assumptions: z
+    .array(text)
+    .optional()
+    .describe('What was made up for the requests, and so is measured; absent if nothing was'),
   limit: openObject({
     percentile: figure.describe('The percentile of the requests, such as 99'),
     budgetMs: figure

@@ -13,7 +13,7 @@ import { cutText, shareText } from './words.ts';
 /** The part of the document that precedes the figures. */
 export type CapacityHead = Pick<
   CapacityDocument,
-  'trituneVersion' | 'model' | 'server' | 'protocol' | 'arrivals' | 'commandLine'
+  'trituneVersion' | 'model' | 'server' | 'protocol' | 'arrivals' | 'commandLine' | 'assumptions'
 >;
 
 /** How a run went. */

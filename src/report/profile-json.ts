@@ -28,6 +28,10 @@ export const profileSchema = openObject({
   mode,
   stability: text.describe('rule by which a level was measured long enough'),
   commandLine: z.array(text).describe('the command line'),
+  assumptions: z
+    .array(text)
+    .optional()
+    .describe('what was made up for the requests, and so is measured; absent if nothing was'),
   levels: z.array(profileLevel).describe('the measurements, in the order of their levels'),
 }).describe('What tritune profile measured');
 

@@ -1,9 +1,11 @@
+import { listed } from '../base/format.ts';
 import { bindSpace } from './bound-space.ts';
 import { formatPath } from './edits/config-path.ts';
+import { planGroups } from './edits/instance-groups.ts';
 import { countLimit, spaceSize } from './enumerate.ts';
 import { always, describeCondition } from './expressions/condition.ts';
 import { toModelConfig } from './model-configs.ts';
-import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.ts';
+import type { Candidate, ConfigPath, Parameter, ParameterCase, SearchSpace } from './types.ts';
 
 /**
  * Returns the space in lines for a terminal; with a base config also how many assignments are legal
@@ -17,9 +19,39 @@ export function describeSpace(space: SearchSpace, base?: Candidate): string {
     lines.push(`${sizeText(spaceSize(space, base))}${name === undefined || name === '' ? '' : ` for model '${name}'`}`);
   }
   lines.push('parameters, slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
-  if (base !== undefined) lines.push(...obstacleLines(space, base));
+  if (base !== undefined) lines.push(...obstacleLines(space, base), ...describeGroups(space, base));
   return [...lines, ...describeRules('rules:', space)].join('\n');
 }
+
+/**
+ * Returns a line about the instance groups of a base config that has several of them, and of which
+ * the space sets some; no line for others.
+ */
+export function describeGroups({ parameters }: SearchSpace, base: Candidate): readonly string[] {
+  const config = toModelConfig(base);
+  const { instance_group: groups = [] } = config;
+  const paths = parameters.flatMap(listWrittenPaths);
+  const set = [...new Set(paths.flatMap(([field, index]) => (field === 'instance_group' ? [index] : [])))];
+  const searched = set.filter((index) => typeof index === 'number');
+  if (groups.length < 2 || searched.length === 0) return [];
+  const intro = `'${config.name}' has ${groups.length} instance groups`;
+  const { kept, followers } = planGroups(config, paths);
+  if (kept !== null) return [`${intro}: candidates have ${kept === 1 ? 'the first' : `the first ${kept}`} alone`];
+  const stays = groups
+    .map((_, index) => index)
+    .filter((index) => !searched.includes(index) && !followers.includes(index));
+  const name = (indexes: readonly number[]): string =>
+    listed(indexes.map((index) => groups[index]?.name ?? `number ${index + 1}`));
+  const parts = [
+    `the count of ${name(searched)} is searched`,
+    ...(followers.length > 0 ? [`${name(followers)} has the same`] : []),
+    ...(stays.length > 0 ? [`${name(stays)} stays as it is`] : []),
+  ];
+  return [`${intro}: ${parts.join(', ')}`];
+}
+
+const listWrittenPaths = ({ cases }: Parameter): readonly ConfigPath[] =>
+  cases.flatMap(({ options }) => options.flatMap(({ writes }) => writes.map(({ path }) => path)));
 
 /** Returns the rules, one in a line under the title, and the limits that they refer to. */
 export function describeRules(title: string, { rules, limits }: Pick<SearchSpace, 'rules' | 'limits'>): string[] {

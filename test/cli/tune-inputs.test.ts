@@ -171,6 +171,22 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
     expect(compared.stdout).toContain(`assumed on both sides: ${assumptions[0]}`);
   });
 
+  it('says in the documents of profile and capacity what was made up for them', async () => {
+    const input = [{ name: 'IMAGE', data_type: 'TYPE_FP32', dims: [3, -1, -1] }];
+    const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
+    const assumptions = ["input 'IMAGE': shape [3, 1, 1] for [3, -1, -1]; --shape changes that"];
+    const json = join(await freshDirectory(), 'profile.json');
+    const profile = ['profile', '-m', 'm', '-u', grpcUrl, '--request-count', '5', '--json', json];
+    expect(await callCli(profile)).toMatchObject({ code: 0 });
+    expect(JSON.parse(await readFile(json, 'utf8'))).toMatchObject({ assumptions });
+    const output = await freshDirectory();
+    const capacity = ['capacity', '-m', 'm', '-u', grpcUrl, '-l', '500', '--time-budget', '3s', '--precision', '90'];
+    await callCli([...capacity, '-o', output]);
+    expect(JSON.parse(await readFile(join(output, 'capacity.json'), 'utf8'))).toMatchObject({ assumptions });
+    const compared = await callCli(['compare', json, json]);
+    expect(compared.stdout).toContain(`assumed on both sides: ${assumptions[0]}`);
+  });
+
   it('says what is wrong with it before anything is sent', async () => {
     const path = join(await freshDirectory(), 'data.json');
     await writeFile(path, JSON.stringify({ data: [{ IN: [1, 2, 3, '4'] }] }));

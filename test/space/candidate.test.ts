@@ -63,7 +63,7 @@ describe('a candidate', () => {
     expect(new Set(prints).size).toBe(prints.length);
   });
 
-  it('has one instance group with the kind and GPUs of the first, when instances are set', () => {
+  it('keeps the instance groups of the base config, and those like the first have its count', () => {
     const two: ModelConfig = {
       ...gpuModel,
       instance_group: [
@@ -72,7 +72,20 @@ describe('a candidate', () => {
       ],
     };
     const { config } = candidateOf(loadSpace('base'), two, { instances: 3 });
-    expect(config.instance_group).toEqual([{ name: 'mine', count: 3, kind: 'KIND_GPU', gpus: [0], host_policy: 'p' }]);
+    expect(config.instance_group).toEqual([
+      { name: 'mine', count: 3, kind: 'KIND_GPU', gpus: [0], host_policy: 'p' },
+      { count: 1, kind: 'KIND_GPU', gpus: [1] },
+    ]);
+    const alike = { ...two, instance_group: [0, 1].map((gpu) => ({ count: 2, kind: 'KIND_GPU', gpus: [gpu] })) };
+    expect(candidateOf(loadSpace('base'), alike, { instances: 3 }).config.instance_group).toEqual([
+      { count: 3, kind: 'KIND_GPU', gpus: [0] },
+      { count: 3, kind: 'KIND_GPU', gpus: [1] },
+    ]);
+    const moved = configOf('parameters: { instances: [3], instance_kind: [KIND_CPU] }', two, {
+      instances: 3,
+      instance_kind: 'KIND_CPU',
+    });
+    expect(moved.instance_group).toEqual([{ name: 'mine', count: 3, kind: 'KIND_CPU', host_policy: 'p' }]);
     const other = candidateOf(loadSpace('base'), two, { queue_delay_us: 100 }).config;
     expect(other.instance_group?.map(({ name }) => name)).toEqual(['mine', undefined]);
   });

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { describeParameter, describeSpace } from '../../src/space/describe.ts';
+import { describeGroups, describeParameter, describeSpace } from '../../src/space/describe.ts';
 import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
 import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import { presetFor, presetNames } from '../../src/space/source/presets.ts';
 import type { Limits } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { cpuModel, gpuModel } from './fixtures.ts';
+import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
 
 const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
 
@@ -148,6 +148,23 @@ describe('the presets', () => {
       );
     expect(largest({})).toBe(8);
     expect(largest({ max_batch_size: 32 })).toBe(32);
+  });
+
+  it('say what becomes of several instance groups', () => {
+    const groups = (...all: object[]) => toOriginal({ ...cpuModel, instance_group: all } as typeof cpuModel);
+    const group = (name: string, count: number) => ({ name, count, kind: 'KIND_CPU' });
+    const instances = spaceOf('parameters: { instances: [1, 2] }');
+    expect(describeGroups(instances, groups(group('a', 1)))).toEqual([]);
+    expect(
+      describeGroups(spaceOf('parameters: { max_batch_size: [4] }'), groups(group('a', 1), group('b', 3))),
+    ).toEqual([]);
+    expect(describeGroups(instances, groups(group('a', 1), group('b', 3), group('c', 1)))).toEqual([
+      "'mlp' has 3 instance groups: the count of a is searched, c has the same, b stays as it is",
+    ]);
+    const moved = spaceOf('parameters: { instances: [1, 2], instance_kind: [KIND_CPU, KIND_GPU] }');
+    expect(describeGroups(moved, groups(group('a', 1), group('b', 3)))).toEqual([
+      "'mlp' has 2 instance groups: candidates have the first alone",
+    ]);
   });
 
   it('describe themselves', () => {

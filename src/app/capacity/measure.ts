@@ -86,7 +86,9 @@ export async function measureCapacity(
     if (!signal.aborted || state.probes.length === 0) throw error;
   }
   const arrivals = plan.workload?.workload.name ?? spec.requestDistribution;
-  return capacityDocument({ model, server, protocol, trituneVersion, arrivals, commandLine }, question, state, {
+  const assumptions = target.assumptions.length > 0 ? { assumptions: [...target.assumptions] } : {};
+  const head = { model, server, protocol, trituneVersion, arrivals, commandLine, ...assumptions };
+  return capacityDocument(head, question, state, {
     wasInterrupted: signal.aborted,
     seconds: (realClock.nowNs() - startNs) / NS_PER_S,
     hardware: readHardware(spec, target, state),

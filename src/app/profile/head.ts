@@ -9,6 +9,7 @@ export function profileHead(
   spec: ProfileSpec,
   { model, server, protocol, endpoint, plan: { mode, rule } }: Service,
   commandLine: readonly string[],
+  assumptions: readonly string[] = [],
 ): ProfileHead {
   return {
     schemaVersion: 1,
@@ -22,5 +23,6 @@ export function profileHead(
     stability: rule.kind,
     commandLine: commandLineWithoutValues(commandLine, spec),
     ...(endpoint !== undefined && { endpoint }),
+    ...(assumptions.length > 0 && { assumptions: [...assumptions] }),
   };
 }

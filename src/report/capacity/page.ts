@@ -32,7 +32,7 @@ const lowPaper: Paper = { ...widePaper, height: 350 };
  * dark, paper and narrow screens.
  */
 export function capacityHtml(document: CapacityDocument): string {
-  const { model, server, notes, probes } = document;
+  const { model, server, notes, probes, assumptions = [] } = document;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -45,6 +45,7 @@ ${headAssets()}
 <h1>${model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">The server was emulated, with the profile ${server.emulated}.</p>`}
 ${notes.map((note) => html`<p class="notice">${note}</p>`)}
+${assumptions.map((line) => html`<p class="soft">Assumed, and so measured: ${line}.</p>`)}
 <p class="verdict ${chooseTone(document)}">${sentence(verdictText(document))}</p>
 ${capacityCards(document)}
 ${factsSection(document)}

@@ -65,15 +65,17 @@ const level = profileLevel
     client: profileLevel.shape.client.pick({ bound: true }),
     ...profileLevel.pick({ errorRate: true, failures: true }).partial().shape,
   });
-const profile = profileSchema
-  .pick({ schemaVersion: true, model: true })
-  .extend({ server: profileSchema.shape.server.pick({ emulated: true }), levels: z.array(level) });
+const profile = profileSchema.pick({ schemaVersion: true, model: true }).extend({
+  server: profileSchema.shape.server.pick({ emulated: true }),
+  levels: z.array(level),
+  ...profileSchema.pick({ assumptions: true }).shape,
+});
 
 const capacity = capacityDocumentSchema
   .pick({ schemaVersion: true, model: true, arrivals: true, limit: true, outcome: true, capacity: true, burst: true })
   .extend({
     server: capacityDocumentSchema.shape.server.pick({ emulated: true }),
-    ...capacityDocumentSchema.pick({ probes: true }).partial().shape,
+    ...capacityDocumentSchema.pick({ probes: true, assumptions: true }).partial().shape,
   });
 
 /**
@@ -165,7 +167,7 @@ function costReadings(
   });
 }
 
-function profileDocument({ model, server, levels }: z.infer<typeof profile>): GateDocument {
+function profileDocument({ model, server, levels, assumptions = [] }: z.infer<typeof profile>): GateDocument {
   const bound = levels.find(({ client }) => client.bound);
   const failing = levels.flatMap((each) => {
     const why = describeTooManyFailed(findFailed(each), allowedErrorRate([]));
@@ -177,7 +179,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
     isEmulated: server.emulated !== null,
     flaw: bound ? `the client was the limit at ${formatName(bound.level)}` : (failing[0] ?? null),
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
-    assumptions: [],
+    assumptions,
   };
 }
 
@@ -233,7 +235,7 @@ function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
         ? [rate(`base rate of a burst of ${burst.factor}x for ${burst.seconds} s${recovering}`, burst.basePerSecond)]
         : []),
     ],
-    assumptions: [],
+    assumptions: document.assumptions ?? [],
   };
 }
 

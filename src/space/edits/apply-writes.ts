@@ -2,6 +2,7 @@ import type { Json } from '../../base/json.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import type { FieldWrite } from '../types.ts';
 import { sizesKept, sizesUpTo } from './batch-sizes.ts';
+import { type GroupsPlan, planGroups } from './instance-groups.ts';
 import { warmUpKept, warmUpTo } from './warm-up.ts';
 import { writeField } from './write-field.ts';
 
@@ -17,12 +18,17 @@ export function applyWrites(
   writes: readonly FieldWrite[],
 ): { readonly config: ModelConfig } | { readonly reason: string } {
   const config: ModelConfigDraft = { ...(base as ModelConfigDraft) };
-  keepAddressedGroups(config, writes);
+  const plan = planGroups(
+    base,
+    writes.map(({ path }) => path),
+  );
+  keepPlannedGroups(config, plan);
   for (const write of inOrder(writes)) {
     const fitted = write.action === 'fit' ? fittedTo(config, write) : write;
     const reason = 'reason' in fitted ? fitted.reason : writeField(config, fitted);
     if (reason !== undefined) return { reason };
   }
+  followFirstGroup(config, plan);
   leaveNoContradiction(config, base, writes);
   return { config: config as ModelConfig };
 }
@@ -43,14 +49,17 @@ function fittedTo(
   return 'reason' in warmUp ? warmUp : { action: 'set', path, value: warmUp.value };
 }
 
-/** A space that sets instance groups up to some index means exactly these groups. */
-function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
-  const indexes = writes.flatMap(({ path }) =>
-    path[0] === 'instance_group' && typeof path[1] === 'number' ? [path[1]] : [],
-  );
-  if (indexes.length === 0) return;
+function keepPlannedGroups(config: ModelConfigDraft, { kept }: GroupsPlan): void {
+  if (!kept) return;
   const groups = (config.instance_group ?? []) as readonly Json[];
-  config.instance_group = groups.slice(0, Math.max(...indexes) + 1);
+  config.instance_group = groups.slice(0, kept);
+}
+
+function followFirstGroup(config: ModelConfigDraft, { followers }: GroupsPlan): void {
+  if (followers.length === 0) return;
+  const groups = (config as ModelConfig).instance_group ?? [];
+  const count = groups[0]?.count ?? 1;
+  config.instance_group = groups.map((group, index) => (followers.includes(index) ? { ...group, count } : group));
 }
 
 /**

@@ -77,6 +77,8 @@ async function openModels(
       tell,
       windows,
     });
+    const { groupNotes } = triton.space;
+    for (const line of groupNotes) tell(line);
     const control = controlOfStudy(study, triton, server, (variant, log) =>
       tell(`building variant '${variant}' (log: ${log})`),
     );
@@ -91,7 +93,7 @@ async function openModels(
     });
     return {
       ...triton,
-      assumptions,
+      assumptions: [...assumptions, ...groupNotes],
       adapter,
       tracing,
       look,

@@ -59,17 +59,23 @@ export async function runProfile(
     );
     try {
       const { plan, protocol, triton } = service;
-      head = profileHead(options, service, shownCommandLine(options));
-      const documents = await openProfileDocuments(options, plan, head);
-      const run = { options: { ...options, protocol }, plan, alike, documents, terminal: shown, reports, signal };
-      try {
-        await traced(triton?.client, options, async () => {
-          if (triton && options.scenario) await runScenario(run, triton, options.scenario);
-          else await measureLevels(run, await service.open(), (measure) => sweep(plan.sweep, measure));
+      const scenario = triton && options.scenario;
+      await traced(triton?.client, options, async () => {
+        // A scenario opens a target for each of its cases.
+        const target = scenario ? null : await service.open();
+        head = profileHead(options, service, shownCommandLine(options), target?.assumptions);
+        const documents = await openProfileDocuments(options, plan, head).catch(async (error: unknown) => {
+          await target?.close();
+          throw error;
         });
-      } finally {
-        await documents.close();
-      }
+        const run = { options: { ...options, protocol }, plan, alike, documents, terminal: shown, reports, signal };
+        try {
+          if (target) await measureLevels(run, target, (measure) => sweep(plan.sweep, measure));
+          else if (scenario) await runScenario(run, triton, scenario);
+        } finally {
+          await documents.close();
+        }
+      });
     } finally {
       await service.close();
     }

@@ -1,6 +1,6 @@
 import { hasVariants } from '../../../../adapter/triton/variants/known-builds.ts';
 import type { JsonObject } from '../../../../base/json.ts';
-import { describeRules, describeSpace, expensiveParameters } from '../../../../space/describe.ts';
+import { describeGroups, describeRules, describeSpace, expensiveParameters } from '../../../../space/describe.ts';
 import { spaceSize } from '../../../../space/enumerate.ts';
 import { jointToJson } from '../../../../space/joint/definition.ts';
 import { jointSize, mostJointPlaces } from '../../../../space/joint/enumerate-joint.ts';
@@ -26,6 +26,8 @@ export interface TunedSpace {
   /** Parameters that take a long load to change. */
   readonly slowParameters: readonly string[];
   view(narrowing?: Narrowing): SpaceView;
+  /** What becomes of instance groups that the space sets only in part, a line for each model. */
+  readonly groupNotes: readonly string[];
   /** Returns a description in lines for a terminal. */
   describe(): string;
 }
@@ -37,6 +39,7 @@ export const spaceOfOne = (space: SearchSpace, original: Candidate): TunedSpace 
   places: mostPlaces(space, original),
   hasVariants: hasVariants(space),
   slowParameters: expensiveParameters(space, original),
+  groupNotes: describeGroups(space, original),
   view: (narrowing) => viewSpace(space, original, narrowing),
   describe: () => describeSpace(space, original),
 });
@@ -50,6 +53,7 @@ export const spaceOfSeveral = (joint: JointSpace): TunedSpace => ({
   slowParameters: joint.members.flatMap(({ model, space, original }) =>
     expensiveParameters(space, original).map((name) => jointName(model, name)),
   ),
+  groupNotes: joint.members.flatMap(({ space, original }) => describeGroups(space, original)),
   view: (narrowing) => jointSpaceView(joint, narrowing),
   describe: () =>
     [
