@@ -1,3 +1,5 @@
+import { capital } from '../../base/format.ts';
+import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '../../profiler/failed-requests.ts';
 import { type LevelReport, shownClientParts } from '../../profiler/level-report.ts';
 import { streamFigure, wholeUs } from './figures.ts';
 import { serverLines } from './server-lines.ts';
@@ -119,7 +121,7 @@ export function levelWarnings(report: LevelReport, settings: ProfileSettings): r
   ];
 }
 
-function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings): string {
+function unstableWarning({ level, measurement }: LevelReport, { measuring }: ProfileSettings): string {
   const where = level.mode === 'concurrency' ? `concurrency ${level.value}` : `request rate ${level.value}`;
   const wider = 'precisionPercent' in measuring ? 2 * measuring.precisionPercent : 0;
   const advice: Readonly<Record<typeof measuring.kind, string>> = {
@@ -129,8 +131,10 @@ function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings)
     passes: 'The server stopped answering before the workload was over.',
     interval: `Please try a larger --precision, such as --precision ${wider}.`,
   };
+  const failed = failedRequestsOfSent(measurement);
+  const nextStep = isMostlyFailed(failed) ? `${capital(describeFailed(failed))}.` : advice[measuring.kind];
   const limit = 'maxTrials' in measuring ? `within ${measuring.maxTrials} measurement windows ` : '';
-  return `Failed to obtain stable measurement ${limit}for ${where}. ${advice[measuring.kind]}`;
+  return `Failed to obtain stable measurement ${limit}for ${where}. ${nextStep}`;
 }
 
 /** Returns a line for each level, after the last one. */

@@ -48,8 +48,8 @@ export const readCount = <K extends string>(name: K, value: unknown): { readonly
 
 /**
  * Chunks of OpenAI's chat and text completions, as vLLM, SGLang, TensorRT-LLM, Dynamo and llama.cpp
- * send them. Reasoning is in `delta.reasoning_content` or `delta.reasoning`; the last chunk has
- * `usage` if `stream_options.include_usage` asked for it.
+ * send them. Reasoning is in fields of such names; the last chunk has `usage` if
+ * `stream_options.include_usage` asked for it.
  */
 export const openAiEvents: EventFormat = {
   outputKeys: ['content', 'text', 'reasoning_content', 'reasoning', 'arguments'],
@@ -72,18 +72,27 @@ export const openAiEvents: EventFormat = {
   },
 };
 
+/** `reasoning_content`, `reasoning`, `reasoning_details`, `thinking` and their like. */
+const REASONING = /reason|think/i;
+
+/** Returns the texts of reasoning: plain, or in a list of parts. */
+function readTexts(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  const parts = Array.isArray(value) ? value : [value];
+  return parts.map(toFields).flatMap(({ text, summary, content }) => [text, summary, content].map(toText));
+}
+
 /** A reply that comes whole has a `message` in place of the `delta` of an event. */
 const readContent = ({ delta, message }: Fields): Fields => toFields(delta ?? message);
 
 const answerOfChoice = (choice: Fields): string => toText(choice.text) + toText(readContent(choice).content);
 
 function outputOfChoice(choice: Fields): string {
-  const { reasoning_content, reasoning, tool_calls } = readContent(choice);
+  const { tool_calls, ...fields } = readContent(choice);
   const calls = toList(tool_calls).map((call) => toFields(toFields(call).function));
   return [
     answerOfChoice(choice),
-    toText(reasoning_content),
-    toText(reasoning),
+    ...Object.entries(fields).flatMap(([name, value]) => (REASONING.test(name) ? readTexts(value) : [])),
     ...calls.map(({ name, arguments: argumentText }) => toText(name) + toText(argumentText)),
   ].join('');
 }

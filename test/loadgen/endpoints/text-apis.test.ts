@@ -118,6 +118,20 @@ describe("Anthropic's messages", () => {
   });
 });
 
+it("counts a chat's reasoning of any form as output, and not as its answer", async () => {
+  const chunk = (fields: object, more: object = {}) => ({ choices: [{ delta: fields, ...more }] });
+  const { outcome } = await ask('openai-chat', false, {
+    events: [
+      chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] }),
+      chunk({ reasoning: 'hm' }),
+      chunk({ thinking: { content: 'hm' } }),
+      chunk({ reasoning_content: '', role: 'assistant', content: 'a' }, { finish_reason: 'stop' }),
+    ],
+  });
+  const { gapsNs = [], text } = outcome.ok ? (outcome.tokens ?? {}) : {};
+  expect([gapsNs.length, text]).toEqual([3, 'a']);
+});
+
 describe('a reply that comes whole', () => {
   const chatUsage = { prompt_tokens: 7, completion_tokens: 3 };
   it.each([
