@@ -219,6 +219,15 @@ describe('warnings', () => {
     ]);
   });
 
+  it('say why requests failed, where most did, instead of how to measure them longer', () => {
+    const report = levelReport({ isStable: false });
+    const failures = [{ kind: 'status', count: 9, firstMessage: 'no such input' }] as const;
+    const failing = { ...report, measurement: { ...report.measurement, errorRate: 0.9, failures: [...failures] } };
+    expect(levelWarnings(failing, settings)).toEqual([
+      'Failed to obtain stable measurement within 10 measurement windows for concurrency 4. 90 % of requests failed (`no such input`).',
+    ]);
+  });
+
   it('say when the client was the limit', () => {
     const client = { cpuUsPerRequest: 9, eventLoopDelayMs: 1, bound: true, reason: 'its CPU was busy' };
     expect(levelWarnings(levelReport({ measurement: measured(1, 1, 1, { client }) }), settings).join()).toMatch(

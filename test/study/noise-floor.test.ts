@@ -53,6 +53,24 @@ describe('the noise floor of a measurement', () => {
     expect(noiseFloorIn(still, budgetOf(8))?.share).toBe(0);
   });
 
+  it("names the server's queue where lone requests stall in it, and no delay of its config", () => {
+    const computing = { computeInputUs: 0, computeInferUs: 2_000, computeOutputUs: 0, overheadUs: 0, batches: [] };
+    const counts = { successCount: 100, failCount: 0, inferenceCount: 100, executionCount: 100 };
+    const cache = { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 };
+    const waiting = (queueUs: number) =>
+      atRest(1, { server: { ...computing, ...counts, cache, requestUs: queueUs + 2_000, queueUs } });
+    const delayed = noiseFloorIn(waiting(3_500), budgetOf(5.5));
+    expect(delayed).not.toHaveProperty('serverQueueMs');
+    const stalled = noiseFloorIn(waiting(33_000), budgetOf(5.5));
+    expect(stalled).toMatchObject({ serverQueueMs: 33 });
+    const words = stalled && describeNoise(stalled, budgetOf(5.5));
+    expect(words).toMatchObject({
+      tone: 'warning',
+      meaning: "waiting in the server's own queue (33 ms in the mean) exceeds your 5.5 ms budget",
+      advice: expect.stringContaining('queue policy'),
+    });
+  });
+
   it('has no share without a budget, or with one on another percentile', () => {
     expect(noiseFloorIn(atRest(), null)).toMatchObject({ valueMs: 6, share: null });
     expect(noiseFloorIn(atRest(), budgetOf(8, 95))).toMatchObject({ valueMs: 6, share: null });

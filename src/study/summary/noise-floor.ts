@@ -1,3 +1,4 @@
+import { NS_PER_US, nsToMs } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../records/state.ts';
@@ -58,7 +59,19 @@ export function noiseFloorIn(measurement: Measurement, budget: Goal['budget']): 
   const medianMs = (openLoop?.scheduledLatencyMs ?? latencyMs).p50;
   const isAbout = budget !== null && budget.percentile === percentile;
   const share = isAbout ? computeShare(high, medianMs, budget.latencyMs) : null;
-  return { level, percentile, valueMs, lowMs: low, highMs: high, medianMs, windows, share };
+  const serverQueueMs = findQueueStall(measurement, medianMs);
+  const floor = { level, percentile, valueMs, lowMs: low, highMs: high, medianMs, windows, share };
+  return serverQueueMs === null ? floor : { ...floor, serverQueueMs };
+}
+
+/**
+ * Returns the mean time in the server's queue in milliseconds if that is above the median of the
+ * whole latency; else null. A queue delay of the config holds each request, so it cannot: only a
+ * few long stalls can.
+ */
+function findQueueStall({ server }: Measurement, medianMs: number): number | null {
+  const queueMs = nsToMs((server?.queueUs ?? 0) * NS_PER_US);
+  return queueMs > medianMs ? queueMs : null;
 }
 
 function computeShare(highMs: number, medianMs: number, budgetMs: number): number {

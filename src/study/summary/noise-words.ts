@@ -21,6 +21,9 @@ export interface NoiseWords {
 const ADVICE =
   'try a quieter machine, a larger --latency-budget, a lower --percentile, or longer windows (--stability perf-analyzer)';
 
+const QUEUE_ADVICE =
+  'find out why a request waits in an idle server: its queue policy, its rate limiter, or other models on its cores';
+
 /** Returns the words for a noise floor, relative to the budget of the goal. */
 export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): NoiseWords {
   const { level, percentile, valueMs, lowMs, highMs, windows, share } = floor;
@@ -28,7 +31,13 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
   const figures = `p${percentile} is ${formatMs(valueMs)} ${atRest(level)}${by}`;
   if (budget === null || share === null) return { tone: 'quiet', figures, meaning: null, advice: null };
   const yours = `your ${formatMs(budget.latencyMs)} budget`;
-  const usesUp = `noise alone uses up ${percent(share)} of the headroom to ${yours}`;
+  const { serverQueueMs } = floor;
+  const cause =
+    serverQueueMs === undefined
+      ? 'noise alone'
+      : `waiting in the server's own queue (${formatMs(serverQueueMs)} in the mean)`;
+  const advice = serverQueueMs === undefined ? ADVICE : QUEUE_ADVICE;
+  const usesUp = `${cause} uses up ${percent(share)} of the headroom to ${yours}`;
   switch (noiseVerdict(floor, budget.latencyMs)) {
     case 'model':
       return {
@@ -38,13 +47,13 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
         advice: 'try a larger --latency-budget, or a config that makes a single request faster',
       };
     case 'breaks':
-      return { tone: 'warning', figures, meaning: `noise alone exceeds ${yours}`, advice: ADVICE };
+      return { tone: 'warning', figures, meaning: `${cause} exceeds ${yours}`, advice };
     case 'may-break':
       return {
         tone: 'warning',
         figures,
-        advice: ADVICE,
-        meaning: `in a bad window, noise alone exceeds ${yours}`,
+        advice,
+        meaning: `in a bad window, ${cause} exceeds ${yours}`,
       };
     case 'large':
       return {

@@ -37,6 +37,9 @@ export const noiseFloor = openObject({
   share: figure.describe(
     '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
   ),
+  serverQueueMs: finite
+    .optional()
+    .describe("mean time in the server's own queue, if that is above the median latency: the server stalls, no noise"),
 }).meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
 
 const step: z.ZodType<Step> = z
