@@ -1,4 +1,4 @@
-import { listed } from '../base/format.ts';
+import { listed, plainLine } from '../base/format.ts';
 import { bindSpace } from './bound-space.ts';
 import { formatPath } from './edits/config-path.ts';
 import { planGroups } from './edits/instance-groups.ts';
@@ -36,7 +36,8 @@ export function describeGroups({ parameters }: SearchSpace, base: Candidate): re
   if (groups.length < 2 || searched.length === 0) return [];
   const intro = `'${config.name}' has ${groups.length} instance groups`;
   const { kept, followers } = planGroups(config, paths);
-  if (kept !== null) return [`${intro}: candidates have ${kept === 1 ? 'the first' : `the first ${kept}`} alone`];
+  if (kept !== null)
+    return [plainLine(`${intro}: candidates have ${kept === 1 ? 'the first' : `the first ${kept}`} alone`)];
   const stays = groups
     .map((_, index) => index)
     .filter((index) => !searched.includes(index) && !followers.includes(index));
@@ -47,7 +48,7 @@ export function describeGroups({ parameters }: SearchSpace, base: Candidate): re
     ...(followers.length > 0 ? [`${name(followers)} has the same`] : []),
     ...(stays.length > 0 ? [`${name(stays)} stays as it is`] : []),
   ];
-  return [`${intro}: ${parts.join(', ')}`];
+  return [plainLine(`${intro}: ${parts.join(', ')}`)];
 }
 
 const listWrittenPaths = ({ cases }: Parameter): readonly ConfigPath[] =>

@@ -208,10 +208,20 @@ const chooseHint = (status: string | undefined): string =>
     ? 'give its key with --token-env VARIABLE, or a header with -H'
     : 'read the log of the server';
 
+/**
+ * Returns the address of the requests: HOST:PORT, for a Triton over HTTP with the base path of a
+ * gateway. The paths of other APIs have it.
+ */
+export const sendingAddress = (
+  kind: EndpointKind,
+  { address, basePath }: Pick<ServerAddress, 'address' | 'basePath'>,
+): string => (kind === 'triton-generate' ? `${address}${basePath}` : address);
+
 async function findTriton(
-  { address, model, modelVersion: version, headers, tls }: FindOptions,
+  { model, modelVersion: version, headers, tls, ...where }: FindOptions,
   kind: 'triton-generate' | 'triton-grpc',
 ): Promise<AnsweringEndpoint> {
+  const address = sendingAddress(kind, where);
   const connect = kind === 'triton-grpc' ? connectGrpc : connectHttp;
   const client = connect(address, { tls, headers, defaultTimeoutMs: ASK_MS });
   try {

@@ -43,7 +43,7 @@ export type EndpointKind = LanguageEndpoint['kind'];
 
 /** The address of a language model, and how to send requests to it. */
 export interface EndpointOptions {
-  /** HOST:PORT */
+  /** HOST:PORT, for a Triton over HTTP with its base path. */
   readonly address: string;
   /** The Host header. */
   readonly host: string;

@@ -1,3 +1,4 @@
+import { splitBasePath } from '../../triton/wire/base-path.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
 import type { ResponseParser } from '../transports/http1/response-parser.ts';
@@ -72,7 +73,7 @@ interface Call {
 
 /** Returns path and body of the call. A request without a prompt is a bug of ours. */
 export function createCall(
-  { endpoint, model }: Pick<EndpointOptions, 'endpoint' | 'model'>,
+  { address, endpoint, model }: Pick<EndpointOptions, 'address' | 'endpoint' | 'model'>,
   { prompt }: InferRequest,
 ): Call {
   if (!prompt) throw new Error('a language endpoint is sent prompts');
@@ -82,7 +83,7 @@ export function createCall(
   const version = endpoint.version === '' ? '' : `/versions/${encodeURIComponent(endpoint.version)}`;
   const values = tritonValues(model, endpoint, prompt);
   return {
-    path: `/v2/models/${encodeURIComponent(model)}${version}/generate_stream`,
+    path: `${splitBasePath(address).basePath}/v2/models/${encodeURIComponent(model)}${version}/generate_stream`,
     body: Object.fromEntries(values.map(({ name, value }) => [name, value])),
   };
 }

@@ -5,10 +5,10 @@ import { textApis } from '../../../loadgen/endpoints/text-apis.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
-import { textEndpoints } from '../../../spec/language-spec.ts';
+import { isTextEndpoint, languageEndpoints, textEndpoints } from '../../../spec/language-spec.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
-import { findEndpoint, type RequestedEndpoint } from '../../server/find-endpoint.ts';
+import { findEndpoint, type RequestedEndpoint, sendingAddress } from '../../server/find-endpoint.ts';
 import { readHeaders } from '../../server/headers.ts';
 import { type ClassPrompts, prepareClassPrompts } from '../../traffic/prompts/class-prompts.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
@@ -45,6 +45,8 @@ export const findPrompts: FindService = async (options, asFarAsKnown, setting) =
   const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
   const modelName = { model: options.model, modelVersion: options.modelVersion ?? '' };
   const { endpoint, model, server } = await findEndpoint({ ...where, ...askedEndpoint, ...modelName, ...how });
+  const address = sendingAddress(endpoint.kind, where);
+
   setting.tell(`${model} on ${server.name} ${server.version} at ${where.address}, by ${endpoint.kind}`);
   const { fronts, plan } = await readFronts({ ...options, model }, asFarAsKnown);
   return {
@@ -53,7 +55,7 @@ export const findPrompts: FindService = async (options, asFarAsKnown, setting) =
     server: { ...server, url: where.address },
     protocol: endpoint.kind === 'triton-grpc' ? 'grpc' : 'http',
     plan,
-    open: () => openService({ ...where, ...how, model, endpoint }, fronts, options, plan, setting),
+    open: () => openService({ ...where, ...how, address, model, endpoint }, fronts, options, plan, setting),
     close: () => Promise.resolve(),
   };
 };
@@ -174,7 +176,7 @@ async function readServer(options: TlsSpec & HeaderSpec & { readonly url?: strin
     basePath: path.slice(0, kind && -textApis[kind].path.length).replace(/\/(v1\/?)?$/, ''),
     headers: readHeaders(options),
     tls,
-    /** Of an address that is the whole URL of a call. */
+    /** The call, if the address is the whole URL of one. */
     call: kind && { requestedEndpoint: kind, path: url.target },
   };
 }
@@ -185,10 +187,7 @@ const findApi = (path: string): RequestedApi | undefined =>
 
 type RequestedApi = keyof typeof textApis;
 
-const kinds: readonly RequestedEndpoint[] = [
-  ...(['auto', 'openai', 'openai-chat', 'openai-completions', 'openai-responses', 'anthropic-messages'] as const),
-  ...(['triton-generate', 'triton-grpc'] as const),
-];
+const kinds: readonly RequestedEndpoint[] = languageEndpoints.flatMap((each) => (isTextEndpoint(each) ? [] : [each]));
 
 /**
  * A path, below the base of the address, belongs to a call of OpenAI's or Anthropic's; its last

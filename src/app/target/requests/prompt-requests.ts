@@ -1,6 +1,7 @@
 import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { type AnsweringEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
+import { splitBasePath } from '../../../triton/wire/base-path.ts';
+import { type AnsweringEndpoint, findEndpoint, sendingAddress } from '../../server/find-endpoint.ts';
 import type { StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
 import { preparePrompts } from '../../traffic/prompts/prompts.ts';
@@ -25,7 +26,8 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
     timeoutMs: promptTimeoutMs,
     windowsFor: (purpose) => promptWindowsFor(purpose, limits.timeBudgetSeconds),
     open: async ({ address, headers, tls }, limitMs) => {
-      const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };
+      const { address: host, basePath } = splitBasePath(address);
+      const where = { address: host, host, basePath, headers, tls, timeoutMs: limitMs };
       answeringEndpoint ??= await findEndpoint({
         ...where,
         requestedEndpoint: endpoint,
@@ -34,7 +36,9 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
         path: undefined,
         extra: undefined,
       });
-      return openPromptTraffic({ ...where, model, endpoint: answeringEndpoint.endpoint }, requests, traffic);
+      const { endpoint: answering } = answeringEndpoint;
+      const to = { ...where, address: sendingAddress(answering.kind, where), model, endpoint: answering };
+      return openPromptTraffic(to, requests, traffic);
     },
   };
 }

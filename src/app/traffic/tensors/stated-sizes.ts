@@ -1,6 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { listed, plainLine } from '../../../base/format.ts';
 import { isJsonObject } from '../../../base/json.ts';
+import { typedLine } from '../../../base/shell-words.ts';
 import { shapeText } from '../../../loadgen/input-data/shapes.ts';
 import type { TensorSpec } from '../../../loadgen/input-data/tensor-spec.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
@@ -11,6 +12,8 @@ const PICTURE_SIDE = 224;
 /** A usual length of BERT's inputs in benchmarks (MLPerf's and NVIDIA's examples). */
 const TOKENS = 128;
 const CHANNELS = [1, 3, 4];
+/** Longer names of inputs are not repeated in options to type. */
+const MAX_NAME = 100;
 
 /**
  * Checks that a study does not measure requests of a size that nobody sends. Errors: INPUT_INVALID,
@@ -32,7 +35,8 @@ export function requireSizes({ unsized }: Pick<PreparedInputs, 'unsized'>, confi
 /** Returns an option with a likely shape; null if the model has no hint of one. */
 function proposeShape(spec: TensorSpec, config: ModelConfig): string | null {
   const shape = findWarmUpShape(spec, config) ?? guessShape(spec);
-  return shape && `--shape ${spec.name}:${shape.join(',')}`;
+  if (shape === null || spec.name.length > MAX_NAME) return null;
+  return typedLine(['--shape', `${spec.name}:${shape.join(',')}`]);
 }
 
 function findWarmUpShape({ name, dims }: TensorSpec, { model_warmup: entries }: ModelConfig): readonly number[] | null {

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { languageEndpoints } from '../../../spec/language-spec.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
@@ -7,19 +8,7 @@ export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec
   endpoint: {
     flags: '--endpoint <kind>',
     help: 'API of a model that takes texts: auto, openai, openai-chat, openai-completions, openai-responses, anthropic-messages, triton-generate (HTTP), triton-grpc (decoupled), the path of an OpenAI call, embeddings, rerank or classify',
-    offers: [
-      'embeddings',
-      'rerank',
-      'classify',
-      'auto',
-      'openai',
-      'openai-chat',
-      'openai-completions',
-      'openai-responses',
-      'anthropic-messages',
-      'triton-generate',
-      'triton-grpc',
-    ],
+    offers: languageEndpoints,
   },
   extraInputs: {
     flags: '--extra-inputs <name:value...>',
