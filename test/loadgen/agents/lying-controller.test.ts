@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { decodeMessage, encodeMessage } from '../../../src/loadgen/agents/codec.ts';
@@ -172,6 +173,8 @@ class Liar {
 async function expectServed({ address }: RunningAgent): Promise<void> {
   let cores = 0;
   for (let look = 0; look < 50 && cores === 0; look++) {
+    // It still reads what the last one said.
+    if (look > 0) await sleep(100);
     const found = await lookAtAgent(address, access).catch(() => null);
     cores = found?.cores ?? 0;
   }
