@@ -45,8 +45,8 @@ export function describeGroups({ parameters }: SearchSpace, base: Candidate): re
     listed(indexes.map((index) => groups[index]?.name ?? `number ${index + 1}`));
   const parts = [
     `the count of ${name(searched)} is searched`,
-    ...(followers.length > 0 ? [`${name(followers)} has the same`] : []),
-    ...(stays.length > 0 ? [`${name(stays)} stays as it is`] : []),
+    ...(followers.length > 0 ? [`${name(followers)} ${followers.length === 1 ? 'has' : 'have'} the same`] : []),
+    ...(stays.length > 0 ? [`${name(stays)} ${stays.length === 1 ? 'stays as it is' : 'stay as they are'}`] : []),
   ];
   return [plainLine(`${intro}: ${parts.join(', ')}`)];
 }

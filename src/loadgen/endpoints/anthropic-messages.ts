@@ -1,4 +1,5 @@
 import { listTexts } from '../prompts/prompt.ts';
+import { createFixedLength } from './openai-request.ts';
 import { type EventFormat, errorText, readCount, toFields, toList, toText } from './stream-event.ts';
 import type { TextApi } from './text-api.ts';
 
@@ -50,7 +51,7 @@ export const messagesApi: TextApi = {
       messages: messages.filter((message) => !isSystem(message)),
       ...(system.length > 0 && { system: system.join('\n') }),
       max_tokens: maxTokens ?? NO_LIMIT_TOKENS,
-      ...(ignoresEnd && canIgnoreEnd && { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) }),
+      ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),
       stream: isWhole !== true,
     };
   },

@@ -2,9 +2,19 @@ import { listTexts, type Prompt } from '../prompts/prompt.ts';
 import type { OpenAiEndpoint } from './endpoint.ts';
 
 /**
- * Returns the body of a call for a chat or a completion, before JSON encoding. `ignore_eos` and
- * `min_tokens` belong to vLLM and SGLang; others ignore or refuse them. `max_tokens` is known
- * nearly everywhere; OpenAI's own newer models want `max_completion_tokens`.
+ * Returns the fields by which a reply goes on to its length, if the prompt wants that and the
+ * server can. `ignore_eos` and `min_tokens` belong to vLLM and SGLang, in each API that they serve;
+ * others ignore or refuse them.
+ */
+export const createFixedLength = (
+  canIgnoreEnd: boolean,
+  { maxTokens, ignoresEnd }: Pick<Prompt, 'maxTokens' | 'ignoresEnd'>,
+): Readonly<Record<string, unknown>> =>
+  ignoresEnd && canIgnoreEnd ? { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) } : {};
+
+/**
+ * Returns the body of a call for a chat or a completion, before JSON encoding. `max_tokens` is
+ * known nearly everywhere; OpenAI's own newer models want `max_completion_tokens`.
  */
 export function openAiBody(
   { kind, saysUsage, canIgnoreEnd, lengthField, isWhole }: OpenAiEndpoint,
@@ -16,7 +26,7 @@ export function openAiBody(
     model,
     ...(kind === 'openai-chat' ? { messages } : { prompt: plainText({ messages }) }),
     ...(maxTokens !== null && { [lengthField ?? 'max_tokens']: maxTokens }),
-    ...(ignoresEnd && canIgnoreEnd && { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) }),
+    ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),
     stream: isWhole !== true,
     ...(saysUsage && isWhole !== true && { stream_options: { include_usage: true } }),
   };

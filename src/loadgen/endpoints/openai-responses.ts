@@ -1,3 +1,4 @@
+import { createFixedLength } from './openai-request.ts';
 import { type EventFormat, errorText, readCount, toFields, toList, toText } from './stream-event.ts';
 import type { TextApi } from './text-api.ts';
 
@@ -32,7 +33,7 @@ const responsesEvents: EventFormat = {
   },
 };
 
-/** OpenAI's `POST /v1/responses`. `ignore_eos` and `min_tokens` are vLLM's, which serves it too. */
+/** OpenAI's `POST /v1/responses`, which vLLM serves too. */
 export const responsesApi: TextApi = {
   path: '/responses',
   headers: [],
@@ -42,7 +43,7 @@ export const responsesApi: TextApi = {
     model,
     input: messages,
     ...(maxTokens !== null && { max_output_tokens: maxTokens }),
-    ...(ignoresEnd && canIgnoreEnd && { ignore_eos: true, ...(maxTokens !== null && { min_tokens: maxTokens }) }),
+    ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),
     stream: isWhole !== true,
   }),
 };

@@ -4,6 +4,7 @@ import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
+import { splitAuthority } from '../../../triton/wire/authority.ts';
 import { readHeaders } from '../../server/headers.ts';
 
 /** The request, without its destination. */
@@ -45,6 +46,7 @@ export async function plainContent(options: ContentOptions, credentials: string 
     throw usage(`'${options.method}' is not a supported HTTP method`, 'give for example --method POST');
   }
   const headers = readHeaders(options, reserved);
+  const { authority: host, others } = splitAuthority(headers);
   const names = new Set(headers.map(({ name }) => name));
   const login = options.basicAuth ?? credentials;
   const requestHeaders = [
@@ -55,12 +57,9 @@ export async function plainContent(options: ContentOptions, credentials: string 
   ];
   return {
     method,
-    headers: [
-      ...requestHeaders.filter(({ name }) => !names.has(name)),
-      ...headers.filter(({ name }) => name !== 'host'),
-    ],
+    headers: [...requestHeaders.filter(({ name }) => !names.has(name)), ...others],
     secrets: [...headers, ...requestHeaders.filter(({ name }) => name === 'authorization')],
-    host: headers.find(({ name }) => name === 'host')?.value,
+    host,
     body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
     bodies,
     path: options.path,
