@@ -19,7 +19,7 @@ const tune = (output: string, ...more: string[]) =>
 
 /** A run, in virtual time, against a server whose model gains much by batching. */
 beforeAll(async () => {
-  const profile = smallProfile({ a: 2, b: 0.1, config: { max_batch_size: 1 } });
+  const profile = smallProfile({ a: 10, b: 0.5, config: { max_batch_size: 1 } });
   const { records } = await tuneVirtually(profile, { max_batch_size: [2, 8], dynamic_batching: ['on'] }, 1000);
   await mkdir(run);
   await writeJournal(join(run, 'journal.jsonl'), records);
