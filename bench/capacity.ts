@@ -151,6 +151,7 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
     latencyThreshold: 0,
     precision: 3,
     percentile: 99,
+    maxOutage: 20,
     requestTimeout: 30,
     seed: 1,
   } as const satisfies ProfileSpec;

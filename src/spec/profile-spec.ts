@@ -37,6 +37,12 @@ export const servedSpec = z.strictObject({
   endpoint: text
     .optional()
     .describe('API of a model that takes texts, or the path of an OpenAI call; leave it out for other models'),
+  maxOutageSeconds: z
+    .number()
+    .nonnegative()
+    .max(LONGEST_TIMER_S)
+    .default(20)
+    .describe('Longest time that the server may be unreachable before the run ends, in seconds'),
 });
 
 /** The requests to a server that is measured as it is, and how they are sent. */
@@ -191,6 +197,7 @@ export type MeasuringSpec = Omit<Section<'measurement'>, 'blsComposingModels'> &
   Pick<Section<'goal'>, 'percentile'> &
   Pick<Section<'workloads'>, 'passes'> &
   Pick<Section<'traffic'>, 'requestTimeout'> &
+  Pick<Section<'server'>, 'maxOutage'> &
   FlatFields<Pick<Document, 'seed'>, Names>;
 
 /** The paths of the documents. */

@@ -65,6 +65,15 @@ const WARM_UP_SHARE = 0.25;
 /** Requests that warm up before a burst. */
 const BURST_WARM_UP = 50;
 
+/** Called while a load is played. */
+interface CourseListener {
+  readonly onWindow: (progress: WindowProgress) => void;
+  /** The load is played again from its start. */
+  readonly onAgain: () => void;
+}
+
+const noCourse: CourseListener = { onWindow: () => undefined, onAgain: () => undefined };
+
 /** Returns the loads that can be played on the target. */
 export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
   let seed = rule.seed;
@@ -72,7 +81,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     level: LoadLevel,
     { windows, ...change }: MeasuringChange & Pick<Required<MeasuringChange>, 'windows'>,
     untilNs: number | undefined,
-    onWindow: (progress: WindowProgress) => void = () => undefined,
+    { onWindow, onAgain }: CourseListener = noCourse,
   ): Promise<Measurement> => {
     const loadSeed = seed++;
     const leftMs = untilNs === undefined ? Number.POSITIVE_INFINITY : nsToMs(untilNs - realClock.nowNs());
@@ -82,6 +91,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
         rule.onProgress?.(progress);
       },
       onRequest: () => undefined,
+      onAgain,
     };
     const report = await target.measure(level, listener, {
       scheduleAt: (perSecond) => rule.scheduleAt(perSecond, loadSeed),
@@ -116,19 +126,24 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     const course = planCourse(seconds, perSecond);
     const windows: CourseWindow[] = [];
     let endSeconds = 0;
+    const onWindow = ({ latest }: WindowProgress): void => {
+      endSeconds += latest.durationMs / MS_PER_S;
+      windows.push({
+        endSeconds,
+        perSecond: (latest.requests / Math.max(latest.durationMs, 1)) * MS_PER_S,
+        meanMs: latest.latencyAvgMs,
+        percentileMs: latest.latencyPercentileMs,
+      });
+    };
+    const onAgain = (): void => {
+      windows.length = 0;
+      endSeconds = 0;
+    };
     const measurement = await measure(
       atRate(perSecond),
       { ...change, windows: { ...rule.windows, ...course } },
       untilNs,
-      (at) => {
-        endSeconds += at.latest.durationMs / MS_PER_S;
-        windows.push({
-          endSeconds,
-          perSecond: (at.latest.requests / Math.max(at.latest.durationMs, 1)) * MS_PER_S,
-          meanMs: at.latest.latencyAvgMs,
-          percentileMs: at.latest.latencyPercentileMs,
-        });
-      },
+      { onWindow, onAgain },
     );
     return { measurement, windows };
   };

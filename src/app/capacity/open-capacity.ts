@@ -1,4 +1,6 @@
+import { realClock } from '../../base/clock.ts';
 import type { CapacitySpec } from '../../spec/capacity-spec.ts';
+import { openOutlasting } from '../profile/outlast.ts';
 import { planProfile } from '../profile/plan.ts';
 import { findService } from '../profile/services/find-service.ts';
 import type { ServedTarget, Service, ServiceKind, ServiceSetting } from '../profile/services/service.ts';
@@ -32,7 +34,12 @@ export async function openCapacity(
   };
   const service = await findService[kind](options, await planProfile(options, false), setting);
   try {
-    const target = await service.open();
+    const target = await openOutlasting(service.open, {
+      ...setting,
+      clock: realClock,
+      maxOutageSeconds: rest.maxOutage,
+      hasAnswered: service.hasAnswered,
+    });
     const close = async (): Promise<void> => {
       await target.close();
       await service.close();

@@ -24,6 +24,8 @@ export interface LevelListener {
   onProgress(progress: ProfileProgress): void;
   /** Called with every successful request and its outputs; only for targets that observe. */
   onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
+  /** Called when the level begins anew, since the server or an agent was lost. */
+  onAgain(): void;
 }
 
 /** What levels are measured on. */

@@ -84,7 +84,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const { mostInFlight } = traffic;
     const rate = { requests: options.requests, mostInFlight, countedShare: figures.countedShare };
     const server = serverSide(atStart, atEnd, figures.succeeded, rate);
-    if (options.stats) checkSameServer(figures, server, mostInFlight);
+    checkSameServer(figures, server, mostInFlight);
     const measured = ownFigures(options, figures, { paced, tally });
     // The limit may be reached before anything counts.
     const failures = measured.failures.length > 0 ? measured.failures : traffic.failures;

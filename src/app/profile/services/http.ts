@@ -43,6 +43,7 @@ export const findHttp: FindService = async (options, plan, setting) => {
     server: { name: 'http', version: '', url: to.url, emulated: null },
     protocol: 'http',
     plan,
+    hasAnswered: false,
     open: () => openService(to, options, plan, setting),
     close: () => Promise.resolve(),
   };

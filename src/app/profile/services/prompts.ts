@@ -55,6 +55,7 @@ export const findPrompts: FindService = async (options, asFarAsKnown, setting) =
     server: { ...server, url: where.address },
     protocol: endpoint.kind === 'triton-grpc' ? 'grpc' : 'http',
     plan,
+    hasAnswered: true,
     open: () => openService({ ...where, ...how, address, model, endpoint }, fronts, options, plan, setting),
     close: () => Promise.resolve(),
   };

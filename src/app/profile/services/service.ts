@@ -45,6 +45,8 @@ export interface Service {
   readonly plan: ProfilePlan;
   /** The connected Triton with the models, if they take tensors. */
   readonly triton?: OpenServer;
+  /** True if the server has answered, so that its silence is an outage. */
+  readonly hasAnswered: boolean;
   /** Opens what sends to it. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*. */
   open(): Promise<ServedTarget>;
   close(): Promise<void>;

@@ -44,6 +44,7 @@ export const findTensors: FindService = async (options, plan, { signal, tell, al
       protocol: options.protocol,
       plan,
       triton: opened,
+      hasAnswered: true,
       open: () => openTensors(opened, models[0], options, plan, signal),
       close: async () => {
         await noteSent();

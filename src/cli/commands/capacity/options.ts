@@ -30,7 +30,7 @@ const shared = [
   ] as const),
   ...(['compression', 'tensorFormat', 'sharedMemory', 'outputSharedMemorySize', 'streaming'] as const),
   ...(Object.keys(agentsSpec.shape) as (keyof AgentsSpec)[]),
-  ...(['clientThreads', 'goodput', 'workload', 'timeScale', 'passes', 'requestTimeout', 'seed'] as const),
+  ...(['clientThreads', 'goodput', 'workload', 'timeScale', 'passes', 'requestTimeout', 'maxOutage', 'seed'] as const),
   ...(['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const),
   ...(['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const),
   ...(['launch', 'modelRepository', 'tritonserver', 'serverArg', 'serverCpus', 'dockerImage', 'dockerGpus'] as const),

@@ -1,5 +1,4 @@
 import type { ProfileDocuments } from '../../../app/profile/documents.ts';
-import { measuredWhole } from '../../../app/profile/measured-whole.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
 import { type ProfilePlan, toSettings } from '../../../app/profile/plan.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
@@ -21,6 +20,8 @@ export interface LevelRun {
   /** Every level so far. */
   readonly reports: LevelReport[];
   readonly signal: AbortSignal;
+  /** Opens a target that outlasts an outage of its server. */
+  readonly open: (open: () => Promise<LevelTarget>) => Promise<LevelTarget>;
 }
 
 /**
@@ -45,11 +46,9 @@ export async function measureLevels(
           for (const each of [screen, documents]) each.onProgress(progress);
         },
         onRequest: documents.onRequest,
+        onAgain: () => documents.onLevel(level),
       };
-      const report = await measuredWhole(target, level, listener, (line) => {
-        terminal.tell(line);
-        documents.onLevel(level);
-      });
+      const report = await target.measure(level, listener);
       screen.onReport(report);
       levelReports.push(report);
       reports.push(report);

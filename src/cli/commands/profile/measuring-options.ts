@@ -61,5 +61,9 @@ export const measuringOptionTable: OptionTable<MeasuringOptions> = under<Measuri
     flags: '--request-timeout <duration>',
     help: 'Time after which a request without a reply counts as failed, in s',
   },
+  maxOutage: {
+    flags: '--max-outage <duration>',
+    help: 'Longest time that the server may be unreachable, after its first answer, before the run ends',
+  },
   seed: { flags: '--seed <n>', help: 'Seed of the random numbers' },
 });

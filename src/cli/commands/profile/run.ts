@@ -1,12 +1,15 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
+import type { LevelTarget } from '../../../app/profile/measuring.ts';
+import { openOutlasting } from '../../../app/profile/outlast.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
 import { findService } from '../../../app/profile/services/find-service.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { inertJson } from '../../../base/format.ts';
 import { shownUrl } from '../../../base/secrets.ts';
@@ -60,15 +63,32 @@ export async function runProfile(
     try {
       const { plan, protocol, triton } = service;
       const scenario = triton && options.scenario;
+      const open = (openTarget: () => Promise<LevelTarget>): Promise<LevelTarget> =>
+        openOutlasting(openTarget, {
+          maxOutageSeconds: alike ? 0 : options.maxOutage,
+          hasAnswered: service.hasAnswered,
+          clock: realClock,
+          signal,
+          tell,
+        });
       await traced(triton?.client, options, async () => {
         // A scenario opens a target for each of its cases.
-        const target = scenario ? null : await service.open();
+        const target = scenario ? null : await open(service.open);
         head = profileHead(options, service, shownCommandLine(options), target?.assumptions);
         const documents = await openProfileDocuments(options, plan, head).catch(async (error: unknown) => {
           await target?.close();
           throw error;
         });
-        const run = { options: { ...options, protocol }, plan, alike, documents, terminal: shown, reports, signal };
+        const run = {
+          options: { ...options, protocol },
+          plan,
+          alike,
+          documents,
+          terminal: shown,
+          reports,
+          signal,
+          open,
+        };
         try {
           if (target) await measureLevels(run, target, (measure) => sweep(plan.sweep, measure));
           else if (scenario) await runScenario(run, triton, scenario);
