@@ -1,5 +1,5 @@
-import { listTexts } from '../prompts/prompt.ts';
-import { createFixedLength } from './openai-request.ts';
+import { listTexts, type MessagePart } from '../prompts/prompt.ts';
+import { createFixedLength, withParts } from './openai-request.ts';
 import { type EventFormat, errorText, readCount, toFields, toList, toText } from './stream-event.ts';
 import type { TextApi } from './text-api.ts';
 
@@ -37,6 +37,20 @@ const messagesEvents: EventFormat = {
   },
 };
 
+/** A data URL of a picture. */
+const DATA_URL = /^data:([^;,]+);base64,/;
+
+function toContentBlock(part: MessagePart): object {
+  if (part.type === 'text') return part;
+  const { url } = part.image_url;
+  const [start, mediaType] = DATA_URL.exec(url) ?? [];
+  const source =
+    start === undefined
+      ? { type: 'url', url }
+      : { type: 'base64', media_type: mediaType, data: url.slice(start.length) };
+  return { type: 'image', source };
+}
+
 /** Anthropic's `POST /v1/messages`. System texts stand beside the messages. */
 export const messagesApi: TextApi = {
   path: '/messages',
@@ -48,7 +62,10 @@ export const messagesApi: TextApi = {
     return {
       ...fields,
       model,
-      messages: messages.filter((message) => !isSystem(message)),
+      messages: withParts(
+        messages.filter((message) => !isSystem(message)),
+        toContentBlock,
+      ),
       ...(system.length > 0 && { system: system.join('\n') }),
       max_tokens: maxTokens ?? NO_LIMIT_TOKENS,
       ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),

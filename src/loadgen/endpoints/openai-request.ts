@@ -1,4 +1,4 @@
-import { listTexts, type Prompt } from '../prompts/prompt.ts';
+import { listTexts, type MessagePart, type Prompt } from '../prompts/prompt.ts';
 import type { OpenAiEndpoint } from './endpoint.ts';
 
 /**
@@ -24,13 +24,22 @@ export function openAiBody(
   return {
     ...fields,
     model,
-    ...(kind === 'openai-chat' ? { messages } : { prompt: plainText({ messages }) }),
+    ...(kind === 'openai-chat'
+      ? { messages: withParts(messages, (part) => part) }
+      : { prompt: plainText({ messages }) }),
     ...(maxTokens !== null && { [lengthField ?? 'max_tokens']: maxTokens }),
     ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),
     stream: isWhole !== true,
     ...(saysUsage && isWhole !== true && { stream_options: { include_usage: true } }),
   };
 }
+
+/**
+ * Returns the messages as they are sent. The content of those with pictures is a list of parts, in
+ * an API's form.
+ */
+export const withParts = (messages: Prompt['messages'], toPart: (part: MessagePart) => object): readonly object[] =>
+  messages.map(({ parts, ...message }) => (parts ? { ...message, content: parts.map(toPart) } : message));
 
 /** Returns the messages as one text, for models that take only text. */
 export const plainText = ({ messages }: Pick<Prompt, 'messages'>): string => listTexts(messages).join('\n\n');

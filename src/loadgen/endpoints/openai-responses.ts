@@ -1,4 +1,5 @@
-import { createFixedLength } from './openai-request.ts';
+import type { MessagePart } from '../prompts/prompt.ts';
+import { createFixedLength, withParts } from './openai-request.ts';
 import { type EventFormat, errorText, readCount, toFields, toList, toText } from './stream-event.ts';
 import type { TextApi } from './text-api.ts';
 
@@ -33,6 +34,11 @@ const responsesEvents: EventFormat = {
   },
 };
 
+const toInputPart = (part: MessagePart): object =>
+  part.type === 'text'
+    ? { type: 'input_text', text: part.text }
+    : { type: 'input_image', image_url: part.image_url.url, detail: part.image_url.detail ?? 'auto' };
+
 /** OpenAI's `POST /v1/responses`, which vLLM serves too. */
 export const responsesApi: TextApi = {
   path: '/responses',
@@ -41,7 +47,7 @@ export const responsesApi: TextApi = {
   createBody: ({ canIgnoreEnd, isWhole }, model, { messages, maxTokens, ignoresEnd, fields }) => ({
     ...fields,
     model,
-    input: messages,
+    input: withParts(messages, toInputPart),
     ...(maxTokens !== null && { max_output_tokens: maxTokens }),
     ...createFixedLength(canIgnoreEnd, { maxTokens, ignoresEnd }),
     stream: isWhole !== true,

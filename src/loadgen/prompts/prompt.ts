@@ -25,11 +25,29 @@ export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   /** null in a message that only calls tools. */
   readonly content: string | null;
+  /** Its texts and pictures in their order, if it has pictures; `content` has the texts. */
+  readonly parts?: readonly MessagePart[];
   /** The calls of an assistant, as recorded. */
   readonly tool_calls?: readonly unknown[];
   /** The call that a tool's message answers. */
   readonly tool_call_id?: string;
 }
+
+/** A part of a message, in the form of OpenAI's chat. */
+export type MessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: PictureUrl };
+
+/** A picture: a data URL, or one that the server fetches. */
+export interface PictureUrl {
+  readonly url: string;
+  /** The resolution at which the model looks at it, as OpenAI names it. */
+  readonly detail?: string;
+}
+
+/** True if a message of the prompt has pictures. */
+export const hasPictures = ({ messages }: Pick<Prompt, 'messages'>): boolean =>
+  messages.some(({ parts }) => parts !== undefined);
 
 /** Returns the texts of messages, in their order. */
 export const listTexts = (messages: readonly ChatMessage[]): readonly string[] =>

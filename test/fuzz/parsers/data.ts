@@ -262,7 +262,7 @@ const trace = refusing(['INPUT_INVALID'], {
 
 const prompts = refusing(['INPUT_INVALID'], {
   name: 'a file of prompts',
-  sources: ['loadgen/prompts/files/prompt-file.ts', 'base/records.ts'],
+  sources: ['loadgen/prompts/files/prompt-file.ts', 'loadgen/prompts/files/pictures.ts', 'base/records.ts'],
   read: inFile('prompts.json', (path) =>
     readPromptFile(
       path,
@@ -277,9 +277,13 @@ const prompts = refusing(['INPUT_INVALID'], {
     'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,GPT,10,20,30,Conversation log\n2,GPT,5,6,11,API log\n',
     'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n',
     'one text\n\nand another, with: signs\n',
+    '{"data":[{"session_id":"a","delay":5,"payload":[{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}}]}]}]},{"session_id":"a","payloads":[{"messages":[{"role":"user","content":"again"}]}]}]}',
+    '{"text":"x","images":["https://example.org/a.png","data:image/gif;base64,R0lG"]}\n',
   ],
   words: [
     ...jsonWords,
+    '"image":"a.png"',
+    '"session_id":',
     '"conversations":',
     '"messages":',
     '"content":',

@@ -173,3 +173,38 @@ it('refuses tools of recorded chats on APIs that have them in another form', () 
   const turns = set({ messages: [{ role: 'assistant', content: null, tool_calls: [{}] }] });
   expect(() => requireChatForm(turns, endpointOf('openai-responses', false))).toThrow(/calls of tools/);
 });
+
+describe('pictures in messages', () => {
+  const parts = [
+    { type: 'text', text: 'what is this?' },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } },
+    { type: 'image_url', image_url: { url: 'https://example.org/a.png', detail: 'low' } },
+  ] as const;
+  const messages = [{ role: 'user', content: 'what is this?', parts }] as const;
+  const contentFor = (kind: OpenAiEndpoint['kind']) => {
+    const body = textApis[kind].createBody(endpointOf(kind, false), 'm', { ...prompt, messages });
+    const [message] = (body.messages ?? body.input) as { content: unknown; parts?: unknown }[];
+    expect(message).not.toHaveProperty('parts');
+    return message?.content;
+  };
+
+  it('have the form of each API', () => {
+    expect(contentFor('openai-chat')).toEqual(parts);
+    expect(contentFor('openai-responses')).toEqual([
+      { type: 'input_text', text: 'what is this?' },
+      { type: 'input_image', image_url: 'data:image/png;base64,iVBO', detail: 'auto' },
+      { type: 'input_image', image_url: 'https://example.org/a.png', detail: 'low' },
+    ]);
+    expect(contentFor('anthropic-messages')).toEqual([
+      { type: 'text', text: 'what is this?' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBO' } },
+      { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
+    ]);
+  });
+
+  it('are refused where only texts are taken', () => {
+    const requests = { ...request, requests: [{ ...request, prompt: { ...prompt, messages } }] };
+    expect(() => requireChatForm(requests, endpointOf('openai-completions', false))).toThrow(/a message has pictures/);
+    expect(() => requireChatForm(requests, endpointOf('openai-chat', false))).not.toThrow();
+  });
+});

@@ -93,6 +93,36 @@ describe('a file of prompts', () => {
     expect(answered.conversations[0]).toMatchObject([{ messages, maxTokens: 2 }]);
   });
 
+  it('sends a recorded call whole, or holds its conversation with --sessions', async () => {
+    const messages = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'an answer' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'three words here' },
+    ];
+    const whole = await read(lines({ messages }));
+    expect(whole.conversations).toMatchObject([[{ messages: messages.slice(0, 3), maxTokens: 3 }]]);
+    expect(said(await read(lines({ messages }), { sessions: true }))).toEqual([['user:one', 'user:two']]);
+  });
+
+  it('is the calls of a session, also with the history in each', async () => {
+    const ask = (content: string) => ({ role: 'user', content });
+    const answer = { role: 'assistant', content: 'yes' };
+    const payloads = [{ messages: [ask('one')] }, { messages: [ask('one'), answer, ask('two')] }];
+    const calls = lines({ session_id: 'a', payloads });
+    expect(said(await read(calls))).toEqual([['user:one'], ['user:one|assistant:yes|user:two']]);
+    expect(said(await read(calls, { sessions: true }))).toEqual([['user:one', 'user:two']]);
+    const records = lines(
+      { session_id: 'a', payload: [{ messages: [ask('one')] }] },
+      { session_id: 'a', delay: 70, payload: [{ messages: [ask('two')] }] },
+      { session_id: 'b', payload: [{ messages: [ask('three')] }] },
+    );
+    expect(said(await read(records))).toEqual([['user:one'], ['user:two'], ['user:three']]);
+    const held = await read(records, { sessions: true });
+    expect(said(held)).toEqual([['user:one', 'user:two'], ['user:three']]);
+    expect(held.conversations[0]?.[1]).toMatchObject({ thinkMs: 70 });
+  });
+
   it("is read from the list of perf_analyzer's and GenAI-Perf's files, with the lines of faults", async () => {
     const call = (content: string) =>
       `    { "payload": [{ "model": "m", "messages": [{ "role": "user", "content": ${content} }] }] }`;
@@ -148,6 +178,42 @@ const shareGpt = JSON.stringify([
   { id: '2', conversations: [{ from: 'gpt', value: 'nobody asked' }] },
   { id: '3', conversations: [{ from: 'human', value: 'alone' }] },
 ]);
+
+describe('pictures', () => {
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const dataUrl = `data:image/png;base64,${png.toString('base64')}`;
+
+  it('of a message are sent as recorded, those of files as data URLs', async () => {
+    await writeFile(join(folder, 'a.png'), png);
+    const parts = (url: string) => [
+      { type: 'text', text: 'what is this?' },
+      { type: 'image_url', image_url: { url, detail: 'low' } },
+    ];
+    for (const [url, sent] of [
+      ['https://example.org/a.png', 'https://example.org/a.png'],
+      [dataUrl, dataUrl],
+      ['a.png', dataUrl],
+      [join(folder, 'a.png'), dataUrl],
+      [`file://${join(folder, 'a.png')}`, dataUrl],
+    ] as const) {
+      const source = await read(lines({ messages: [{ role: 'user', content: parts(url) }] }));
+      expect(source.conversations[0]?.[0]).toMatchObject({
+        messages: [{ role: 'user', content: 'what is this?', parts: parts(sent) }],
+        inputTokens: estimate.count('what is this?'),
+      });
+    }
+  });
+
+  it("are read in AIPerf's form", async () => {
+    await writeFile(join(folder, 'b.png'), png);
+    const source = await read(lines({ text: 'compare', images: ['b.png', 'https://example.org/c.png'] }));
+    expect(source.conversations[0]?.[0]?.messages[0]?.parts).toEqual([
+      { type: 'text', text: 'compare' },
+      { type: 'image_url', image_url: { url: dataUrl } },
+      { type: 'image_url', image_url: { url: 'https://example.org/c.png' } },
+    ]);
+  });
+});
 
 describe("ShareGPT's conversations", () => {
   it('give their first turn, with the recorded length of the answer', async () => {
@@ -252,7 +318,11 @@ describe('a bad file', () => {
     ['[{"prompt": "a"},\n{"prompt": "b"}', 'line 2: the list is not closed'],
     ['{"prompt": "a", "max_tokens": "9"}', 'line 1: its "max_tokens"'],
     ['{"conversations": [{"from": "nobody", "value": "x"}]}', "line 1: 'nobody' is not a known role"],
-    ['{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', 'more than text'],
+    ['{"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}', 'more than text and pictures'],
+    ['{"text": "x", "image": 3}', 'line 1: a picture of it is no text'],
+    ['{"text": "x", "image": "nowhere.png"}', "cannot read the picture 'nowhere.png'"],
+    ['{"text": "x", "image": "/etc/hostname"}', "'/etc/hostname' is no PNG, JPEG, GIF or WebP"],
+    ['{"text": "x", "image": "/dev/zero"}', "cannot read the picture '/dev/zero': it is a device"],
     ['{"messages": [{"role": "user", "content": null}]}', 'is incomplete'],
     ['{"messages": [{"role": "user", "content": "x"}], "n": 3}', 'line 1: its "n" is not 1'],
     ['{"messages": [{"role": "user", "content": "x"}], "audio": {}}', 'its "audio" is not supported'],

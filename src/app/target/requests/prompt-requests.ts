@@ -18,7 +18,8 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
   // `toRequestKind` gives no other endpoint.
   const endpoint = isTextEndpoint(server.endpoint) ? 'openai' : (server.endpoint ?? 'openai');
   const workloads = studied ? await promptWorkloads(spec, studied) : undefined;
-  const { requests } = workloads?.search[0] ?? (await preparePrompts(spec.prompts ?? {}, { model, seed }));
+  const { requests } =
+    workloads?.search[0] ?? (await preparePrompts({ ...spec.prompts, inputData: traffic.inputData }, { model, seed }));
   let answeringEndpoint: AnsweringEndpoint | null = null;
   return {
     requests,

@@ -5,7 +5,7 @@ import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { TextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { preparePrompts } from '../prompts/prompts.ts';
+import { type PromptOrder, preparePrompts } from '../prompts/prompts.ts';
 import { type PlainContent, plainContent } from './content.ts';
 
 /**
@@ -66,7 +66,7 @@ export async function textContent(
   return { ...plain, bodies, path: options.path ?? api.path, batch, refusalsFail: true, notes: texts.notes };
 }
 
-async function readTexts(spec: PromptSpec, setting: { readonly model: string; readonly seed: number }) {
+async function readTexts(spec: PromptOrder, setting: { readonly model: string; readonly seed: number }) {
   const { requests, countedBy } = await preparePrompts(spec, setting);
   const prompts = requests.requests.flatMap(({ prompt }) => prompt ?? []);
   const tokens = prompts.reduce((sum, { inputTokens }) => sum + (inputTokens ?? 0), 0) / prompts.length;

@@ -1,8 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { type ClassRequests, classedSet } from '../../../loadgen/classed-set.ts';
-import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { classShares, findLimits, hasClasses, type PlayedWorkload, type WorkloadFront } from '../workload.ts';
-import { type PromptSetting, type PromptTraffic, preparePrompts } from './prompts.ts';
+import { type PromptOrder, type PromptSetting, type PromptTraffic, preparePrompts } from './prompts.ts';
 
 /**
  * The prompts of a workload for a language model: `requests` with classes, or without if the
@@ -17,7 +16,7 @@ export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
  */
 export async function prepareClassPrompts(
   front: WorkloadFront,
-  options: PromptSpec & { readonly endpoint?: string | undefined },
+  options: PromptOrder & { readonly endpoint?: string | undefined },
   setting: PromptSetting,
   played: Pick<PlayedWorkload, 'workload' | 'planAt' | 'perSecond'>,
 ): Promise<ClassPrompts> {
@@ -32,7 +31,12 @@ export async function prepareClassPrompts(
     }
     if (requests)
       throw unsupported(`class '${name}' sends tensors to a language model`, 'give the class `prompts` instead');
-    traffics.push(await preparePrompts({ ...options, ...prompts }, { ...setting, model: front.model }));
+    traffics.push(
+      await preparePrompts(
+        { ...options, ...(prompts && { inputData: undefined, ...prompts }) },
+        { ...setting, model: front.model },
+      ),
+    );
   }
   const [only] = traffics;
   if (only && !hasClasses(played.workload)) return only;

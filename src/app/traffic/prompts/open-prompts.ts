@@ -1,6 +1,6 @@
 import { nullRuns } from '../../../loadgen/client/ceiling.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
-import { requireChatForm } from '../../../loadgen/endpoints/text-apis.ts';
+import { requireChatForm, requireTexts } from '../../../loadgen/endpoints/text-apis.ts';
 import { requirePlaces } from '../../../loadgen/endpoints/triton-request.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { ClientSpec } from '../../../spec/traffic-spec.ts';
@@ -16,8 +16,10 @@ export async function openPromptTraffic(
   requests: RequestSet,
   client: ClientSpec,
 ): Promise<Sender> {
-  if ('inputs' in options.endpoint) requirePlaces(requests, options.endpoint);
-  else requireChatForm(requests, options.endpoint);
+  if ('inputs' in options.endpoint) {
+    requireTexts(requests.requests, 'a Triton model takes');
+    requirePlaces(requests, options.endpoint);
+  } else requireChatForm(requests, options.endpoint);
   const { address, host, model, endpoint, timeoutMs, headers, tls, extra } = options;
   // Agents take no other field, and callers have some.
   const sent = { address, host, model, endpoint, timeoutMs, headers, tls, ...(extra && { extra }) };

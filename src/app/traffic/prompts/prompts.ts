@@ -7,6 +7,7 @@ import { syntheticPrompts } from '../../../loadgen/prompts/synthetic.ts';
 import { estimate, openTokenizer, type Tokenizer } from '../../../loadgen/prompts/tokenizer.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import type { RequestSpec } from '../../../workload/request-spec.ts';
 import { replayed, type TimedRequests } from '../schedule.ts';
 
 /** The prompts for a language model. */
@@ -48,11 +49,18 @@ const madeUp = {
   turns: '--turns',
 } as const;
 
+/** Prompts, or a file of them by the option that perf_analyzer and GenAI-Perf have for it. */
+export type PromptOrder = PromptSpec & Pick<RequestSpec, 'inputData'>;
+
 /**
  * Makes or reads the prompts that the options ask for. Errors: USAGE; INPUT_INVALID for a file,
  * with the line.
  */
-export async function preparePrompts(spec: PromptSpec, setting: PromptSetting): Promise<PromptTraffic> {
+export async function preparePrompts(
+  { inputData, ...prompts }: PromptOrder,
+  setting: PromptSetting,
+): Promise<PromptTraffic> {
+  const spec = { ...prompts, promptFile: prompts.promptFile ?? findPromptFile(inputData) };
   checkOneSource(spec);
   const tokenizer = spec.tokenizer === undefined ? estimate : await openTokenizer(spec.tokenizer);
   const { promptFile } = spec;
@@ -67,6 +75,14 @@ export async function preparePrompts(spec: PromptSpec, setting: PromptSetting): 
     countedBy: tokenizer.path === null ? 'estimate' : 'tokenizer',
     notes: [...source.notes, lengthsNote(requests, tokenizer)],
   };
+}
+
+/** Errors: USAGE for data that are no prompts. */
+function findPromptFile(inputData: RequestSpec['inputData'] = ['random']): string | undefined {
+  const [file, ...others] = inputData;
+  if (file === 'random' && others.length === 0) return undefined;
+  if (file !== undefined && file !== 'zero' && others.length === 0) return file;
+  throw usage('--input-data of a language model is one file of prompts', 'give its path, or leave it out');
 }
 
 function checkOneSource({ promptFile, ...spec }: PromptSpec): void {

@@ -13,7 +13,6 @@ const notOfLanguage: ReadonlySet<string> = new Set([
   ...[
     'batch',
     'batchSize',
-    'inputData',
     'shape',
     'integers',
     'stringData',
@@ -48,7 +47,7 @@ const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
  */
 export function refuseOthers(kind: ServiceKind, options: readonly Option[], endpoint?: string): void {
   const isOfTexts = (name: string): boolean =>
-    isTextEndpoint(endpoint) && (ofLanguage.has(name) || name === 'model' || name === 'batch');
+    isTextEndpoint(endpoint) && (ofLanguage.has(name) || ['model', 'batch', 'inputData'].includes(name));
   const isHonoured = (name: string): boolean => honours[kind](name) || isOfTexts(name);
   const other = options.find((option) => !isHonoured(option.attributeName()));
   if (!other) return;

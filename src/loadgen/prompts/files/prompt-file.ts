@@ -6,7 +6,15 @@ import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '../../..
 import { listTexts, type Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { describeForm, isRecord, type JsonRecord, listUnsent, type RecordedTurn, readTurns } from './recorded.ts';
+import { loadPictures } from './pictures.ts';
+import {
+  describeForm,
+  isRecord,
+  type JsonRecord,
+  listUnsent,
+  type RecordedTurn,
+  readConversations,
+} from './recorded.ts';
 import { Reservoir } from './reservoir.ts';
 import { TraceRows, type TraceSlice } from './trace.ts';
 import { type CsvTrace, findCsvTrace, mooncakeRow } from './trace-rows.ts';
@@ -23,7 +31,10 @@ export interface PromptFileRule {
    * of other files.
    */
   readonly prompts: number | null;
-  /** True to send every turn of a conversation; otherwise only the first. */
+  /**
+   * True to hold conversations turn by turn, with the model's own answers; otherwise the first turn
+   * of each is sent, and calls as they were recorded.
+   */
   readonly sessions: boolean;
   readonly thinkMs: Distribution | null;
   readonly slice: TraceSlice | null;
@@ -55,7 +66,7 @@ export async function readPromptFile(path: string, rule: PromptFileRule, tokeniz
     }
   }
   const source = reader?.source(tokenizer);
-  if (source && source.conversations.length > 0) return source;
+  if (source && source.conversations.length > 0) return loadPictures(source, path);
   const what = rule.slice && reader ? 'nothing came in that slice of it' : 'it has no prompt';
   throw new TrituneError('INPUT_INVALID', `${path}: ${what}`, 'see docs/language-models.md for the formats');
 }
@@ -72,7 +83,7 @@ function chooseReader({ text }: FileRecord, rule: PromptFileRule): Reader {
   if (trace) return traceReader(rule, trace.name, (line) => trace.toRow(line));
   if (!/^[{["]/.test(text)) {
     if (/^[\w ]+(,[\w ]+)+$/.test(text) && /token|timestamp/i.test(text)) throw unknownCsv();
-    return textReader(rule, text, (line) => [plainTurn(line)], 'prompts, one a line');
+    return textReader(rule, text, (line) => ({ conversations: [[plainTurn(line)]] }), 'prompts, one a line');
   }
   const first = parsed(text);
   if (first.input_length !== undefined) {
@@ -81,12 +92,16 @@ function chooseReader({ text }: FileRecord, rule: PromptFileRule): Reader {
     return reader;
   }
   const unsent = new Set<string>();
-  const turnsIn = (line: string): readonly RecordedTurn[] => {
+  const read = (line: string): ReadRecord => {
     const record = parsed(line);
     for (const name of listUnsent(record)) if (unsent.size < MAX_NAMED) unsent.add(name.slice(0, MAX_NAME));
-    return readTurns(record);
+    const { session_id: session } = record;
+    return {
+      conversations: readConversations(record, rule.sessions),
+      ...(rule.sessions && typeof session === 'string' && { session }),
+    };
   };
-  return textReader(rule, text, turnsIn, describeForm(first), unsent);
+  return textReader(rule, text, read, describeForm(first), unsent);
 }
 
 function traceReader(
@@ -98,24 +113,44 @@ function traceReader(
   return { add: (text) => rows.add(findRow(text)), source: (tokenizer) => rows.source(what, tokenizer) };
 }
 
+/** What a record holds. Records of one session, which follow each other, are one conversation. */
+interface ReadRecord {
+  readonly conversations: readonly (readonly RecordedTurn[])[];
+  readonly session?: string;
+}
+
 function textReader(
   rule: PromptFileRule,
   first: string,
-  turnsIn: (text: string) => readonly RecordedTurn[],
+  read: (text: string) => ReadRecord,
   what: string,
   unsent: ReadonlySet<string> = new Set(),
 ): Reader {
   const chosen = new Reservoir<readonly RecordedTurn[]>(rule.prompts ?? USUAL_PROMPTS, seededRandom(rule.seed));
   let silent = 0;
-  const add = (text: string): void => {
-    const turns = turnsIn(text);
+  let open: { readonly session: string; readonly turns: RecordedTurn[] } | null = null;
+  const take = (turns: readonly RecordedTurn[]): void => {
     if (turns.length === 0) silent++;
-    else chosen.add(rule.sessions ? turns : turns.slice(0, 1));
+    else chosen.add(turns);
+  };
+  const endSession = (): void => {
+    if (open) take(open.turns);
+    open = null;
+  };
+  const add = (text: string): void => {
+    const { conversations, session } = read(text);
+    if (session === undefined || session !== open?.session) endSession();
+    if (session === undefined) conversations.forEach(take);
+    else {
+      open ??= { session, turns: [] };
+      open.turns.push(...conversations.flat());
+    }
   };
   add(first);
   return {
     add,
     source: (tokenizer) => {
+      endSession();
       const conversations = promptsIn(chosen.items, rule, tokenizer);
       const notes = [
         `${what}: ${conversations.length} of ${chosen.seen}${conversations.length < chosen.seen ? `, chosen with seed ${rule.seed}` : ''}`,

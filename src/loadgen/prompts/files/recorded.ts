@@ -1,6 +1,6 @@
 import { lookUp } from '../../../base/look-up.ts';
 import { BadRecord } from '../../../base/records.ts';
-import { type ChatMessage, listTexts, samplingFields } from '../prompt.ts';
+import { type ChatMessage, listTexts, type MessagePart, samplingFields } from '../prompt.ts';
 
 /** A turn of a conversation in a file. */
 export interface RecordedTurn {
@@ -48,26 +48,74 @@ const REFUSED_FIELDS: Readonly<Record<string, string>> = {
 /** Fields that are read, or that concern the file or the client and not the model. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['messages', 'system', 'system_prompt', 'model', 'stream', 'stream_options', 'n', 'delay', 'role'],
-  ...['id', 'custom_id', 'method', 'url', 'session_id', 'conversation_id', 'timestamp'],
+  ...['image', 'images', 'texts', 'id', 'custom_id', 'method', 'url', 'session_id', 'conversation_id', 'timestamp'],
   ...[...OUTPUT_NAMES, ...TEXT_NAMES, 'prompt_len', 'input_len', 'input_tokens', 'prompt_tokens_count'],
 ]);
 
 /**
- * Returns the turns of a record in any of the forms that load generators read: ShareGPT's
- * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of
- * its answer. Empty if it has no user message. Throws BadRecord.
+ * Returns the conversations of a record in any of the forms that load generators read: ShareGPT's
+ * `conversations`, AIPerf's `turns`, calls with OpenAI's `messages`, or a text with or without the
+ * length of its answer. With `sessions`, a record is one conversation of all its turns; otherwise
+ * the first turn of a conversation, and each call as it was recorded. A conversation without a
+ * message of a user is empty. Throws BadRecord.
  */
-export function readTurns(record: JsonRecord): readonly RecordedTurn[] {
+export function readConversations(record: JsonRecord, sessions: boolean): readonly (readonly RecordedTurn[])[] {
   const { conversations, turns } = record;
-  if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
-  if (Array.isArray(turns)) return turnList(turns);
-  return callsIn(record).flatMap(readCall);
+  if (Array.isArray(conversations) || Array.isArray(turns)) {
+    const all = Array.isArray(conversations)
+      ? spoken(conversations.map(shareGptMessage))
+      : turnList(turns as unknown[]);
+    return [sessions ? all : all.slice(0, 1)];
+  }
+  const calls = callsIn(record);
+  if (!sessions) return calls.map(readCall);
+  const last = calls.filter((call, index) => !continues(calls[index + 1], call));
+  return [last.flatMap((call, index) => delayed(readSession(call), index === 0 ? record : call))];
 }
 
+/** True if the messages of a call begin with all those of the one before. */
+function continues(call: JsonRecord | undefined, before: JsonRecord): boolean {
+  const [messages, earlier] = [call?.messages, before.messages];
+  if (!Array.isArray(messages) || !Array.isArray(earlier) || messages.length <= earlier.length) return false;
+  return JSON.stringify(messages.slice(0, earlier.length)) === JSON.stringify(earlier);
+}
+
+/** Lets a user wait before the first of these turns as long as a record says. */
+function delayed(turns: readonly RecordedTurn[], record: JsonRecord): readonly RecordedTurn[] {
+  const [first, ...others] = turns;
+  return first ? [{ ...first, thinkMs: computeDelay(record) }, ...others] : turns;
+}
+
+/** Returns a call as one turn: all its messages up to the last that is not an answer. */
 function readCall(record: JsonRecord): readonly RecordedTurn[] {
+  return readTurns(record, (messages) => {
+    const last = messages.at(-1);
+    const isAnswered = last?.role === 'assistant';
+    const said = isAnswered ? messages.slice(0, -1) : messages;
+    if (!said.some(({ role }) => role === 'user' || role === 'tool')) return [];
+    return [{ messages: said, outputTokens: null, answer: isAnswered ? last.content : null, thinkMs: 0 }];
+  });
+}
+
+/**
+ * Returns the turns of a call. With calls of tools it is one turn, because the server's own answers
+ * would not call them alike.
+ */
+function readSession(record: JsonRecord): readonly RecordedTurn[] {
+  const { messages } = record;
+  const hasTools =
+    Array.isArray(messages) &&
+    messages.filter(isRecord).some(({ role, tool_calls: calls }) => role === 'tool' || calls !== undefined);
+  return hasTools ? readCall(record) : readTurns(record, spoken);
+}
+
+function readTurns(
+  record: JsonRecord,
+  toTurns: (messages: readonly ChatMessage[]) => readonly RecordedTurn[],
+): readonly RecordedTurn[] {
   const { messages } = record;
   const read = Array.isArray(messages)
-    ? withLength(chatTurns(messages.map(chatMessage)), findLength(record))
+    ? withLength(toTurns(messages.map(chatMessage)), findLength(record))
     : [textTurn(record)];
   const fields = callFields(record);
   return Object.keys(fields).length === 0 ? read : read.map((turn) => ({ ...turn, fields }));
@@ -82,12 +130,12 @@ export function listUnsent(record: JsonRecord): readonly string[] {
 
 /**
  * Returns the calls of a record: `body` in OpenAI's batch files, the list `payload` in
- * perf_analyzer's and GenAI-Perf's, otherwise the record itself.
+ * perf_analyzer's and GenAI-Perf's, `payloads` in AIPerf's, otherwise the record itself.
  */
 function callsIn(record: JsonRecord): readonly JsonRecord[] {
-  const { body, payload } = record;
+  const { body, payload, payloads } = record;
   if (isRecord(body)) return [body];
-  const calls = [payload ?? []].flat();
+  const calls = [payload ?? payloads ?? []].flat();
   return calls.length > 0 && calls.every(isRecord) ? calls : [record];
 }
 
@@ -110,8 +158,10 @@ export const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function textTurn(record: JsonRecord): RecordedTurn {
-  const content = TEXT_NAMES.map((name) => record[name]).find((text) => typeof text === 'string');
-  if (content === undefined || content === '') {
+  const texts = Array.isArray(record.texts) ? record.texts.filter((text) => typeof text === 'string') : [];
+  const content = TEXT_NAMES.map((name) => record[name]).find((text) => typeof text === 'string') ?? texts.join('\n');
+  const pictures = [record.image ?? [], record.images ?? []].flat().map(toPicture);
+  if (content === '' && pictures.length === 0) {
     throw new BadRecord(
       'it has no prompt',
       'write {"prompt": "…", "output_length": 100}, or see docs/language-models.md for other forms',
@@ -121,7 +171,11 @@ function textTurn(record: JsonRecord): RecordedTurn {
   return {
     messages: [
       ...(typeof system === 'string' ? [{ role: 'system' as const, content: system }] : []),
-      { role: 'user', content },
+      {
+        role: 'user',
+        content,
+        ...(pictures.length > 0 && { parts: [{ type: 'text', text: content }, ...pictures] }),
+      },
     ],
     outputTokens: findLength(record),
     answer: null,
@@ -141,18 +195,6 @@ function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   return rest.map((turn, index) =>
     index === 0 ? { ...turn, messages: [{ role: 'system', content }, ...turn.messages] } : turn,
   );
-}
-
-/**
- * Returns the turns of a recorded call. With calls of tools it is one turn, because the server's
- * own answers would not call them alike.
- */
-function chatTurns(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
-  if (!messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined)) return spoken(messages);
-  const last = messages.at(-1);
-  const answer = last?.role === 'assistant' ? last.content : null;
-  const said = last?.role === 'assistant' ? messages.slice(0, -1) : messages;
-  return said.length === 0 ? [] : [{ messages: said, outputTokens: null, answer, thinkMs: 0 }];
 }
 
 /**
@@ -196,12 +238,16 @@ function shareGptMessage(said: unknown): ChatMessage {
 
 function chatMessage(said: unknown): ChatMessage {
   const { role, content, tool_calls, tool_call_id } = isRecord(said) ? said : {};
-  const text = Array.isArray(content) ? content.map(partText).join('') : (content ?? null);
+  const parts = Array.isArray(content) ? content.map(readPart) : [];
+  const text = Array.isArray(content)
+    ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+    : (content ?? null);
   const isWhole = typeof text === 'string' || (text === null && Array.isArray(tool_calls));
   if (typeof role !== 'string' || !isWhole)
     throw new BadRecord('a part of its "messages" is incomplete', 'write {"role": "user", "content": "…"}');
   return {
     ...toMessage(role, text, { ...speakers, developer: 'developer', tool: 'tool' }),
+    ...(parts.some(({ type }) => type !== 'text') && { parts }),
     ...(Array.isArray(tool_calls) && { tool_calls }),
     ...(typeof tool_call_id === 'string' && { tool_call_id }),
   };
@@ -217,9 +263,20 @@ function toMessage<C extends string | null>(
   throw new BadRecord(`'${who}' is not a known role`, 'write human, gpt and system, or user, assistant and system');
 }
 
-function partText(part: unknown): string {
-  if (isRecord(part) && typeof part.text === 'string') return part.text;
-  throw new BadRecord('a message contains more than text', 'leave out images and audio: only text is sent');
+function readPart(part: unknown): MessagePart {
+  const { text, image_url: picture } = isRecord(part) ? part : {};
+  if (typeof text === 'string') return { type: 'text', text };
+  if (typeof picture === 'string') return toPicture(picture);
+  const { url, detail } = isRecord(picture) ? picture : {};
+  if (typeof url !== 'string')
+    throw new BadRecord('a message contains more than text and pictures', 'leave out audio and files');
+  return { type: 'image_url', image_url: { url, ...(typeof detail === 'string' && { detail }) } };
+}
+
+/** Takes a data URL, the address of a picture, or the path of its file. */
+function toPicture(url: unknown): MessagePart {
+  if (typeof url === 'string') return { type: 'image_url', image_url: { url } };
+  throw new BadRecord('a picture of it is no text', 'give a path, a URL, or a data URL');
 }
 
 function findLength(record: JsonRecord): number | null {
