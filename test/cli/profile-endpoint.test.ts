@@ -48,6 +48,38 @@ describe('limits of good replies', () => {
   );
 });
 
+it('writes a line for each request, with the names of AIPerf', { timeout: 60_000 }, async () => {
+  const server = await serve();
+  const path = join(await scratch(), 'requests.jsonl');
+  const args = ['--endpoint', 'openai', '-u', server.url, '-m', 'm', '--request-count', '20'];
+  const outcome = await callCli(['profile', ...args, '--concurrency', '2', '--profile-export-file', path]);
+  expect(outcome).toMatchObject({ code: 0 });
+  const text = await readFile(path, 'utf8');
+  const records = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(records.length).toBeGreaterThanOrEqual(20);
+  expect(records.map(({ metadata }) => metadata.benchmark_phase)).toContain('profiling');
+  expect(records.at(-1)).toMatchObject({
+    metadata: { session_num: records.length - 1, was_cancelled: false, concurrency: 2 },
+    metrics: {
+      input_sequence_length: { value: 7, unit: 'tokens' },
+      output_sequence_length: { value: 4, unit: 'tokens' },
+      time_to_first_token: { unit: 'ms' },
+      inter_chunk_latency: { value: expect.any(Array), unit: 'ms' },
+    },
+    error: null,
+  });
+  for (const line of text.trim().split('\n')) {
+    const [, start = '', end = ''] = /"request_start_ns":(\d{19}),"request_end_ns":(\d{19}),/.exec(line) ?? [];
+    expect(BigInt(end)).toBeGreaterThan(BigInt(start));
+  }
+  const { metrics } = records.at(-1);
+  expect(metrics.inter_chunk_latency.value).toHaveLength(3);
+  expect(metrics.request_latency.value).toBeGreaterThan(metrics.time_to_first_token.value);
+});
+
 describe('an endpoint', () => {
   const find = (address: string, asked: RequestedEndpoint, more: Partial<FindOptions> = {}) =>
     findEndpoint({

@@ -2,7 +2,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { realClock } from '../../base/clock.ts';
 import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { writeIn } from '../../base/run-files.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { msToNs, NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
@@ -11,6 +11,7 @@ import { exportedTensors } from '../../report/exported-tensors.ts';
 import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
 import { ProfileExport } from '../../report/profile-export.ts';
 import { levelJson, type ProfileHead, profileJson } from '../../report/profile-json.ts';
+import { RequestRecords } from '../../report/request-records.ts';
 import type { ScenarioFile } from '../../report/scenario/case.ts';
 import type { ProfileSpec } from '../../spec/profile-spec.ts';
 import type { ProfilePlan } from './plan.ts';
@@ -41,7 +42,8 @@ export async function openProfileDocuments(
     withGpuMetrics: spec.collectMetrics === true,
     percentile: plan.percentile,
   };
-  const requests = profileExportFile === undefined ? null : await ProfileExport.open(profileExportFile, epochNs());
+  const requests =
+    profileExportFile === undefined ? null : await openRequestExport(profileExportFile, head.endpoint !== undefined);
   if (ndjson !== undefined) await write(ndjson, '');
   const line = async (event: object): Promise<void> => {
     if (ndjson !== undefined) await writing(ndjson, appendFile(ndjson, `${JSON.stringify(event)}\n`));
@@ -66,20 +68,10 @@ export async function openProfileDocuments(
     },
     onProgress: (progress) => {
       if (progress.phase !== 'window') return;
-      requests?.boundary(realClock.nowNs());
+      requests?.onWindow(realClock.nowNs(), msToNs(progress.latest.durationMs));
       next({ type: 'window', ...progress });
     },
-    onRequest: ({ request, startNs, endNs, outcome }, outputs) => {
-      if (!outcome.ok) return;
-      const id = request.parameters?.find(({ name }) => name === 'sequence_id')?.value;
-      requests?.request({
-        startNs,
-        responsesNs: [endNs],
-        sequenceId: typeof id === 'number' ? id : 0,
-        inputs: exportedTensors(request.inputs),
-        outputs: exportedTensors(outputs),
-      });
-    },
+    onRequest: (observed, outputs) => requests?.onRequest(observed, outputs),
     onReport: async (reports) => {
       endLevel();
       const report = reports.at(-1);
@@ -93,6 +85,48 @@ export async function openProfileDocuments(
       await lines;
       await requests?.close();
     },
+  };
+}
+
+/** A file with each request of a profile. */
+interface RequestExport extends Pick<ProfileExport, 'beginLevel' | 'endLevel' | 'close'> {
+  onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
+  /** A window of this length is over. */
+  onWindow(nowNs: number, lengthNs: number): void;
+}
+
+/**
+ * Opens the file with each request: of a language model as AIPerf writes it, otherwise as
+ * perf_analyzer does. Errors: OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
+ */
+async function openRequestExport(path: string, isLanguage: boolean): Promise<RequestExport> {
+  if (isLanguage) {
+    const records = await RequestRecords.open(path, epochNs());
+    return {
+      beginLevel: (level) => records.beginLevel(level),
+      onRequest: (observed) => records.request(observed),
+      onWindow: (nowNs, lengthNs) => records.window(nowNs, lengthNs),
+      endLevel: () => records.endLevel(),
+      close: () => records.close(),
+    };
+  }
+  const tensors = await ProfileExport.open(path, epochNs());
+  return {
+    beginLevel: (level) => tensors.beginLevel(level),
+    onRequest: ({ request, startNs, endNs, outcome }, outputs) => {
+      if (!outcome.ok) return;
+      const id = request.parameters?.find(({ name }) => name === 'sequence_id')?.value;
+      tensors.request({
+        startNs,
+        responsesNs: [endNs],
+        sequenceId: typeof id === 'number' ? id : 0,
+        inputs: exportedTensors(request.inputs),
+        outputs: exportedTensors(outputs),
+      });
+    },
+    onWindow: (nowNs) => tensors.boundary(nowNs),
+    endLevel: () => tensors.endLevel(),
+    close: () => tensors.close(),
   };
 }
 

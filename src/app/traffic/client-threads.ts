@@ -18,12 +18,19 @@ import { readTls } from '../server/read-tls.ts';
 const USUAL_CLOCK_LIMIT_MS = 25;
 
 /**
- * Returns the threads that send, on agents if any are named. This thread never sends during a
+ * Returns the threads that send, on agents if any are named. An observer gets each inference
+ * request, if the threads are on this machine. This thread never sends during a
  * measurement: its other work would make replies look late. Errors: AGENT_FAILED; USAGE,
  * INPUT_INVALID for the token and certificates of agents.
  */
-export async function startClientThreads(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
+export async function startClientThreads(
+  client: ClientSpec,
+  transport: WorkerTransport,
+  onObserved?: OnObserved,
+): Promise<Workers> {
   const { clientThreads: threadsEach = 1 } = client;
+  if (onObserved && transport.protocol !== 'plain-http')
+    return openWorkers(threadsEach, { ...transport, observes: true }, {}, onObserved);
   const [first, ...others] = client.agents ?? [];
   if (first === undefined) return openWorkers(threadsEach, transport);
   const access = await agentAccess(client);
@@ -31,20 +38,25 @@ export async function startClientThreads(client: ClientSpec, transport: WorkerTr
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/**
- * Does the same for inference requests over a transport with these options. An observer gets each
- * request.
- */
+/** Does the same for inference requests over a transport with these options. */
 export function startInferThreads(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
   { check, ...options }: OpenOptions,
   onObserved?: OnObserved,
 ): Promise<Workers> {
-  const { clientThreads = 1, outputTolerance = 0 } = client;
-  const transport = { protocol, options, ...(check && { tolerance: outputTolerance }) };
-  if (onObserved === undefined) return startClientThreads(client, transport);
-  return Promise.resolve(openWorkers(clientThreads, { ...transport, observes: true }, {}, onObserved));
+  const { outputTolerance = 0 } = client;
+  return startClientThreads(client, { protocol, options, ...(check && { tolerance: outputTolerance }) }, onObserved);
+}
+
+/** Errors: USAGE for clients whose requests cannot be observed one by one. */
+export function checkObservable({ clientThreads = 1, agents }: ClientSpec): void {
+  if (clientThreads === 1 && !agents) return;
+  throw new TrituneError(
+    'USAGE',
+    '--profile-export-file works with one thread on this machine only',
+    'leave out --client-threads and --agents',
+  );
 }
 
 /** Errors: USAGE for options that agents do not support. */

@@ -117,6 +117,7 @@ export const transport = z.discriminatedUnion('protocol', [
       // The text of a request, which nothing here reads.
       extra: z.record(z.string(), z.unknown()).optional(),
     }),
+    observes: z.literal(false).optional(),
   }),
 ]);
 

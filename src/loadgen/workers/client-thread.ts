@@ -127,14 +127,16 @@ function openUnlimited(of: ThreadSettings['transport']): Transport {
     const plain = openPlainHttp({ ...of.options, gate }, of.request);
     return of.secrets.length > 0 ? redacting(plain, of.secrets) : plain;
   }
-  if (of.protocol === 'language') return openEndpoint({ ...of.options, gate });
+  if (of.protocol === 'language') return observing(openEndpoint({ ...of.options, gate }));
   const { protocol, options, tolerance } = of;
   const check = tolerance === undefined ? undefined : replyCheck(tolerance);
   const sharedOutputs = options.sharedOutputs && partOfOutputs(options.sharedOutputs, settings.part);
   const readsReplies = observed !== null;
-  const opened = openTransport(protocol, { ...options, check, readsReplies, sharedOutputs, gate });
-  return observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
+  return observing(openTransport(protocol, { ...options, check, readsReplies, sharedOutputs, gate }));
 }
+
+const observing = (opened: Transport): Transport =>
+  observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
 
 /** Opens a transport with only the options that the null server understands. */
 function openNull(url: string): Transport {

@@ -38,6 +38,8 @@ export type WorkerTransport = InferTransport | PlainHttpTransport | LanguageTran
 export interface LanguageTransport {
   readonly protocol: 'language';
   readonly options: Omit<EndpointOptions, 'gate'>;
+  /** If true, every finished request is reported. */
+  readonly observes?: boolean | undefined;
 }
 
 /** One request to any URL. */

@@ -41,9 +41,14 @@ export class ObservedRequests {
   }
 }
 
-/** The outputs are views of the socket's memory, which is too large to send. */
+/**
+ * Copies what is valid only now: the times of tokens, and outputs, which are views of the socket's
+ * memory.
+ */
 function packed(outcome: SendOutcome): SendOutcome {
-  if (!outcome.ok || !outcome.replies) return outcome;
+  if (!outcome.ok) return outcome;
+  if (outcome.tokens) return { ...outcome, tokens: { ...outcome.tokens, gapsNs: [...outcome.tokens.gapsNs] } };
+  if (!outcome.replies) return outcome;
   const copied = (outputs: ReplyOutputs): ReplyOutputs =>
     outputs.map((output) => ({ ...output, raw: new Uint8Array(output.raw) }));
   return { ...outcome, replies: outcome.replies.map(copied) };

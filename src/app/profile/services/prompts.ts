@@ -2,6 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
 import { textApis } from '../../../loadgen/endpoints/text-apis.ts';
+import type { ObservedRequest } from '../../../loadgen/observed-transport.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
@@ -10,13 +11,14 @@ import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import { findEndpoint, type RequestedEndpoint, sendingAddress } from '../../server/find-endpoint.ts';
 import { readHeaders } from '../../server/headers.ts';
+import { checkObservable } from '../../traffic/client-threads.ts';
 import { type ClassPrompts, prepareClassPrompts } from '../../traffic/prompts/class-prompts.ts';
 import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
 import { preparePrompts } from '../../traffic/prompts/prompts.ts';
 import { promptWindows } from '../../traffic/prompts/windows.ts';
 import type { Sender } from '../../traffic/sender.ts';
 import { type WorkloadFront, listFronts as workloadFronts } from '../../traffic/workload.ts';
-import { levelTarget } from '../measuring.ts';
+import { type LevelListener, levelTarget } from '../measuring.ts';
 import { type ProfilePlan, planProfile } from '../plan.ts';
 import {
   type FindService,
@@ -77,10 +79,14 @@ async function openService(
     for (const sender of senders) await sender.close();
   };
   const played: PlayedFront[] = [];
+  let listening: LevelListener | undefined;
+  const observes = spec.profileExportFile !== undefined;
+  if (observes) checkObservable(spec);
+  const onObserved = observes ? (each: ObservedRequest) => listening?.onRequest(each, []) : undefined;
   try {
     for (const { model, prompts, part } of fronts) {
       const { requests } = prompts;
-      const sender = await openPromptTraffic({ ...to, model }, requests, spec);
+      const sender = await openPromptTraffic({ ...to, model }, requests, spec, onObserved);
       senders.push(sender);
       played.push({ ...sender.sending, requests, stats: null, classes: part?.indexes });
     }
@@ -99,6 +105,9 @@ async function openService(
       ],
       fronts: played,
       devices: devicesAt(address, spec, to.model),
+      onLevel: (listener) => {
+        listening = listener;
+      },
       usual: {
         windows: promptWindows,
         // Requests left over from one level must not affect the next.

@@ -19,6 +19,7 @@ import { noteOwnRequests } from '../../server/client-requests.ts';
 import { listDevices } from '../../server/devices.ts';
 import { checkLeftovers, leftoversIn } from '../../server/leftover.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from '../../server/open-server.ts';
+import { checkObservable } from '../../traffic/client-threads.ts';
 import type { Sender } from '../../traffic/sender.ts';
 import { openTraffic, type TrafficOrder } from '../../traffic/tensors/open-traffic.ts';
 import { listAssumptions, readRequests } from '../../traffic/tensors/requests.ts';
@@ -80,13 +81,7 @@ export async function openTensors(
   signal: AbortSignal,
 ): Promise<ServedTarget> {
   const observes = spec.profileExportFile !== undefined;
-  if (observes && ((spec.clientThreads ?? 1) > 1 || spec.agents)) {
-    throw new TrituneError(
-      'USAGE',
-      '--profile-export-file works with one thread on this machine only',
-      'leave out --client-threads and --agents',
-    );
-  }
+  if (observes) checkObservable(spec);
   const { workload } = plan;
   const parts: readonly (WorkloadFront | undefined)[] = workload ? listFronts(workload, model) : [undefined];
   let listening: LevelListener | undefined;

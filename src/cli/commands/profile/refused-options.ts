@@ -22,7 +22,7 @@ const notOfLanguage: ReadonlySet<string> = new Set([
     'requestParameter',
   ],
   ...['sequenceLength', 'sequenceLengthVariation', 'sequenceIds', 'fixedSchedule', 'scenario', 'batchSizes'],
-  ...['concurrencies', 'output', 'label', 'profileExportFile', 'compression', 'tensorFormat', 'sharedMemory'],
+  ...['concurrencies', 'output', 'label', 'compression', 'tensorFormat', 'sharedMemory'],
   ...['outputSharedMemorySize', 'launch', 'modelRepository', 'tritonserver', 'dockerImage', 'dockerGpus', 'dockerArg'],
   ...['serverArg', 'serverCpus', 'blsComposingModels', 'traceLevel', 'traceRate', 'traceCount'],
   ...['logFrequency', 'zeroInput', 'dataDirectory', 'inputTensorFormat', 'outputTensorFormat', 'sequenceIdRange'],
