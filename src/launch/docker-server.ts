@@ -34,10 +34,10 @@ const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> 
 };
 
 /**
- * Starts Triton in a container, with its three ports published on free loopback ports. The
- * repository is mounted read-only. The directory of the trace file is mounted at its local path, so
- * that both sides use the same file name. Errors: LAUNCH_FAILED (no docker, no such image, or the
- * server did not come up).
+ * Starts Triton in a container, with its three ports published on free loopback ports. A repository
+ * on this machine is mounted read-only. The directory of the trace file is mounted at its local
+ * path, so that both sides use the same file name. Errors: LAUNCH_FAILED (no docker, no such image,
+ * or the server did not come up).
  */
 export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
   if (options.image.startsWith('-')) {
@@ -54,6 +54,7 @@ async function launchOn(ports: ServerPorts, options: DockerLaunch): Promise<Laun
   const traceFile = options.traceFile && resolve(options.traceFile);
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
+  const repository = findRepository(options.modelRepository);
   const args = [
     'run',
     '--rm',
@@ -64,12 +65,12 @@ async function launchOn(ports: ServerPorts, options: DockerLaunch): Promise<Laun
     ...publish(ports.grpc, 8001),
     ...publish(ports.http, 8000),
     ...publish(ports.metrics, 8002),
-    `--mount=type=bind,${csvField(`source=${resolve(options.modelRepository)}`)},target=/models,readonly`,
+    ...repository.dockerArgs,
     ...(traceFile === undefined ? [] : [mountInPlace(dirname(traceFile))]),
     ...(options.dockerArgs ?? []),
     options.image,
     'tritonserver',
-    '--model-repository=/models',
+    `--model-repository=${repository.path}`,
     '--model-control-mode=explicit',
     ...(await argumentsForModels(options.modelRepository, options)),
     ...(traceFile === undefined ? [] : [traceFileArgument(traceFile)]),
@@ -79,7 +80,7 @@ async function launchOn(ports: ServerPorts, options: DockerLaunch): Promise<Laun
     {
       file: 'docker',
       args,
-      env: passedOn(options.dockerArgs ?? []),
+      env: passedOn([...repository.dockerArgs, ...(options.dockerArgs ?? [])]),
       description: `docker container ${name} of ${options.image}`,
       ports,
       cleanUp: async () => {
@@ -90,6 +91,23 @@ async function launchOn(ports: ServerPorts, options: DockerLaunch): Promise<Laun
     options,
   );
 }
+
+/**
+ * Returns where the server finds its models: a folder of this machine is mounted, and the address
+ * of a cloud (`s3://`, `gs://`, `as://`) is read with the variables that Triton's documentation
+ * names. Docker takes their values from its own environment.
+ */
+function findRepository(named: string): { readonly path: string; readonly dockerArgs: readonly string[] } {
+  if (CLOUD.test(named)) {
+    const names = Object.keys(process.env).filter((name) => CLOUD_VARIABLES.test(name));
+    return { path: named, dockerArgs: names.map((name) => `--env=${name}`) };
+  }
+  const mount = `--mount=type=bind,${csvField(`source=${resolve(named)}`)},target=/models,readonly`;
+  return { path: '/models', dockerArgs: [mount] };
+}
+
+const CLOUD = /^(?:s3|gs|as):\/\//;
+const CLOUD_VARIABLES = /^(?:AWS_|AZURE_STORAGE_)/;
 
 const mountInPlace = (path: string): string =>
   `--mount=type=bind,${csvField(`source=${path}`)},${csvField(`target=${path}`)}`;

@@ -205,6 +205,24 @@ describe('launch', () => {
     }
   });
 
+  it('lets a container read its models from a cloud, with the variables for it', async () => {
+    const before = { PATH: process.env.PATH, AWS_PROBE: process.env.AWS_PROBE };
+    Object.assign(process.env, { PATH: `${directory}:${before.PATH}`, AWS_PROBE: 'secret of the cloud' });
+    try {
+      const modelRepository = 's3://http://store:9000/bucket/models';
+      server = await launchServer(
+        { launch: 'docker', modelRepository, dockerImage: 'triton:x', dockerGpus: 'none' },
+        { logDirectory: directory },
+      );
+      const { args } = await lastCall();
+      expect(args).toEqual(expect.arrayContaining(['--env=AWS_PROBE', `--model-repository=${modelRepository}`]));
+      expect(args.join(' ')).not.toMatch(/--mount|secret of the cloud/);
+    } finally {
+      process.env.PATH = before.PATH;
+      delete process.env.AWS_PROBE;
+    }
+  });
+
   it('starts a Triton with more options and on some of the cores', async () => {
     const flags = { modelRepository: '/models', serverCpus: '0' } as const;
     const serverArg = ['--cache-config=local,size=1048576', '--rate-limit=execution_count'];

@@ -176,7 +176,7 @@ const writers: Readonly<Record<string, string>> = {
   'loadgen/shared-memory/memory.ts': 'shared memory',
   'loadgen/shared-memory/shared-object.ts': 'shared memory',
   'loadgen/workers/pause-watch.ts': 'read only: the schedule of a thread',
-  'report/profile-export.ts': 'a file that the user named, only if it is new',
+  'report/growing-file.ts': 'a file that the user named, only if it is new',
   'study/records/journal-lock.ts': 'locks, only if they are new',
   'study/records/journal.ts': 'the journal',
   'study/records/run-key.ts': "the user's key, only if it is new",

@@ -28,7 +28,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     "the CPU use of the server's host is always read, from the server's metrics (metric cpu-utilization)",
   ],
   [/^triton_docker_args$/, ownServer],
-  [/^triton_server_environment$/, 'a server started for the run has the environment of tritune'],
+  [/^triton_server_environment$/, 'one server is started for all models: set it at the top of the file'],
   [/^triton_install_path$/, 'use triton_server_path'],
   [/^triton_output_path$/, "the server's log is in the output directory, under server/"],
   [/^config_file$/, 'this is that file'],

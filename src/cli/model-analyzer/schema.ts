@@ -102,6 +102,9 @@ export const analyzerFile = z.looseObject({
   triton_docker_image: text.optional(),
   triton_docker_mounts: z.union([text.transform((mount) => [mount]), z.array(text)], 'expected mounts').optional(),
   triton_docker_labels: z.record(text, z.string(), 'expected labels with their texts').optional(),
+  triton_server_environment: z
+    .record(text, z.union([z.string(), z.number(), z.boolean()]), 'expected variables with their values')
+    .optional(),
   triton_docker_shm_size: z.union([text, z.number()], 'expected a size such as 1G').optional(),
   batch_sizes: numberList.optional(),
   concurrency: numberList.optional(),

@@ -12,6 +12,7 @@ const ofContainer = [
   'triton_docker_labels',
   'triton_docker_shm_size',
 ] as const;
+const OWN_ENVIRONMENT = 'a server on this machine has the environment of tritune: set it there';
 
 /**
  * Returns the server's address, or how it is started: locally unless the file says otherwise, like
@@ -29,7 +30,13 @@ export function serverOptions(
   };
   if (mode === 'remote') {
     const isThere = 'the server is there already';
-    unused(['model_repository', 'triton_server_path', 'triton_server_flags', ...ofContainer], isThere);
+    const ofStart = [
+      'model_repository',
+      'triton_server_path',
+      'triton_server_flags',
+      'triton_server_environment',
+    ] as const;
+    unused([...ofStart, ...ofContainer], isThere);
     for (const [name, settings] of models)
       if (settings.triton_server_flags) ignore(`profile_models.${name}.triton_server_flags`, isThere);
     const url = protocol === 'grpc' ? file.triton_grpc_endpoint : file.triton_http_endpoint;
@@ -46,6 +53,7 @@ export function serverOptions(
     ignore('triton_launch_mode', 'the server is not run within this process: it is started beside it');
   const launch = mode === 'docker' ? 'docker' : 'local';
   unused(launch === 'docker' ? ['triton_server_path'] : ofContainer, `nothing of it is used in ${launch} mode`);
+  if (launch === 'local') unused(['triton_server_environment'], OWN_ENVIRONMENT);
   const { triton_server_path: binary, triton_docker_image: image, model_repository: modelRepository } = file;
   const serverArg = serverArguments(file, models, ignore);
   const dockerArg = launch === 'docker' ? dockerArguments(file) : [];
@@ -91,5 +99,6 @@ function dockerArguments(file: AnalyzerFile): readonly string[] {
     ...mounts.map((mount) => `--volume=${mount}`),
     ...Object.entries(labels).map(([name, value]) => `--label=${name}=${value}`),
     ...(size === undefined ? [] : [`--shm-size=${size}`]),
+    ...Object.entries(file.triton_server_environment ?? {}).map(([name, value]) => `--env=${name}=${value}`),
   ];
 }

@@ -491,10 +491,14 @@ describe('the server', () => {
     const yaml = `profile_models: net
 triton_docker_mounts: ['/a:/b:ro']
 triton_docker_labels: {team: serving}
-triton_docker_shm_size: 2G`;
+triton_docker_shm_size: 2G
+triton_server_environment: {LD_PRELOAD: /plugins/a.so, LEVEL: 3}`;
     const docker = await only(`${yaml}\ntriton_launch_mode: docker`);
-    expect(docker.server.dockerArg).toEqual(['--volume=/a:/b:ro', '--label=team=serving', '--shm-size=2G']);
-    expect((await runOf(yaml)).told).toHaveLength(3);
+    expect(docker.server.dockerArg).toEqual([
+      ...['--volume=/a:/b:ro', '--label=team=serving', '--shm-size=2G'],
+      ...['--env=LD_PRELOAD=/plugins/a.so', '--env=LEVEL=3'],
+    ]);
+    expect((await runOf(yaml)).told).toHaveLength(4);
     expect((await only(`${yaml}\ntriton_launch_mode: docker`, '--launch', 'local')).server).not.toHaveProperty(
       'dockerArg',
     );
