@@ -124,6 +124,22 @@ describe('a pipeline', { timeout: 180_000 }, () => {
     expect((await recordsOf(output))[0]).toMatchObject({ wasLoaded: false, unloadedOthers: ['first'] });
   });
 
+  it('takes the space of an ensemble for each of its models, and names a model that it has not', async () => {
+    const { directory, given } = await stageOf([]);
+    const space = join(directory, 'of-ensemble.yaml');
+    const plan = async (members: string) => {
+      await writeFile(space, `members: ${members}`);
+      return runHere(['tune', ...given, '-m', 'outer', '--space', space, '--dry-run']);
+    };
+    const { stdout } = await plan('{ chain: { parameters: { instances: [1, 2] } } }');
+    for (const model of ['m', 'second']) expect(stdout).toContain(`2 valid candidates for model '${model}'`);
+    expect(stdout).not.toContain("2 valid candidates for model 'first'");
+    expect(await plan('{ chian: { parameters: { instances: [1] } } }')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/SPACE_INVALID: a search space names 'chian', which is not in the study/),
+    });
+  });
+
   it('of a BLS model has the models that are named, each with a space of its own', async () => {
     const { directory, given, output, args, isAsBefore } = await stageOf([{ 'caller/instances': 2, 'm/instances': 2 }]);
     const space = join(directory, 'space.yaml');

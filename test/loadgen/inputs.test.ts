@@ -89,7 +89,8 @@ describe('prepareInputs', () => {
       max_batch_size: 8,
       input: [{ name: 'in', data_type: 'TYPE_INT32', dims: [2], is_shape_tensor: true }],
     };
-    expect(prepareOne('INT32', [2], { batch: 4 }, shapeTensor).requests[0]?.inputs[0]?.shape).toEqual([2]);
+    for (const shape of [[2], [-1, 2]])
+      expect(prepareOne('INT32', shape, { batch: 4 }, shapeTensor).requests[0]?.inputs[0]?.shape).toEqual([2]);
   });
 
   it('makes dimensions of any size 1 and says so, unless told a shape', () => {
@@ -115,6 +116,14 @@ describe('prepareInputs', () => {
     expect(without.assumed[0]?.input).toBe('b');
     const included = prepareInputs(metadata, config, { ...options, shapes: { b: [1] } });
     expect(included.requests[0]?.inputs.map((input) => input.name)).toEqual(['a', 'b']);
+  });
+
+  it('sends all inputs of a model whose inputs are all optional', () => {
+    const config: ModelConfig = {
+      max_batch_size: 4,
+      input: [{ name: 'in', data_type: 'TYPE_FP32', dims: [3], optional: true }],
+    };
+    expect(prepareOne('FP32', [-1, 3], {}, config).requests[0]?.inputs).toMatchObject([{ name: 'in', shape: [1, 3] }]);
   });
 
   it('takes the integers, the texts and the length of texts from its options', () => {

@@ -71,9 +71,11 @@ export function generatedStream(
   const assumed: AssumedInput[] = [];
   const tensors: GeneratedTensor[] = [];
   const unsized: TensorSpec[] = [];
+  // A request without any input says nothing to a model.
+  const needsNone = inputs.every(({ isOptional, name }) => isOptional && !findStatedShape(shapes, name));
   for (const spec of inputs) {
     const statedShape = findStatedShape(shapes, spec.name);
-    if (spec.isOptional && !statedShape) {
+    if (spec.isOptional && !statedShape && !needsNone) {
       assumed.push({ input: spec.name, choice: 'left out: it is optional', option: '--shape' });
       continue;
     }

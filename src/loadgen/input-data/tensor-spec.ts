@@ -40,6 +40,8 @@ function toSpec(
 ): TensorSpec {
   const config = described?.find((candidate) => candidate.name === name);
   const isShapeTensor = config?.is_shape_tensor === true;
-  const dims = isBatching && !isShapeTensor ? shape.slice(1) : shape;
+  // Servers differ in whether a shape tensor's shape has the batch dimension in front.
+  const isBatched = isBatching && !(isShapeTensor && shape.length === config.dims?.length);
+  const dims = isBatched ? shape.slice(1) : shape;
   return { name, datatype, dims, isShapeTensor, isOptional: config?.optional === true };
 }

@@ -10,14 +10,16 @@ import { loadSpace } from '../../../../space/source/load.ts';
 import { presetFor } from '../../../../space/source/presets.ts';
 import type { Limits, SearchSpace } from '../../../../space/types.ts';
 import type { StudyStarted } from '../../../../study/records/records.ts';
+import { composingModels } from '../../../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import { splitConfigs, type Together } from './read-together.ts';
 import type { ServedClients } from './served-clients.ts';
 
 /**
  * Returns the joint space of a new study. Each model with instances gets the space given for it, or
- * the one given for all, or the preset of its backend. Errors: SPACE_INVALID for a space with
- * variants or of a model that is not tuned, and for an unreadable rule.
+ * for an ensemble of it, or the one given for all, or the preset of its backend. Errors:
+ * SPACE_INVALID for a space with variants or of a model that is not tuned, and for an unreadable
+ * rule.
  */
 export function jointTarget(
   { topology, bystanders }: Together,
@@ -27,12 +29,11 @@ export function jointTarget(
   clients: ServedClients | null,
 ): JointSpace {
   const { stages } = topology;
-  const stray = Object.keys(members).find((model) => !stages.includes(model));
-  if (stray !== undefined) throw strange(stray, stages);
+  const stated = spreadEnsembles(members, configs, stages);
   const front = topology.fronts[0]?.model ?? '';
   const original = jointOriginal(...splitConfigs(topology, configs), front);
   const createSpace = (model: string): SearchSpace => {
-    const searchSpace = lookUp(members, model) ?? whole;
+    const searchSpace = lookUp(stated, model) ?? whole;
     const space = withoutVariants(
       model,
       searchSpace ?? loadSpace(choosePreset(lookUp(configs, model) ?? {}), { limits }),
@@ -41,6 +42,35 @@ export function jointTarget(
   };
   const spaces = stages.map((model) => [model, withinEnsembles(createSpace(model), model, bystanders)] as const);
   return joinSpaces(Object.fromEntries(spaces), original, front, across);
+}
+
+/**
+ * Returns the spaces by models with instances: the space of an ensemble is that of each of its
+ * models without one. Errors: SPACE_INVALID for a model that is not in the study.
+ */
+function spreadEnsembles(
+  members: StatedSpaces['members'],
+  configs: ModelConfigs,
+  stages: readonly string[],
+): StatedSpaces['members'] {
+  const spread: Record<string, SearchSpace> = {};
+  for (const [name, space] of Object.entries(members)) {
+    const within = listStagesIn(name, configs, stages);
+    if (within.length === 0) throw strange(name, stages);
+    for (const stage of within) spread[stage] = stage === name ? space : (spread[stage] ?? space);
+  }
+  return spread;
+}
+
+function listStagesIn(name: string, configs: ModelConfigs, stages: readonly string[]): readonly string[] {
+  const [within, seen] = [new Set<string>(), new Set<string>()];
+  const open = [name];
+  for (let model = open.pop(); model !== undefined; model = open.pop()) {
+    if (stages.includes(model)) within.add(model);
+    else if (!seen.has(model)) open.push(...composingModels(lookUp(configs, model) ?? {}));
+    seen.add(model);
+  }
+  return [...within];
 }
 
 /** Returns the joint space of a resumed study. Errors: SPACE_INVALID. */
