@@ -2,7 +2,15 @@ import type { Clock } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
 import { computePiece, type Part } from './pacing/part.ts';
 import { Rest } from './rest.ts';
-import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
+import type {
+  InferRequest,
+  PreparedRequest,
+  RequestParameter,
+  RequestSet,
+  SendFailure,
+  SendOutcome,
+  Transport,
+} from './types.ts';
 
 export interface SequenceRule {
   /**
@@ -14,6 +22,8 @@ export interface SequenceRule {
   readonly variation: number;
   /** Range of correlation ids, inclusive; 0 is not an id. */
   readonly ids: { readonly low: number; readonly high: number };
+  /** True for a model that takes correlation ids as texts: a number's digits. */
+  readonly asText?: boolean | undefined;
   readonly seed: number;
   /** Number of the stream that the first sequence uses; 0 if absent. */
   readonly firstStream?: number;
@@ -136,14 +146,22 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     // Outputs depend on the requests before, so those of a step are known only the first time.
     const request = sent < stream.length ? step : { ...step, expected: undefined };
     sequence.sent++;
-    this.#transport.send(this.#transport.prepare(inSequence(request, sequence.id, isFirst, isLast)), (outcome) => {
-      if (!outcome.ok) sequence.sent = 0;
-      if (isLast) this.#liveIds.delete(sequence.id);
-      else if (this.#finishing) this.#end(sequence);
-      else this.#idle.push(sequence);
-      done(isLast && outcome.ok ? { ...outcome, endsSequence: true } : outcome);
-      if (this.#finishing && this.#liveIds.size === 0) this.#rest.reach();
-    });
+    this.#transport.send(
+      this.#transport.prepare(inSequence(request, this.#idParameter(sequence.id), isFirst, isLast)),
+      (outcome) => {
+        if (!outcome.ok) sequence.sent = 0;
+        if (isLast) this.#liveIds.delete(sequence.id);
+        else if (this.#finishing) this.#end(sequence);
+        else this.#idle.push(sequence);
+        done(isLast && outcome.ok ? { ...outcome, endsSequence: true } : outcome);
+        if (this.#finishing && this.#liveIds.size === 0) this.#rest.reach();
+      },
+    );
+  }
+
+  #idParameter(id: number): RequestParameter {
+    const name = 'sequence_id';
+    return this.#rule.asText === true ? { name, type: 'string', value: String(id) } : { name, type: 'int', value: id };
   }
 
   #end(sequence: Sequence): void {
@@ -152,12 +170,12 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
 }
 
 /** Triton takes the control values of a sequence as request parameters, over both protocols. */
-function inSequence(request: InferRequest, id: number, isFirst: boolean, isLast: boolean): InferRequest {
+function inSequence(request: InferRequest, id: RequestParameter, isFirst: boolean, isLast: boolean): InferRequest {
   return {
     ...request,
     parameters: [
       ...(request.parameters ?? []),
-      { name: 'sequence_id', type: 'int', value: id },
+      id,
       { name: 'sequence_start', type: 'bool', value: isFirst },
       { name: 'sequence_end', type: 'bool', value: isLast },
     ],

@@ -41,13 +41,13 @@ export class RequestRecords {
     this.#countedFromNs = null;
   }
 
-  request(observed: ObservedRequest): void {
+  onRequest(observed: ObservedRequest): void {
     if (this.#countedFromNs === null) this.#waiting.push(observed);
     else this.#write(observed, this.#countedFromNs);
   }
 
   /** A window of this length is over. */
-  window(nowNs: number, lengthNs: number): void {
+  onWindow(nowNs: number, lengthNs: number): void {
     this.#countedFromNs ??= nowNs - lengthNs;
     this.#writeWaiting(this.#countedFromNs);
   }

@@ -31,6 +31,14 @@ describe('findSequences', () => {
     });
   });
 
+  it('sends ids as texts to a model that takes them so', () => {
+    const controls = (data_type: string) => ({
+      sequence_batching: { control_input: [{ name: 'ID', control: [{ kind: 'CONTROL_SEQUENCE_CORRID', data_type }] }] },
+    });
+    expect(findSequences(options, controls('TYPE_STRING'), levels)).toMatchObject({ asText: true });
+    expect(findSequences(options, controls('TYPE_UINT64'), levels)).not.toHaveProperty('asText');
+  });
+
   it('refuses batches, and fewer ids than requests in flight', () => {
     expect(() => findSequences({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/a batch larger than 1/));
     const few = { ...options, sequenceIds: { low: 1, high: 7 } };

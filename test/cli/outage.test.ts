@@ -9,7 +9,10 @@ import { smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
 import { until } from '../support/transport-suite.ts';
 
-/** Waits until the command has written this, then lets the server be away for a second. */
+/** Longer than a measurement takes to see that nobody serves (`src/profiler/traffic.ts`). */
+const OUTAGE_MS = 4000;
+
+/** Waits until the command has written this, then lets the server be away for a while. */
 async function withOutage(
   args: readonly string[],
   words: RegExp,
@@ -24,7 +27,7 @@ async function withOutage(
   }
   await until(() => words.test(said));
   const comeBack = await outage();
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
   await comeBack();
   return run.ended;
 }
@@ -68,7 +71,7 @@ it('a capacity is not lowered by a service that is restarted', { timeout: 180_00
   onTestFinished(end);
   const json = join(await freshDirectory(), 'capacity.json');
   const url = `http://127.0.0.1:${port}`;
-  const goal = ['-l', '200', '--time-budget', '15s', '--json', json];
+  const goal = ['-l', '200', '--time-budget', '25s', '--json', json];
   const outcome = await withOutage(
     ['capacity', '--service-kind', 'http', '-u', url, ...goal],
     /requests\/s/,

@@ -71,6 +71,12 @@ function begin(set: RequestSet, change: Partial<SequenceRule> = {}) {
 }
 
 describe('Sequences', () => {
+  it('have their ids as texts where the rule says so', () => {
+    const { send } = begin(setOf(1), { asText: true });
+    expect(send().id).toBe('1');
+    expect(begin(setOf(1)).send().id).toBe(1);
+  });
+
   it('expect the outputs of a step only the first time, and again after a failure', () => {
     const set = setOf(2);
     const requests = set.requests.map((request, step) => ({

@@ -100,16 +100,7 @@ interface RequestExport extends Pick<ProfileExport, 'beginLevel' | 'endLevel' | 
  * perf_analyzer does. Errors: OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
  */
 async function openRequestExport(path: string, isLanguage: boolean): Promise<RequestExport> {
-  if (isLanguage) {
-    const records = await RequestRecords.open(path, epochNs());
-    return {
-      beginLevel: (level) => records.beginLevel(level),
-      onRequest: (observed) => records.request(observed),
-      onWindow: (nowNs, lengthNs) => records.window(nowNs, lengthNs),
-      endLevel: () => records.endLevel(),
-      close: () => records.close(),
-    };
-  }
+  if (isLanguage) return RequestRecords.open(path, epochNs());
   const tensors = await ProfileExport.open(path, epochNs());
   return {
     beginLevel: (level) => tensors.beginLevel(level),
@@ -119,7 +110,7 @@ async function openRequestExport(path: string, isLanguage: boolean): Promise<Req
       tensors.request({
         startNs,
         responsesNs: [endNs],
-        sequenceId: typeof id === 'number' ? id : 0,
+        sequenceId: Number(id ?? 0),
         inputs: exportedTensors(request.inputs),
         outputs: exportedTensors(outputs),
       });

@@ -12,7 +12,6 @@ const ofContainer = [
   'triton_docker_labels',
   'triton_docker_shm_size',
 ] as const;
-const OWN_ENVIRONMENT = 'a server on this machine has the environment of tritune: set it there';
 
 /**
  * Returns the server's address, or how it is started: locally unless the file says otherwise, like
@@ -53,7 +52,8 @@ export function serverOptions(
     ignore('triton_launch_mode', 'the server is not run within this process: it is started beside it');
   const launch = mode === 'docker' ? 'docker' : 'local';
   unused(launch === 'docker' ? ['triton_server_path'] : ofContainer, `nothing of it is used in ${launch} mode`);
-  if (launch === 'local') unused(['triton_server_environment'], OWN_ENVIRONMENT);
+  if (launch === 'local')
+    unused(['triton_server_environment'], 'a server on this machine has the environment of tritune: set it there');
   const { triton_server_path: binary, triton_docker_image: image, model_repository: modelRepository } = file;
   const serverArg = serverArguments(file, models, ignore);
   const dockerArg = launch === 'docker' ? dockerArguments(file) : [];

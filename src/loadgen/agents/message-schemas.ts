@@ -166,6 +166,7 @@ const order = exactly<Omit<SendOrder, 'requests'>>({
     length: positive.optional(),
     variation: count,
     ids: z.strictObject({ low: whole, high: whole }),
+    asText: z.boolean().optional(),
     seed: z.number(),
     firstStream: whole.optional(),
   }).optional(),

@@ -86,6 +86,13 @@ const start = 'CONTROL_SEQUENCE_START'; // the enum's default, which the normal 
 const correlationId = 'CONTROL_SEQUENCE_CORRID';
 const idTypes = ['TYPE_UINT64', 'TYPE_INT64', 'TYPE_UINT32', 'TYPE_INT32', 'TYPE_STRING'];
 
+/** True if the model takes the correlation ids of its sequences as texts. */
+export function takesTextIds(config: ModelConfig): boolean {
+  const batching = config.sequence_batching as SequenceBatchingFields | undefined;
+  const controls = (batching?.control_input ?? []).flatMap(({ control = [] }) => control);
+  return controls.some(({ kind, data_type: type }) => kind === correlationId && type === 'TYPE_STRING');
+}
+
 function controlFaults(batching: SequenceBatchingFields): readonly ConfigFault[] {
   const names = new Set<string>();
   const kinds = new Set<string>();

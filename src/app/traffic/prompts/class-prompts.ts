@@ -31,12 +31,7 @@ export async function prepareClassPrompts(
     }
     if (requests)
       throw unsupported(`class '${name}' sends tensors to a language model`, 'give the class `prompts` instead');
-    traffics.push(
-      await preparePrompts(
-        { ...options, ...(prompts && { inputData: undefined, ...prompts }) },
-        { ...setting, model: front.model },
-      ),
-    );
+    traffics.push(await preparePrompts({ ...options, ...prompts }, { ...setting, model: front.model }));
   }
   const [only] = traffics;
   if (only && !hasClasses(played.workload)) return only;

@@ -7,6 +7,7 @@ import type { SequenceRule } from '../../../loadgen/sequences.ts';
 import type { ReplyCheck } from '../../../loadgen/types.ts';
 import type { TransportSpec } from '../../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
+import { takesTextIds } from '../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type RequestSpec, rangesByInput } from '../../../workload/request-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
@@ -95,7 +96,8 @@ export function findSequences(
     );
   }
   const length = sequenceLength ?? (isGenerated(inputData) ? DEFAULT_SEQUENCE_LENGTH : undefined);
-  return { length, variation: (sequenceLengthVariation ?? DEFAULT_VARIATION) / 100, ids: sequenceIds, seed };
+  const variation = (sequenceLengthVariation ?? DEFAULT_VARIATION) / 100;
+  return { length, variation, ids: sequenceIds, seed, ...(takesTextIds(config) && { asText: true }) };
 }
 
 const isGenerated = ([kind]: readonly string[] = ['random']): boolean => kind === 'zero' || kind === 'random';

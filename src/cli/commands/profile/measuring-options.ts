@@ -63,6 +63,7 @@ export const measuringOptionTable: OptionTable<MeasuringOptions> = under<Measuri
   },
   maxOutage: {
     flags: '--max-outage <duration>',
+    heading: 'Safety',
     help: 'Longest time that the server may be unreachable, after its first answer, before the run ends',
   },
   seed: { flags: '--seed <n>', help: 'Seed of the random numbers' },

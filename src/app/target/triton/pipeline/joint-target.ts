@@ -33,7 +33,7 @@ export function jointTarget(
   const front = topology.fronts[0]?.model ?? '';
   const original = jointOriginal(...splitConfigs(topology, configs), front);
   const createSpace = (model: string): SearchSpace => {
-    const searchSpace = lookUp(stated, model) ?? whole;
+    const searchSpace = stated.get(model) ?? whole;
     const space = withoutVariants(
       model,
       searchSpace ?? loadSpace(choosePreset(lookUp(configs, model) ?? {}), { limits }),
@@ -52,12 +52,12 @@ function spreadEnsembles(
   members: StatedSpaces['members'],
   configs: ModelConfigs,
   stages: readonly string[],
-): StatedSpaces['members'] {
-  const spread: Record<string, SearchSpace> = {};
+): ReadonlyMap<string, SearchSpace> {
+  const spread = new Map<string, SearchSpace>();
   for (const [name, space] of Object.entries(members)) {
     const within = listStagesIn(name, configs, stages);
     if (within.length === 0) throw strange(name, stages);
-    for (const stage of within) spread[stage] = stage === name ? space : (spread[stage] ?? space);
+    for (const stage of within) if (stage === name || !spread.has(stage)) spread.set(stage, space);
   }
   return spread;
 }
