@@ -153,9 +153,11 @@ describe('several models in a run', { timeout: 120_000 }, () => {
       ['a', 0, null],
       ['b', 0, null],
     ]);
-    // The original may be visited once more when the search is over.
-    const trials = await Promise.all(['a', 'b'].map((name) => finished(join(output, name))));
-    for (const own of trials) expect(['0,1', '0,1,0']).toContain(own.join());
+    // The original is visited again at the end, and where the machine's speed changed.
+    for (const name of ['a', 'b']) {
+      const [first, ...later] = await finished(join(output, name));
+      expect([first, ...later.filter((trial) => trial !== 0)]).toEqual([0, 1]);
+    }
     // b is loaded for its turn only.
     expect(await ready()).toEqual(['a']);
     await client.load('b');

@@ -211,8 +211,8 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
     const finished = (await recordsOf(output)).flatMap((record) =>
       record.type === 'trial-finished' ? [record.trial] : [],
     );
-    // The original config may be visited once more at the end, for its own best level.
-    expect(finished.slice(0, 3)).toEqual([0, 1, 2]);
-    expect(finished.slice(3)).toEqual(finished.slice(3).map(() => 0));
+    // The original config is visited again for its own best level, and where the machine's speed changed.
+    expect(finished[0]).toBe(0);
+    expect(finished.filter((trial) => trial !== 0)).toEqual([1, 2]);
   });
 });

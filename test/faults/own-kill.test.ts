@@ -99,14 +99,14 @@ async function studyKilledOften(stage: OwnStage, model: string, seed: number, mo
 }
 
 /**
- * A study like one that was never killed: every trial once, in order, the original config again
- * when the search is over, and a final.
+ * A study like one that was never killed: every trial once, in order, the original config again at
+ * the end or where the machine's speed changed, and a final.
  */
 function checkWhole(records: readonly StudyRecord[]): void {
   expect(repeatedTrials(records)).toEqual([]);
   const finished = records.flatMap((record) => (record.type === 'trial-finished' ? record.trial : []));
-  expect(finished.slice(0, 3)).toEqual([0, 1, 2]);
-  expect(finished.slice(3).every((trial) => trial === 0)).toBe(true);
+  expect(finished[0]).toBe(0);
+  expect(finished.filter((trial) => trial !== 0)).toEqual([1, 2]);
   const state = foldStudy(records);
   expect(state).toMatchObject({ restored: { verified: true }, finished: { interrupted: false } });
   expect(state.gain).not.toBeNull();

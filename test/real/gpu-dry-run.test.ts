@@ -109,10 +109,13 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     // The original config may be visited again, and where the machine made the candidate look
     // better each time there was a final.
     const directory = join(folder, 'results/image-2000');
-    const searched = (await recordsOf(directory)).filter(({ type }) => type === 'trial-measured').length;
-    const hasFinal = (await recordsOf(directory)).some(({ type }) => type === 'final-measured');
+    const records = await recordsOf(directory);
+    const searched = records.filter(({ type }) => type === 'trial-measured').length;
+    const changed = records.filter((record) => record.type === 'trial-applied' && record.change === 'full');
+    const hasFinal = records.some(({ type }) => type === 'final-measured');
     const { measurements, reloads } = (await summaryOf(directory)).counts;
-    if (!hasFinal) expect(['2 and 1', '3 and 2']).toContain(`${measurements} and ${reloads}`);
+    expect(searched).toBeGreaterThanOrEqual(2);
+    if (!hasFinal) expect({ measurements, reloads }).toEqual({ measurements: searched, reloads: changed.length });
     const counts = `\\| ${measurements} \\| ${reloads} \\| 0 \\| \\d+ s \\|`;
     expect(rows[0]).toMatch(
       new RegExp(`^\\| image-2000 \\| 2000 ms \\| \\d+/s, p99 [\\d.]+ ms at 4 \\| \\d+/s, .* ${counts}`),

@@ -84,7 +84,7 @@ describe('tune on a real Triton', () => {
     const { output } = await run('grpc');
     const applied = (await recordsOf(output)).filter((record) => record.type === 'trial-applied');
     expect(applied[0]).toMatchObject({ trial: 0, change: 'none' });
-    expect(applied[1]).toMatchObject({ trial: 1, change: 'full' });
+    expect(applied.find(({ trial }) => trial !== 0)).toMatchObject({ trial: 1, change: 'full' });
   });
 
   it('emits a config.pbtxt that a fresh repository loads', async () => {
@@ -127,7 +127,9 @@ describe('tune on a real Triton', () => {
     const { output, outcome } = await tuneQuickly('two_at_most', 'batches', ...ways.grpc, '--concurrency', '2:4');
     expect(outcome.code, outcome.stderr).toBe(0);
     const finished = (await recordsOf(output)).filter((record) => record.type === 'trial-finished');
-    expect(finished.slice(0, 3).map(({ failure }) => failure?.kind ?? null)).toEqual([null, 'out-of-memory', null]);
+    // The original may be visited again between the others.
+    const kinds = new Map(finished.map(({ trial, failure }) => [trial, failure?.kind ?? null]));
+    expect([...kinds.values()].slice(0, 3)).toEqual([null, 'out-of-memory', null]);
     expect((await summaryOf(output)).restored?.verified).toBe(true);
     expect(compareConfigs(before, await client.modelConfig('two_at_most'))).toEqual([]);
     expect(await client.modelReady('two_at_most')).toBe(true);
