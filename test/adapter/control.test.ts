@@ -5,6 +5,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
+import type { LoadCall } from '../../src/triton/types.ts';
 import { configOf, originalConfig, toCandidate } from '../study/builders.ts';
 
 /**
@@ -15,6 +16,8 @@ class ServedModel implements ControlClient {
   repository: ModelConfig = originalConfig;
   loaded: ModelConfig | null = originalConfig;
   readonly calls: string[] = [];
+  /** Of the last load. */
+  timeoutMs: number | undefined;
   readyAfter = 0;
   goneAfter = 2;
   /** False: somebody has deleted its directory; what is loaded serves on. */
@@ -37,7 +40,8 @@ class ServedModel implements ControlClient {
     return { ...this.loaded, default_model_filename: 'model.py' };
   }
 
-  async load(_: string, config?: ModelConfig): Promise<void> {
+  async load(_: string, config?: ModelConfig, call?: LoadCall): Promise<void> {
+    this.timeoutMs = call?.timeoutMs;
     this.calls.push(config ? `load ${config.instance_group?.[0]?.count}x${config.max_batch_size}` : 'load');
     if (!this.isInRepository) throw new TrituneError('MODEL_UNKNOWN', "the server has no model 'm'", 'look for it');
     const taken = this.onLoad(config);
@@ -296,6 +300,33 @@ describe('restoring', () => {
     };
     await expect(control.restore()).rejects.toMatchObject({ code: 'RESTORE_FAILED' });
     expect(served.calls).toEqual(['load 2x8', 'load 1x4']);
+  });
+
+  it.each([
+    ['30 s', [], 10_000, 30_000],
+    ['as long again as it had taken', [], 45_000, 45_000],
+    ['three times the longest load', [50_000], 10_000, 150_000],
+    ['no longer than any load', [500_000], 10_000, 600_000],
+  ])('waits %s behind a load that the user ended', async (_, loadsMs, endedAfterMs, timeoutMs) => {
+    const { served, clock, control } = controlled({ loadTimeoutMs: 600_000 });
+    for (const loadMs of loadsMs) {
+      served.onLoad = (config) => {
+        clock.advance(loadMs);
+        return config;
+      };
+      await control.apply(candidate(2, 8), signal);
+      expect(served.timeoutMs).toBe(600_000);
+    }
+    const interrupt = new AbortController();
+    served.onLoad = () => {
+      clock.advance(endedAfterMs);
+      interrupt.abort('SIGTERM');
+      throw new TrituneError('INTERRUPTED', 'SIGTERM', 'none');
+    };
+    await expect(control.apply(candidate(2, 16), interrupt.signal)).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    served.onLoad = (config) => config;
+    expect((await control.restore()).verified).toBe(true);
+    expect(served.timeoutMs).toBe(timeoutMs);
   });
 
   it('reloads from the repository when asked to, and waits until the old one is gone', async () => {

@@ -10,6 +10,12 @@ import type { LoadCall, ModelFiles } from '../../../triton/types.ts';
 import type { ControlClient, ModelLoadOptions, OriginalState } from './control-options.ts';
 
 const POLL_MS = 50;
+/**
+ * After a load that the user ended, the next one is waited for at least this long, and at least
+ * this many times the longest load that was seen.
+ */
+const MIN_WAIT_AFTER_INTERRUPT_MS = 30_000;
+const LONGEST_LOADS_AFTER_INTERRUPT = 3;
 
 /** The calls that load, unload and read one model; each ends when the server is done with it. */
 export class ModelLoads {
@@ -26,6 +32,9 @@ export class ModelLoads {
    * model at any time.
    */
   isSettled: boolean;
+  #longestLoadMs = 0;
+  /** How long the last load had been waited for when a signal ended the wait; null if none did. */
+  #interruptedAfterMs: number | null = null;
 
   constructor(client: ControlClient, { model, config }: OriginalState, options: ModelLoadOptions) {
     this.model = model;
@@ -44,16 +53,32 @@ export class ModelLoads {
     this.isTouched = true;
     const wasSettled = this.isSettled;
     this.isSettled = false;
-    const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }), ...(files && { files }) };
+    const call = { timeoutMs: this.#timeoutMs(), ...(signal && { signal }), ...(files && { files }) };
+    const { clock } = this.#options;
+    const startNs = clock.nowNs();
     try {
       await this.#send(config, call);
+      this.#longestLoadMs = Math.max(this.#longestLoadMs, nsToMs(clock.nowNs() - startNs));
+      this.#interruptedAfterMs = null;
     } catch (error) {
+      if (signal?.aborted) this.#interruptedAfterMs = nsToMs(clock.nowNs() - startNs);
       // A refusal ends the load: the previous version is still served, even if the model is no
       // longer in the repository.
       if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.isSettled = wasSettled;
       throw error;
     }
     await this.#until(() => this.#client.modelReady(this.model, signal ? { signal } : {}), 'become ready', signal);
+  }
+
+  /**
+   * A load that the user ended goes on in the server, and the next one waits there until it is
+   * over, which may be never. So the next one is not waited for longer than a load may well take.
+   */
+  #timeoutMs(): number {
+    const { loadTimeoutMs } = this.#options;
+    if (this.#interruptedAfterMs === null) return loadTimeoutMs;
+    const usualMs = LONGEST_LOADS_AFTER_INTERRUPT * this.#longestLoadMs;
+    return Math.min(loadTimeoutMs, Math.max(MIN_WAIT_AFTER_INTERRUPT_MS, this.#interruptedAfterMs, usualMs));
   }
 
   /**
