@@ -41,5 +41,6 @@ export function classedSet(classes: readonly [ClassRequests, ...ClassRequests[]]
       requests: set.requests.length,
       ...(limits && { limits }),
     })),
+    ...(first.isRescheduled && { isRescheduled: true }),
   };
 }

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { isIterative } from '../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ModelMetadata } from '../triton/types.ts';
 import { OTHERS } from '../workload/request-spec.ts';
@@ -113,7 +114,10 @@ function prepared(
     checkBatch(name, candidate, batch);
     const isBatching = (candidate.max_batch_size ?? 0) > 0;
     const key = `${isBatching} ${batch} ${name}`;
-    const set = sets.get(key) ?? batchRequests(name, groupStreams(batch), isBatching, { ...options, batch });
+    const set = sets.get(key) ?? {
+      ...batchRequests(name, groupStreams(batch), isBatching, { ...options, batch }),
+      ...(isIterative(candidate) && { isRescheduled: true }),
+    };
     sets.set(key, set);
     return set;
   };

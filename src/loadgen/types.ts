@@ -129,6 +129,8 @@ export interface RequestSet {
    * before, and has it in its history.
    */
   readonly holdsConversations?: true;
+  /** The server executes each request several times, and counts it each time. */
+  readonly isRescheduled?: true;
 }
 
 /**

@@ -18,7 +18,7 @@ export type StatisticsReading = readonly ModelStatistics[] | { readonly unread: 
 
 /** The scope of the readings. */
 interface ExpectedRequests {
-  readonly requests: Pick<RequestSet, 'version'>;
+  readonly requests: Pick<RequestSet, 'version' | 'isRescheduled'>;
   readonly mostInFlight: number;
   /** The counted share of the requests between the readings; 1 if absent. */
   readonly countedShare?: number;
@@ -50,6 +50,8 @@ export function serverSide(
 ): Pick<Measurement, 'server' | 'serverNote'> {
   if ('unread' in before) return withoutServer(before.unread);
   if ('unread' in after) return withoutServer(after.unread);
+  if (requests.isRescheduled)
+    return withoutServer('the server counts a request of an iterative model each time that it executes it');
   const outcome = serverBreakdown(before, after, requests.version);
   if (!outcome.usable) return { server: null, serverNote: outcome.note };
   const counted = Math.round((requestsServed(before, after, requests.version) ?? 0) * countedShare);

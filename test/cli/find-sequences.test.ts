@@ -10,7 +10,7 @@ describe('findSequences', () => {
   it('makes no sequences for models without sequence batching, and says so when they are asked for', () => {
     expect(findSequences(options, { max_batch_size: 8 }, levels)).toBeUndefined();
     for (const more of [{ sequenceLength: 5 }, { sequenceLengthVariation: 0 }, { sequenceIds: { low: 1, high: 9 } }]) {
-      expect(() => findSequences({ ...options, ...more }, {}, levels)).toThrow(usage(/does not use sequence batching/));
+      expect(() => findSequences({ ...options, ...more }, {}, levels)).toThrow(usage(/takes no sequences/));
     }
   });
 
@@ -29,6 +29,12 @@ describe('findSequences', () => {
       ids: { low: 9, high: 99 },
       seed: 3,
     });
+  });
+
+  it('makes none for an iterative model, whose requests are sequences of their own, and no batches', () => {
+    const iterative = { max_batch_size: 8, sequence_batching: { iterative_sequence: true } };
+    expect(findSequences(options, iterative, levels)).toBeUndefined();
+    expect(() => findSequences({ ...options, batch: 2 }, iterative, levels)).toThrow(usage(/a batch larger than 1/));
   });
 
   it('sends ids as texts to a model that takes them so', () => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
@@ -11,6 +11,7 @@ import { Sequences } from '../../src/loadgen/sequences.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, ReplyOutputs } from '../../src/loadgen/types.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');
@@ -60,4 +61,14 @@ describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (
     expect(sequences.live).toBe(0);
     await transport.close();
   });
+});
+
+it('requests of an iterative model are independent, and each time it executes one is no other client', async () => {
+  await client.load('countdown');
+  const options = ['-m', 'countdown', '-u', grpcUrl, '-i', 'grpc', '--concurrency-range', '4', '--request-count', '200'];
+  const file = join(await freshDirectory(), 'levels.json');
+  expect(await callCli(['profile', ...options, '--json', file])).toMatchObject({ code: 0, stderr: '' });
+  const [level] = JSON.parse(await readFile(file, 'utf8')).levels;
+  expect(level).toMatchObject({ failures: [], server: null, serverNote: expect.stringContaining('iterative model') });
+  expect(level).not.toHaveProperty('foreignRequests');
 });

@@ -6,6 +6,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { play } from '../../profiler/play.ts';
 import { largeBelowMs, noiseFloorIn } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
+import { takesSequences } from '../../triton/config/batching-rules.ts';
 import { type OpenServer, readOriginal } from '../server/open-server.ts';
 import { openTraffic } from '../traffic/tensors/open-traffic.ts';
 import { readRequests } from '../traffic/tensors/requests.ts';
@@ -52,7 +53,7 @@ async function measureAtRest(
   name: string,
 ): Promise<Measurement | null> {
   const original = await readOriginal(opened.client, name);
-  if (original.config.sequence_batching) return null;
+  if (takesSequences(original.config)) return null;
   const inputs = await readRequests(USUAL, original);
   const requestedTraffic = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
   const traffic = await openTraffic(opened, requestedTraffic);

@@ -133,13 +133,14 @@ function listAtRest(
   after: RestReadings,
   { sent, mostInFlight }: { readonly sent: number; readonly mostInFlight: number },
 ): readonly AtRest[] {
-  const { model, version } = requests;
+  const { model, version, isRescheduled } = requests;
+  const ours = isRescheduled ? null : sent;
   const none: StatisticsReading = { unread: null };
   const reading = ({ composing }: RestReadings, of: string): StatisticsReading =>
     composing.find((each) => each.model === of)?.reading ?? none;
   const behind = [...timesPerRequest].filter(([name]) => name !== model);
   return [
-    { model, version, before: before.frontFigures, after: after.frontFigures, ours: sent, mostInFlight },
+    { model, version, before: before.frontFigures, after: after.frontFigures, ours, mostInFlight },
     ...behind.map(([name, times]) => ({
       model: name,
       version: '',

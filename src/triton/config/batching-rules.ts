@@ -65,6 +65,7 @@ type Control = {
 };
 
 type SequenceBatchingFields = {
+  readonly iterative_sequence?: boolean;
   readonly oldest?: { readonly preferred_batch_size?: readonly number[] };
   readonly direct?: { readonly minimum_slot_utilization?: number | string };
   readonly control_input?: readonly { readonly name?: string; readonly control?: readonly Control[] }[];
@@ -85,6 +86,17 @@ export function sequenceBatchingFaults(config: ModelConfig): readonly ConfigFaul
 const start = 'CONTROL_SEQUENCE_START'; // the enum's default, which the normal form leaves out
 const correlationId = 'CONTROL_SEQUENCE_CORRID';
 const idTypes = ['TYPE_UINT64', 'TYPE_INT64', 'TYPE_UINT32', 'TYPE_INT32', 'TYPE_STRING'];
+
+/**
+ * True if the model executes a request several times, in batches with others, until it is answered.
+ * The server counts each time as a request (seen on Triton 2.51).
+ */
+export const isIterative = (config: ModelConfig): boolean =>
+  (config.sequence_batching as SequenceBatchingFields | undefined)?.iterative_sequence === true;
+
+/** True if clients send the model requests that belong together; one of its own otherwise. */
+export const takesSequences = (config: ModelConfig): boolean =>
+  config.sequence_batching !== undefined && !isIterative(config);
 
 /** True if the model takes the correlation ids of its sequences as texts. */
 export function takesTextIds(config: ModelConfig): boolean {

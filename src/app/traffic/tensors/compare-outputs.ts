@@ -1,6 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { type Accuracy, compareOutputs, type Tolerance } from '../../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import { takesSequences } from '../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 import type { OpenServer } from '../../server/open-server.ts';
@@ -16,7 +17,7 @@ const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
  * depend on no other request. Those of sequences are checked during the measurement.
  */
 export const expectsOutputs = ({ requests }: PreparedInputs, config: ModelConfig): boolean =>
-  !config.sequence_batching && requests.some(({ expected }) => expected);
+  !takesSequences(config) && requests.some(({ expected }) => expected);
 
 /**
  * Sends every request with expected outputs once, one after another, and compares the replies.

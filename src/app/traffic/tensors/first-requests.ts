@@ -5,6 +5,7 @@ import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '../../../loadgen/types.ts';
 import { lastLoadSeconds, metricsPage } from '../../../profiler/devices/metrics-page.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
+import { takesSequences } from '../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { OpenServer, OriginalModel } from '../../server/open-server.ts';
 import type { Seen } from '../../study/expected-duration.ts';
@@ -51,7 +52,7 @@ export async function lookFirst(
   timeoutMs: number,
 ): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
   const [first, loadSeconds] = await Promise.all([
-    config.sequence_batching ? null : sendFirstRequests(spec, opened, config, inputs, timeoutMs),
+    takesSequences(config) ? null : sendFirstRequests(spec, opened, config, inputs, timeoutMs),
     loadMs === null ? lastLoad(config.name ?? '', opened, timeoutMs) : loadMs / MS_PER_S,
   ]);
   return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };

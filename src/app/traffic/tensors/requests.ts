@@ -7,7 +7,7 @@ import type { SequenceRule } from '../../../loadgen/sequences.ts';
 import type { ReplyCheck } from '../../../loadgen/types.ts';
 import type { TransportSpec } from '../../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
-import { takesTextIds } from '../../../triton/config/batching-rules.ts';
+import { takesSequences, takesTextIds } from '../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type RequestSpec, rangesByInput } from '../../../workload/request-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
@@ -59,7 +59,7 @@ const DEFAULT_VARIATION = 20;
 const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
 /**
- * Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options
+ * Returns how requests form sequences, for models that take them. Errors: USAGE for options
  * that do not apply to the model.
  */
 export function findSequences(
@@ -75,17 +75,17 @@ export function findSequences(
   config: ModelConfig,
   levels: LevelRange,
 ): SequenceRule | undefined {
-  if (!config.sequence_batching) {
-    if (sequenceLength === undefined && sequenceLengthVariation === undefined && sequenceIds === ALL_IDS)
-      return undefined;
-    throw new TrituneError('USAGE', 'the model does not use sequence batching', 'leave out the --sequence-… options');
-  }
-  if (mostBatch > 1) {
+  if (config.sequence_batching && mostBatch > 1) {
     throw new TrituneError(
       'USAGE',
       'Triton does not accept a batch larger than 1 in a sequence',
       'leave out --batch and --batch-size',
     );
+  }
+  if (!takesSequences(config)) {
+    if (sequenceLength === undefined && sequenceLengthVariation === undefined && sequenceIds === ALL_IDS)
+      return undefined;
+    throw new TrituneError('USAGE', 'the model takes no sequences of requests', 'leave out the --sequence-… options');
   }
   const ids = sequenceIds.high - sequenceIds.low + 1;
   if (levels.mode === 'concurrency' && levels.high > ids) {

@@ -7,6 +7,7 @@ import type { StatedSpaces } from '../../../../space/joint/given-spaces.ts';
 import { isEnsemble } from '../../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../../space/model-configs.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
+import { takesSequences } from '../../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import { readOtherConfigs } from '../../../../triton/control/other-configs.ts';
 import type { OpenServer, OriginalModel } from '../../../server/open-server.ts';
@@ -37,7 +38,7 @@ const OR = '--bls-composing names those that it calls, or none';
  * to end.
  */
 const mayCall = (config: ModelConfig): boolean =>
-  !isEnsemble(config) && !config.sequence_batching && !EXECUTES_ALONE.test(config.backend || config.platform || '');
+  !isEnsemble(config) && !takesSequences(config) && !EXECUTES_ALONE.test(config.backend || config.platform || '');
 
 interface Search {
   readonly spec: StudySpec;
@@ -101,7 +102,7 @@ async function askFront(
     const index = await client.index();
     const ready = index.flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
     const isAlone = index.every(({ name }) => name === front);
-    if (isAlone || original.config.sequence_batching || ![...read.values()].some(({ config }) => mayCall(config)))
+    if (isAlone || takesSequences(original.config) || ![...read.values()].some(({ config }) => mayCall(config)))
       return null;
     const { configs, unreadable } = await readOtherConfigs(client, ready);
     const traffic = trafficTo(spec, front);
