@@ -158,7 +158,7 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
   const { signal } = new AbortController();
   const { url, protocol } = spec;
   const opened = await openServer({ url, protocol, dockerImage: '' }, { loadModels: [model] }, tmpdir(), signal);
-  const target = await openTensors(opened, model, spec, await planProfile(spec, false), signal);
+  const target = await openTensors(opened, model, spec, await planProfile(spec, false), { signal });
   const rule = (seed: number): PlayingRule => ({
     budgetMs,
     seed,

@@ -65,7 +65,18 @@ describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (
 
 it('requests of an iterative model are independent, and each time it executes one is no other client', async () => {
   await client.load('countdown');
-  const options = ['-m', 'countdown', '-u', grpcUrl, '-i', 'grpc', '--concurrency-range', '4', '--request-count', '200'];
+  const options = [
+    '-m',
+    'countdown',
+    '-u',
+    grpcUrl,
+    '-i',
+    'grpc',
+    '--concurrency-range',
+    '4',
+    '--request-count',
+    '200',
+  ];
   const file = join(await freshDirectory(), 'levels.json');
   expect(await callCli(['profile', ...options, '--json', file])).toMatchObject({ code: 0, stderr: '' });
   const [level] = JSON.parse(await readFile(file, 'utf8')).levels;

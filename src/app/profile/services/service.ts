@@ -28,7 +28,8 @@ export interface ServiceSetting {
   /** The maximum number of requests in flight at a request rate; absent for no limit. */
   readonly maxInFlight?: number | undefined;
   /**
-   * True to measure as perf_analyzer does, which measures a model that a killed run left changed.
+   * True to measure as perf_analyzer does, which measures a model that a killed run left changed,
+   * and makes up no input of any size.
    */
   readonly alike?: boolean;
 }

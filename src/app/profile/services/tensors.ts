@@ -23,10 +23,11 @@ import { checkObservable } from '../../traffic/client-threads.ts';
 import type { Sender } from '../../traffic/sender.ts';
 import { openTraffic, type TrafficOrder } from '../../traffic/tensors/open-traffic.ts';
 import { listAssumptions, readRequests } from '../../traffic/tensors/requests.ts';
+import { requireSizes } from '../../traffic/tensors/stated-sizes.ts';
 import { classShares, listFronts, prepareClassInputs, type WorkloadFront } from '../../traffic/workload.ts';
 import { type LevelListener, levelTarget } from '../measuring.ts';
 import { checkLimits, type ProfilePlan } from '../plan.ts';
-import type { FindService, ServedTarget } from './service.ts';
+import type { FindService, ServedTarget, ServiceSetting } from './service.ts';
 
 /** Finds tensor models on a Triton, running or launched. */
 export const findTensors: FindService = async (options, plan, { signal, tell, alike = false }) => {
@@ -46,7 +47,7 @@ export const findTensors: FindService = async (options, plan, { signal, tell, al
       plan,
       triton: opened,
       hasAnswered: true,
-      open: () => openTensors(opened, models[0], options, plan, signal),
+      open: () => openTensors(opened, models[0], options, plan, { signal, alike }),
       close: async () => {
         await noteSent();
         await opened.close();
@@ -78,7 +79,7 @@ export async function openTensors(
   model: string,
   spec: ProfileSpec,
   plan: ProfilePlan,
-  signal: AbortSignal,
+  { signal, alike = false }: Pick<ServiceSetting, 'signal' | 'alike'>,
 ): Promise<ServedTarget> {
   const observes = spec.profileExportFile !== undefined;
   if (observes) checkObservable(spec);
@@ -99,6 +100,7 @@ export async function openTensors(
         workload && part
           ? await prepareClassInputs(part, spec, original, workload)
           : await readRequests(spec, original);
+      if (alike) requireSizes(inputs, original.config);
       fronts.push(await openFront(opened, original.config, inputs, spec, plan, onObserved));
     }
   } catch (error) {

@@ -16,7 +16,7 @@ const CHANNELS = [1, 3, 4];
 const MAX_NAME = 100;
 
 /**
- * Checks that a study does not measure requests of a size that nobody sends. Errors: INPUT_INVALID,
+ * Checks that no request of a size that nobody sends is measured. Errors: INPUT_INVALID,
  * with sizes to begin with, if every dimension of any size would be 1.
  */
 export function requireSizes({ unsized }: Pick<PreparedInputs, 'unsized'>, config: ModelConfig): void {

@@ -59,7 +59,7 @@ async function measureInto(
   const plan = { ...run.plan, sweep: { ...run.plan.sweep, range } };
   try {
     const options = { ...run.options, batch };
-    const target = await run.open(() => openTensors(run.triton, run.model, options, plan, run.signal));
+    const target = await run.open(() => openTensors(run.triton, run.model, options, plan, run));
     await measureLevels({ ...run, plan, options }, target, async (measure) => {
       for (const concurrency of concurrencies) await measure(concurrency);
     });
