@@ -211,7 +211,7 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
     const finished = (await recordsOf(output)).flatMap((record) =>
       record.type === 'trial-finished' ? [record.trial] : [],
     );
-    // The original config is visited again for its own best level, and where the machine's speed changed.
+    // The original config is visited again at the end, and where the machine's speed changed.
     expect(finished[0]).toBe(0);
     expect(finished.filter((trial) => trial !== 0)).toEqual([1, 2]);
   });
