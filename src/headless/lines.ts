@@ -90,6 +90,8 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         if (event.bottleneck) print(`    in trial ${event.bottleneck.trial}, ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':
+        if (event.measurement.firstAnswersMs !== undefined)
+          print(`    first answers after ${formatDuration(event.measurement.firstAnswersMs / MS_PER_S)}`);
         print(`    ${measured(event)}`);
         for (const line of [...parts(event), ...agentsLine(event.measurement.client.agents)]) print(`        ${line}`);
         return;

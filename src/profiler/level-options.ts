@@ -168,6 +168,11 @@ export interface LevelOptions {
    * counting begins.
    */
   readonly isFresh?: boolean;
+  /**
+   * How long the first answers after a load may take, in milliseconds, as the engine may have to be
+   * built for them; `maxWarmUpMs` of the windows if absent, and then their lack is no error.
+   */
+  readonly firstAnswersMs?: number;
   /** The maximum number of requests in one execution, used to wake the instances; 1 if absent. */
   readonly requestsPerExecution?: number;
   /** The maximum number of requests in flight at any level; 256 if absent. */

@@ -45,11 +45,17 @@ export function measureMix(options: Common, fronts: readonly FrontOptions[]): Pr
     return {
       ...whole,
       ...(isDecided && verdictOn(whole.budgetLatencyMs, budgetMs, precision)),
+      ...longestFirstAnswers(results),
       ...foreign,
       client,
       fronts: results.map((result) => frontMeasurement(result, foreign)),
     };
   });
+}
+
+function longestFirstAnswers(results: readonly FrontResult[]): Pick<Measurement, 'firstAnswersMs'> {
+  const times = results.flatMap(({ frontFigures }) => frontFigures.firstAnswersMs ?? []);
+  return times.length > 0 ? { firstAnswersMs: Math.max(...times) } : {};
 }
 
 /** Returns the verdict on the budget if the percentile is clearly on one side of it. */

@@ -80,6 +80,9 @@ const measuredOnce = seen.extend({
     .optional()
     .describe('the budgeted percentile of single windows'),
   windows: count.describe('counted windows'),
+  firstAnswersMs: figure
+    .optional()
+    .describe('how long the first requests after a load took, if that was over a second; they do not count'),
   coldWindows: count
     .optional()
     .describe('windows that did not count because a batch size was executed for the first time'),

@@ -1,5 +1,10 @@
 /** The profiler's progress, for observers. */
-export type ProfileProgress = ({ readonly phase: 'warm-up' } | WindowProgress | VoidProgress) & {
+export type ProfileProgress = (
+  | { readonly phase: 'warm-up' }
+  | { readonly phase: 'first-answers' }
+  | WindowProgress
+  | VoidProgress
+) & {
   /** The workload, if a level is measured under several in turn. */
   readonly workload?: string;
 };

@@ -1,6 +1,10 @@
-import { msToNs, NS_PER_S } from '../base/units.ts';
+import { TrituneError } from '../base/errors.ts';
+import { formatDuration } from '../base/format.ts';
+import { MS_PER_S, msToNs, NS_PER_S, nsToMs } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from './level-options.ts';
+import { requestsServed } from './server-breakdown.ts';
+import { readStatistics, type StatisticsReading } from './server-side.ts';
 import { MeasuredTraffic } from './traffic.ts';
 
 const ROUND_MS = 20;
@@ -19,6 +23,11 @@ const MAX_TO_WAKE = 256;
  */
 const FALLING = 0.95;
 
+/** The first answers are said to be awaited after this time. */
+const TOLD_AFTER_MS = 5_000;
+/** Time between two looks at what the server has counted. */
+const COUNT_LOOK_MS = 250;
+
 /** Figures of the last warm-up round; zeros if no request succeeded. */
 export interface Warmth {
   readonly meanLatencyNs: number;
@@ -27,10 +36,13 @@ export interface Warmth {
   readonly requestsPerSecond: number;
 }
 
-/** Requests sent before the traffic began; `warmth` is set if they were the whole warm-up. */
+/** Requests sent before the traffic began. */
 export interface Apart {
   readonly sent: number;
+  /** Set if they were the whole warm-up. */
   readonly warmth: Warmth | null;
+  /** How long those took that wake the instances after a load; 0 without any. */
+  readonly wakingMs: number;
 }
 
 const NO_WARMTH: Warmth = { meanLatencyNs: 0, requestsPerSecond: 0 };
@@ -43,9 +55,16 @@ const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 
  */
 export async function warmApart(options: LevelOptions, rule: WindowRule): Promise<Apart> {
   const count = options.warmUpRequests ?? (isCounted(options) ? 0 : undefined);
-  if (count === undefined) return { sent: options.isFresh ? await wakeInstances(options, rule) : 0, warmth: null };
+  if (count === undefined) {
+    const { clock, isFresh } = options;
+    const startNs = clock.nowNs();
+    const sent = isFresh ? await wakeInstances(options, rule) : 0;
+    const wakingMs = nsToMs(clock.nowNs() - startNs);
+    if (wakingMs >= TOLD_AFTER_MS) options.onProgress?.({ phase: 'warm-up' });
+    return { sent, warmth: null, wakingMs };
+  }
   const { sent, ...warmth } = await warmUpByCount(options, count);
-  return { sent, warmth };
+  return { sent, warmth, wakingMs: 0 };
 }
 
 /** Starts the traffic, and warms up with it unless that has already been done. */
@@ -103,25 +122,99 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
 
 /**
  * Sends twice as many requests at once as all instances together can hold, so that each instance
- * must execute; light traffic leaves that to chance. This also executes the largest batch. Ends
- * with nothing in flight. Returns the number of requests sent. Does nothing for sequences, which
- * are bound to an instance.
+ * must execute; light traffic leaves that to chance. This also executes the largest batch. A
+ * backend that builds its engine for the first request may take minutes: while requests time out,
+ * waits until the server has executed them, and sends again. Ends with nothing in flight. Returns
+ * the number of requests sent. Does nothing for sequences, which are bound to an instance. Errors:
+ * SERVER_TIMEOUT if `firstAnswersMs` pass without an answer.
  */
 async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
-  const { instances = 1, requestsPerExecution = 1, maxInFlight = MAX_TO_WAKE, sequences } = options;
+  const { instances = 1, requestsPerExecution = 1, maxInFlight = MAX_TO_WAKE, sequences, clock } = options;
   if (sequences) return 0;
   const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MAX_TO_WAKE);
+  const startNs = clock.nowNs();
+  const endNs = startNs + msToNs(options.firstAnswersMs ?? rule.maxWarmUpMs);
+  const tell = onceAfter(startNs + msToNs(TOLD_AFTER_MS), () => options.onProgress?.({ phase: 'first-answers' }));
+  const before = await readStatistics(options);
+  for (let sent = 0; ; ) {
+    const round = await sendRound(options, inFlight, endNs, tell);
+    sent += round.sent;
+    const nowNs = clock.nowNs();
+    if (!round.hasTimedOut || isUp(options)) return sent;
+    if (nowNs >= endNs && options.firstAnswersMs !== undefined && round.succeeded === 0)
+      throw unanswered(options.firstAnswersMs);
+    if (nowNs >= endNs) return sent;
+    // Other instances take as long at most as this one has taken, as far as anybody can say.
+    await untilCounted(options, before, sent, Math.min(endNs, 2 * nowNs - startNs));
+  }
+}
+
+const isUp = ({ clock, untilNs = Number.POSITIVE_INFINITY }: LevelOptions): boolean => clock.nowNs() >= untilNs;
+
+const unanswered = (limitMs: number): TrituneError =>
+  new TrituneError(
+    'SERVER_TIMEOUT',
+    `the model answered none of its first requests within ${formatDuration(limitMs / MS_PER_S)}`,
+    'read the log of the server; if it builds an engine, allow more with --first-request-timeout',
+  );
+
+/** Sends twice as many requests as are in flight at once. */
+async function sendRound(
+  options: LevelOptions,
+  inFlight: number,
+  endNs: number,
+  onLook: (nowNs: number) => void,
+): Promise<{ readonly sent: number; readonly succeeded: number; readonly hasTimedOut: boolean }> {
   const requests = 2 * inFlight;
+  const { clock } = options;
   const traffic = new MeasuredTraffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
-  let isDone = false;
-  traffic.record({ lengthNs: 0, minRequests: requests }, () => (isDone = true), options.clock.nowNs());
+  let round: Batch | null = null;
+  const take = (batch: Batch): void => {
+    round = batch;
+  };
+  traffic.record({ lengthNs: 0, minRequests: requests }, take, clock.nowNs());
   try {
     traffic.start();
-    await traffic.waitUntil(() => isDone, msToNs(rule.maxWarmUpMs));
+    const isDone = (): boolean => {
+      onLook(clock.nowNs());
+      return round !== null;
+    };
+    await traffic.waitUntil(isDone, Math.max(0, endNs - clock.nowNs()));
   } finally {
     await traffic.drain();
   }
-  return traffic.sent;
+  const { succeeded = 0, failures = [] }: Partial<Batch> = round ?? {};
+  const hasTimedOut = round === null || failures.some(({ kind }) => kind === 'timeout');
+  return { sent: traffic.sent, succeeded, hasTimedOut };
+}
+
+/**
+ * Waits until the server has counted so many requests more than `before`, or until `endNs`; not at
+ * all without statistics.
+ */
+async function untilCounted(
+  options: LevelOptions,
+  before: StatisticsReading,
+  requests: number,
+  endNs: number,
+): Promise<void> {
+  const { clock, signal } = options;
+  while (clock.nowNs() < endNs && !isUp(options)) {
+    const now = await readStatistics(options);
+    if ('unread' in before || 'unread' in now) return;
+    if ((requestsServed(before, now, options.requests.version) ?? requests) >= requests) return;
+    await clock.sleep(COUNT_LOOK_MS, signal);
+  }
+}
+
+/** Returns a function that calls `act` once, when it is called with a time after this one. */
+function onceAfter(atNs: number, act: () => void): (nowNs: number) => void {
+  let isDue = true;
+  return (nowNs) => {
+    if (!isDue || nowNs < atNs) return;
+    isDue = false;
+    act();
+  };
 }
 
 const countRequests = (rounds: readonly Batch[]): number =>

@@ -104,6 +104,11 @@ const limitsSpec = z.strictObject({
   loadTimeoutSeconds: seconds
     .optional()
     .describe('Longest time that one load of the model may take, in seconds; 600 by default'),
+  firstRequestTimeoutSeconds: seconds
+    .optional()
+    .describe(
+      'Longest time until the model answers its first requests after a load, in seconds; by default that of a load',
+    ),
   maxOutageSeconds: seconds
     .optional()
     .describe('Longest time that the server may be unreachable before the run ends, in seconds; 20 by default'),

@@ -15,7 +15,7 @@ export type Activity =
   | { readonly kind: 'loading'; readonly trial: number }
   | { readonly kind: 'away'; readonly reason: string }
   | {
-      readonly kind: 'warming' | 'starved' | 'held-up';
+      readonly kind: 'warming' | 'waking' | 'starved' | 'held-up';
       readonly trial: number;
       readonly level: LoadLevel;
       readonly workload?: string;
@@ -178,6 +178,7 @@ function computeChange(event: TunerEvent, before: Pick<ViewState, 'activity' | '
 function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'progress' }>): Activity {
   const at = { trial, level, ...(progress.workload !== undefined && { workload: progress.workload }) };
   if (progress.phase === 'warm-up') return { kind: 'warming', ...at };
+  if (progress.phase === 'first-answers') return { kind: 'waking', ...at };
   if (progress.phase === 'void') return { kind: 'held-up', ...at };
   const { window, throughput, latencyMs, fronts } = progress;
   return { kind: 'measuring', ...at, window, throughput, latencyMs, ...(fronts && { fronts }) };

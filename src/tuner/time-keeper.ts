@@ -172,8 +172,14 @@ export class TimeKeeper {
     return this.#time(this.#applies, work, onceMs);
   }
 
-  timeMeasure<T>(work: () => Promise<T>): Promise<T> {
-    return this.#time(this.#measurements, work);
+  /**
+   * The time until the first answers after a load counts as part of applying: it does not return at
+   * the candidate's other levels.
+   */
+  async timeMeasure<T extends { readonly firstAnswersMs?: number | undefined }>(work: () => Promise<T>): Promise<T> {
+    const outcome = await this.#time(this.#measurements, work, ({ firstAnswersMs = 0 }) => firstAnswersMs);
+    this.#applies.extend(outcome.firstAnswersMs ?? 0);
+    return outcome;
   }
 
   /** Learns from a step that was timed elsewhere. */
@@ -230,6 +236,11 @@ class Mean {
     this.#sum = value + REMEMBERED * this.#sum;
     this.#weight = 1 + REMEMBERED * this.#weight;
     this.#count++;
+  }
+
+  /** Adds to the last value. */
+  extend(value: number): void {
+    this.#sum += value;
   }
 
   get count(): number {

@@ -42,7 +42,11 @@ it.each([4000, 5000, 6000])(
   async (turnMs) => {
     const clock = new VirtualClock();
     const time = new TimeKeeper(clock, { timeBudgetMs: 55_000 }, { finalRounds: 2, traced: false }, 0);
-    const measure = () => time.timeMeasure(() => clock.sleep(turnMs));
+    const measure = () =>
+      time.timeMeasure(async () => {
+        await clock.sleep(turnMs);
+        return {};
+      });
     await measure();
     while (time.allowsTrial({ hasFinalists: true })) await measure();
     let rounds = 0;

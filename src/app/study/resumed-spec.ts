@@ -30,6 +30,7 @@ const resumable: readonly string[] = [
   'allowForeignTraffic',
   'protect',
   'loadTimeout',
+  'firstRequestTimeout',
   'maxOutage',
   'trustRun',
   'ui',

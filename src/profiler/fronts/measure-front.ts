@@ -12,6 +12,9 @@ import { measureWindows } from '../windows/windows.ts';
 import type { Gate } from './gate.ts';
 import { type OwnFigures, ownFigures, pacedFigures } from './own-figures.ts';
 
+/** First answers that take longer are part of the figures. */
+const LONG_WAKING_MS = 1_000;
+
 /** The gates that fronts pass together when they are measured together. */
 export interface Gates {
   /** The server's statistics have been read, and nothing has been sent. */
@@ -32,7 +35,7 @@ export interface Gates {
 export interface FrontResult {
   readonly options: LevelOptions;
   readonly figures: WindowsOutcome;
-  readonly frontFigures: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
+  readonly frontFigures: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing' | 'firstAnswersMs'>;
   readonly atRest: readonly AtRest[];
   /**
    * Outcome of all sends from when all fronts were warm until this one had finished counting; null
@@ -93,6 +96,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
       figures,
       frontFigures: {
         ...measured,
+        ...(apart.wakingMs > LONG_WAKING_MS && { firstAnswersMs: apart.wakingMs }),
         ...(traffic.tooManyErrors && { tooManyErrors: true, failures }),
         ...server,
         ...(composing.length > 0 && { composing }),

@@ -1,5 +1,6 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { formatDuration, formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import { canonicalJson, type Json } from '../../base/json.ts';
+import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { listDifferences } from '../../space/differences.ts';
 import { splitTime } from '../../study/analysis/explain/time-split.ts';
@@ -42,6 +43,8 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
       ? `, loaded ${applied.change === 'in-place' ? 'in place ' : ''}in ${formatFigure(applied.loadMs)} ms`
       : '';
   const built = applied?.buildMs === undefined ? '' : `, built in ${formatFigure(applied.buildMs)} ms`;
+  const firstMs = trial.measurements[0]?.firstAnswersMs;
+  const answered = firstMs === undefined ? '' : `, first answers after ${formatDuration(firstMs / MS_PER_S)}`;
   const accuracy = applied?.accuracy ? `, accuracy: ${describeAccuracy(applied.accuracy)}` : '';
   const row = ({ measurement, id, isFinal }: ReturnType<typeof listMeasurements>[number]): Html => {
     const cells = [
@@ -51,7 +54,7 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
     return html`<tr id="${id}"><td>${shortLevel(measurement.level)}</td>${cells}</tr>\n`;
   };
   return html`<details id="trial-${number}" class="card"><summary>Trial ${number}: ${describeAssignment(candidate.assignment)}</summary>
-<p class="soft">${candidate.fingerprint}${loaded}${built}${accuracy}</p>
+<p class="soft">${candidate.fingerprint}${loaded}${built}${answered}${accuracy}</p>
 ${changes(state, trial)}
 <div class="scroll"><table><thead><tr><th>${state.started.levels.mode}${state.started.levels.batch ? ' × batch' : ''}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
 ${listMeasurements(state, trial).map(row)}</tbody></table></div></details>\n`;

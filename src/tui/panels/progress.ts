@@ -70,6 +70,11 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
     case 'warming':
       return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}${under(activity)}`, ''];
+    case 'waking':
+      return [
+        `${trialName(activity, study)}: waiting for the first answers`,
+        'an engine may be built for the first request',
+      ];
     case 'starved':
       return [
         `${trialName(activity, study)}: measuring ${describeLevel(activity.level)} again`,

@@ -42,7 +42,7 @@ export function momentAfter(before: WorkMoment, event: TunerEvent): WorkMoment {
 
 function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent, { type: 'progress' }>): WorkMoment {
   const windows = isAt(before, level) ? before.windows : [];
-  if (progress.phase === 'warm-up')
+  if (progress.phase === 'warm-up' || progress.phase === 'first-answers')
     return before.state === 'warming' && isAt(before, level) ? before : { state: 'warming', level, windows: [] };
   if (progress.phase === 'void') return before.state === 'held up' ? before : { state: 'held up', level, windows };
   const { window, latest: figures } = progress;

@@ -13,6 +13,7 @@ import type { MeasureOptions, MeasurePurpose } from '../../../tuner/adapter.ts';
 import { listDevices } from '../../server/devices.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
 import type { Sender } from '../../traffic/sender.ts';
+import { firstAnswersMs } from '../time-limits.ts';
 
 /** The server that a study currently sends to. */
 export interface RequestServer {
@@ -62,7 +63,7 @@ interface OpenSender extends Sender {
  * INTERRUPTED.
  */
 export function requestProfile(
-  { model, seed, goal, levels, measurement, traffic }: StudySpec,
+  { model, seed, goal, levels, measurement, traffic, limits }: StudySpec,
   serving: () => RequestServer,
   kind: RequestKind,
 ): EngineProfile {
@@ -104,6 +105,7 @@ export function requestProfile(
           isFresh,
           untilNs,
           maxErrors: traffic.maxErrors,
+          firstAnswersMs: firstAnswersMs(limits),
           percentile: goal.percentile,
           precision: measurement.precisionPercent / 100,
           ...(budgetMs !== undefined && { budgetMs }),

@@ -10,9 +10,9 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { Control } from '../../../tuner/adapter.ts';
 import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
+import { loadTimeoutMs } from '../time-limits.ts';
 import { listOriginals } from './originals.ts';
 
-const LOAD_TIMEOUT_S = 600;
 /**
  * A loaded model is ready within this time, or within the time allowed for a load if that is
  * shorter.
@@ -29,7 +29,7 @@ export function controlOver(
   originals: readonly OriginalState[],
   restore: 'config' | 'reload',
   {
-    loadTimeoutSeconds = LOAD_TIMEOUT_S,
+    loadTimeoutSeconds,
     maxOutageSeconds,
     allowForeignTraffic = false,
     isNewStudy = false,
@@ -38,11 +38,12 @@ export function controlOver(
     mark,
   }: ControlLimits = {},
 ): Control {
+  const longestLoadMs = loadTimeoutMs({ loadTimeoutSeconds });
   return createControl(client, originals, {
     clock: realClock,
     restore,
-    loadTimeoutMs: loadTimeoutSeconds * MS_PER_S,
-    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
+    loadTimeoutMs: longestLoadMs,
+    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, longestLoadMs),
     ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
     isNewStudy,
     // Other clients that use a model must not find it gone.

@@ -1,4 +1,7 @@
+import { withDeadline } from '../../../base/abort.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { formatDuration } from '../../../base/format.ts';
+import { MS_PER_S } from '../../../base/units.ts';
 import { type Accuracy, compareOutputs, type Tolerance } from '../../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import { takesSequences } from '../../../triton/config/batching-rules.ts';
@@ -8,7 +11,6 @@ import type { OpenServer } from '../../server/open-server.ts';
 import { sendOne } from './first-requests.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
-const TIMEOUT_MS = 30_000;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
@@ -19,26 +21,39 @@ const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 export const expectsOutputs = ({ requests }: PreparedInputs, config: ModelConfig): boolean =>
   !takesSequences(config) && requests.some(({ expected }) => expected);
 
+interface ComparedRequests {
+  readonly spec: SeededTraffic;
+  readonly inputs: PreparedInputs;
+  readonly config: ModelConfig;
+}
+
+const unanswered = (timeoutMs: number): TrituneError =>
+  new TrituneError(
+    'SERVER_TIMEOUT',
+    `the model did not answer a request with expected outputs within ${formatDuration(timeoutMs / MS_PER_S)}`,
+    'read the log of the server; if it builds an engine, allow more with --first-request-timeout',
+  );
+
 /**
- * Sends every request with expected outputs once, one after another, and compares the replies.
- * Errors: SERVER_FAILED for a request that fails; a CandidateRefusedError for a reply of another
- * form; those of `openLocalTraffic`; the signal's reason.
+ * Sends every request with expected outputs once, one after another, and compares the replies. The
+ * model may build its engine for the first of them, so `timeoutMs` is long. Errors: SERVER_FAILED
+ * for a request that fails; SERVER_TIMEOUT; a CandidateRefusedError for a reply of another form;
+ * those of `openLocalTraffic`; INTERRUPTED.
  */
 export async function compareReplies(
   opened: OpenServer,
-  spec: SeededTraffic,
-  inputs: PreparedInputs,
-  config: ModelConfig,
+  { spec, inputs, config }: ComparedRequests,
   tolerance: Tolerance,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Accuracy> {
   const { check, read } = compareOutputs(tolerance);
-  const traffic = await openLocalTraffic(opened, { spec, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS, check });
+  const traffic = await openLocalTraffic(opened, { spec, config, inputs, levels: alone, timeoutMs, check });
   try {
     for (const request of traffic.requestsFor(config).requests) {
       if (!request.expected) continue;
-      signal.throwIfAborted();
-      const outcome = await sendOne(traffic.transport, traffic.transport.prepare(request));
+      const sent = sendOne(traffic.transport, traffic.transport.prepare(request));
+      const outcome = await withDeadline(sent, timeoutMs, () => unanswered(timeoutMs), signal);
       if (!outcome.ok && outcome.kind === 'mismatch') throw new CandidateRefusedError('inaccurate', outcome.message);
       if (!outcome.ok) throw new TrituneError('SERVER_FAILED', outcome.message, 'check the expected outputs');
     }

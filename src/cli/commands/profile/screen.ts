@@ -48,7 +48,8 @@ export function createProfileScreen(
       terminal.status(`${heading}: connecting`);
     },
     onProgress: (progress) => {
-      if (progress.phase === 'warm-up') return terminal.status(`${heading}: warming up`);
+      if (progress.phase === 'warm-up' || progress.phase === 'first-answers')
+        return terminal.status(`${heading}: warming up`);
       if (progress.phase === 'void') {
         return terminal.status(
           `${heading}: repeating a window (${progress.voidWindows}): the load generator was delayed`,

@@ -63,7 +63,10 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
 });
 
-type SafetyOptions = Pick<TuneFlags, 'restore' | 'loadTimeout' | 'maxOutage' | 'protect' | 'restoreFirst' | 'trustRun'>;
+type SafetyOptions = Pick<
+  TuneFlags,
+  'restore' | 'loadTimeout' | 'firstRequestTimeout' | 'maxOutage' | 'protect' | 'restoreFirst' | 'trustRun'
+>;
 
 const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safety', {
   restore: {
@@ -73,6 +76,10 @@ const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safe
   loadTimeout: {
     flags: '--load-timeout <duration>',
     help: 'Longest time that one load of the model may take (default: 10m)',
+  },
+  firstRequestTimeout: {
+    flags: '--first-request-timeout <duration>',
+    help: 'Longest time until the model answers its first requests after a load (default: as --load-timeout)',
   },
   maxOutage: {
     flags: '--max-outage <duration>',

@@ -15,8 +15,9 @@ const BESIDE_WINDOWS = 1.3;
 /** The cost of a trial on this server, in seconds: means over the trials so far. */
 export interface TrialCost {
   /**
-   * Seconds to apply the choice to a server that serves `served`; null means a server that serves
-   * nothing. Includes the time to build its files, unless a trial has built them.
+   * Seconds to apply the choice to a server that serves `served`, until it gives its first answers;
+   * null means a server that serves nothing. Includes the time to build its files, unless a trial
+   * has built them.
    */
   changeSeconds(choice: Choice, served: Candidate | null): number;
   /** Seconds for one measurement. */
@@ -29,7 +30,10 @@ export interface TrialCost {
  */
 export function fitTrialCost(trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[]): TrialCost {
   const loads = (change: string): number[] =>
-    trials.flatMap(({ applied }) => (applied?.change === change ? [applied.loadMs / 1e3] : []));
+    trials.flatMap(({ applied, measurements }) => {
+      const [first] = measurements;
+      return applied?.change === change ? [(applied.loadMs + (first?.firstAnswersMs ?? 0)) / 1e3] : [];
+    });
   const made = new Set(
     trials.flatMap(({ candidate: { shape } }) => (shape.preparation ? [shape.preparation.key] : [])),
   );

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+/** A request of the study may take a second, and each instance builds an engine for two. */
+const BUILD_MS = 2_000;
+const OPTIONS = ['--request-timeout', '1s', '--concurrency', '1:8', '--ui', 'lines'];
+
+it('a study waits for engines that are built at the first request', { timeout: 180_000 }, async () => {
+  const emulator = await emulatorForTest({ profile: smallProfile({ model: { first_execution_ms: BUILD_MS } }) });
+  const output = await freshDirectory();
+  const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '2', '-o', output];
+  const outcome = await callCli([...study, ...OPTIONS]);
+  expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+  expect(outcome.stdout).toMatch(/trial 1: .*\n {4}first answers after 2/);
+  const records = await recordsOf(output);
+  expect(records.flatMap((record) => (record.type === 'trial-finished' ? (record.failure ?? []) : []))).toEqual([]);
+  const measured = records.flatMap((record) => (record.type === 'trial-measured' ? record.measurement : []));
+  expect(measured.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(Math.max(...measured.map(({ latencyMs }) => latencyMs.max))).toBeLessThan(BUILD_MS);
+  expect((await summaryOf(output)).counts.failed).toBe(0);
+});
+
+it('for as long as --first-request-timeout says', { timeout: 120_000 }, async () => {
+  const emulator = await emulatorForTest({ profile: smallProfile({ model: { first_execution_ms: 60_000 } }) });
+  const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--time-budget', '1m', '-o', await freshDirectory()];
+  const outcome = await callCli([...study, '--first-request-timeout', '2s', ...OPTIONS]);
+  expect(outcome).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/answered none of its first requests within 2 s/),
+  });
+});
