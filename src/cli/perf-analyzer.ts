@@ -2,12 +2,10 @@ import { CommanderError } from 'commander';
 import { TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/package.ts';
 import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
-import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
-import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
+import { addServiceOptions, type ProfileFlags, type ServiceOptions } from './commands/profile/any-service.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
 import { toFailure } from './failure.ts';
 import { layOutHelp } from './help.ts';
-import { addOptions } from './options/option-table.ts';
 import { takeOtherNames } from './options/other-names.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
@@ -21,28 +19,46 @@ const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .option('--version', 'Show the version')
   .exitOverride();
 
-const { refuse } = addRefusedOptions(command);
-addOptions(command, profileOptionTable).action(
-  async (profileOptions: ProfileOptions & { readonly version?: boolean }) => {
-    // Without -i perf_analyzer sends over HTTP.
-    const options = { ...profileOptions, protocol: profileOptions.protocol ?? 'http' };
-    if (options.version) {
-      processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
-      return;
-    }
-    refuse();
-    if (options.serviceKind !== 'triton') {
-      throw new TrituneError(
-        'UNSUPPORTED',
-        `--service-kind ${options.serviceKind} is not supported`,
-        'give --service-kind triton, or use tritune profile, which also measures http and openai',
-      );
-    }
-    const { runProfile } = await import('./commands/profile/run.ts');
-    const { reports } = await runProfile('triton', options, processTerminal, true);
-    process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
-  },
-);
+const readService = addServiceOptions(command);
+command.action(async (flags: ProfileFlags & { readonly version?: boolean }) => {
+  if (flags.version) {
+    processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
+    return;
+  }
+  // Without -i perf_analyzer sends over HTTP.
+  const { kind, options } = await readService({ ...flags, protocol: flags.protocol ?? 'http' });
+  if (kind === 'http') {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `--service-kind ${options.serviceKind} is not supported`,
+      'give --service-kind triton or openai, or use tritune profile, which also measures http',
+    );
+  }
+  const { runProfile } = await import('./commands/profile/run.ts');
+  const { reports } = await runProfile(
+    kind,
+    kind === 'language' ? asPerfAnalyzer(options) : options,
+    processTerminal,
+    true,
+  );
+  process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
+});
+
+/**
+ * Without --streaming perf_analyzer takes a reply of a language model as a whole. Errors:
+ * UNSUPPORTED for its file of requests, whose form for language models tritune does not write.
+ */
+function asPerfAnalyzer(options: ServiceOptions['options']): ServiceOptions['options'] {
+  if (options.profileExportFile !== undefined) {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      '--profile-export-file is not supported for language models',
+      "leave it out, or use tritune profile, which writes AIPerf's form",
+    );
+  }
+  const { streaming, extraInputs, ...others } = options;
+  return { ...others, extraInputs: streaming ? extraInputs : { stream: false, ...extraInputs } };
+}
 
 /**
  * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
+import { profileOptionTable } from '../../src/cli/commands/profile/any-service.ts';
+import type { ProfileOptions } from '../../src/cli/commands/profile/options.ts';
 import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
 import { refusedFlags } from '../../src/cli/commands/profile/perf-analyzer-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';

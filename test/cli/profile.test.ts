@@ -5,6 +5,7 @@ import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 import { callCli } from '../support/call-cli.ts';
 import { dropIn, freshDirectory, runCli, startCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { textServer } from '../support/text-server.ts';
 
 const target = async (profile = smallProfile()) => {
   const emulator = await emulatorForTest({ profile });
@@ -197,6 +198,42 @@ describe('tritune-perf-analyzer', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/^Failed to obtain stable measurement within 3 measurement windows for concurrency 1\./m);
     expect(stdout).toMatch(/Throughput: [\d.]+ infer\/sec/);
+  });
+
+  it.each([
+    ['whole', []],
+    ['as streams', ['--streaming']],
+  ])('takes replies of chats %s, and sends the payloads of a file', async (_, more) => {
+    const chunk = (content: string, finish_reason: string | null) => ({
+      choices: [{ delta: { content }, finish_reason }],
+    });
+    const usage = { prompt_tokens: 5, completion_tokens: 2 };
+    const message = { role: 'assistant', content: 'a b' };
+    const server = await textServer(({ path, body }) => {
+      if (path !== '/v1/chat/completions') return null;
+      return body.stream === true
+        ? { events: [chunk('a', null), chunk(' b', 'stop'), { choices: [], usage }] }
+        : { json: { choices: [{ message, finish_reason: 'stop' }], usage } };
+    });
+    const file = join(await freshDirectory(), 'inputs.json');
+    const payload = [
+      { model: 'm', messages: [{ role: 'user', content: 'what is it?' }], max_tokens: 2, temperature: 0.5 },
+    ];
+    await writeFile(file, JSON.stringify({ data: [{ payload }] }));
+    const chat = ['-m', 'm', '-u', server.url, '--service-kind', 'openai', '--endpoint', 'v1/chat/completions'];
+    const outcome = await run([...chat, '--input-data', file, '--request-count', '20', ...more]);
+    expect(outcome).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/Service Kind: OPENAI[\s\S]*Throughput: /),
+    });
+    expect(outcome.stdout).not.toMatch(/Trust/);
+    const { body } = server.calls.at(-1) ?? {};
+    expect(body).toMatchObject({ messages: payload[0]?.messages, temperature: 0.5, stream: more.length > 0 });
+    const exported = await run([...chat, '--profile-export-file', 'requests.json']);
+    expect(exported).toMatchObject({
+      code: 99,
+      stderr: expect.stringContaining('--profile-export-file is not supported'),
+    });
   });
 
   it('ends with 99 for bad usage and failing requests, and with 0 for help', async () => {

@@ -1,43 +1,8 @@
 import type { Command } from 'commander';
-import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
-import { toServiceKind } from '../../../app/profile/services/kind-of.ts';
-import type { ServiceKind } from '../../../app/profile/services/service.ts';
-import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
-import { checkCombination } from '../../../spec/combinations.ts';
-import { filledOptions, namesOfChanges } from '../../../spec/flat-options.ts';
-import { type EndpointSpec, profileOptions } from '../../../spec/profile-spec.ts';
-import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { addExamples, type Example } from '../../help.ts';
-import { filledBy } from '../../options/filled-rows.ts';
-import { addOptions } from '../../options/option-table.ts';
-import { type SetFlags, setOptionTable } from '../../options/set.ts';
 import type { Terminal } from '../../terminal.ts';
 import { AbbreviatingCommand } from './abbreviations.ts';
-import { endpointOptionTable } from './endpoint-options.ts';
-import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
-import { type ProfileOptions, profileRows } from './options.ts';
-import { addRefusedOptions, withoutAliases } from './perf-analyzer-aliases.ts';
-import { addPromptAliases } from './prompt-aliases.ts';
-import { promptOptionTable } from './prompt-options.ts';
-import { refuseOthers } from './refused-options.ts';
-
-type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec & SetFlags;
-
-const table = filledBy<AllOptions>(profileOptions, {
-  ...profileRows,
-  ...endpointOptionTable,
-  ...promptOptionTable,
-  ...plainHttpOptionTable,
-  ...setOptionTable(profileOptions),
-});
-
-/** Replies of a language model take long and differ in length, so fewer of them must do. */
-const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
-
-const mostUsed = [
-  ...(['model', 'url', 'protocol', 'concurrencyRange', 'requestRateRange', 'latencyThreshold'] as const),
-  ...(['percentile', 'inputData', 'csv', 'json'] as const),
-];
+import { addServiceOptions, type ProfileFlags } from './any-service.ts';
 
 const examples: readonly Example[] = [
   [
@@ -60,31 +25,10 @@ export function profileCommand(terminal: Terminal): Command {
     "Measure a model as it is, with perf_analyzer's options; also a language model or any URL",
   );
   addExamples(command, examples, "perf_analyzer's other options are accepted too; docs/profile.md lists them.");
-  const { refuse } = addRefusedOptions(command, ['--endpoint']);
-  const prompts = addPromptAliases(command);
-  return addOptions(command, table, mostUsed).action(async ({ set = [], ...flags }: AnyProtocol<AllOptions>) => {
-    refuse();
-    const allOptions = filledOptions<AnyProtocol<AllOptions>>(flags, profileOptions, set);
-    const changed = namesOfChanges(set, profileOptions);
-    const kind = toServiceKind(allOptions);
-    const isStated = (name: string): boolean => changed.has(name) || command.getOptionValueSource(name) === 'cli';
-    checkCombination(combinationOfService('profile', kind, allOptions));
-    refuseOthers(
-      kind,
-      command.options.filter((option) => isStated(option.attributeName())),
-      allOptions.endpoint,
-    );
-    const usual = Object.entries(languageDefaults).filter(([name]) => !isStated(name));
-    const ofPrompts = kind === 'language' ? { ...Object.fromEntries(usual), ...prompts.resolve() } : {};
-    const options = { ...(await chooseProtocolOptions(kind, allOptions)), ...ofPrompts };
+  const readService = addServiceOptions(command);
+  return command.action(async (flags: ProfileFlags) => {
+    const { kind, options } = await readService(flags);
     const { toExitCode, runProfile } = await import('./run.ts');
     process.exitCode = toExitCode(await runProfile(kind, options, terminal, false));
   });
-}
-
-/** A language model's endpoint says its protocol, and any URL is one of HTTP. */
-async function chooseProtocolOptions(kind: ServiceKind, options: AnyProtocol<AllOptions>): Promise<AllOptions> {
-  if (kind !== 'triton') return { protocol: 'http', ...options };
-  const { withProtocol } = await import('../../../app/server/find-protocol.ts');
-  return withProtocol<AllOptions>(options, withoutAliases);
 }

@@ -1,8 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
-import { type ProfileSpec, profileOptions } from '../../../spec/profile-spec.ts';
+import type { ProfileSpec } from '../../../spec/profile-spec.ts';
 import type { Protocol } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
-import { filledBy } from '../../options/filled-rows.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { restoreFirstOptionTable } from '../../options/protect.ts';
@@ -58,8 +57,6 @@ export const profileRows: OptionTable<ProfileOptions> = {
   ...restoreFirstOptionTable,
   ...perfAnalyzerOptionTable,
 };
-
-export const profileOptionTable = filledBy(profileOptions, profileRows);
 
 /** Ignores case, like perf_analyzer. */
 function protocol(text: string): Protocol {

@@ -78,15 +78,10 @@ function toTlsOptions(options: ProfileOptions): Partial<ProfileOptions> {
 
 /**
  * Adds the unsupported options of perf_analyzer, hidden from the help. Call `refuse` after parsing:
- * it throws with the reason if one was given. `flagsOfCommand`: the command's own flags. Errors of
- * `refuse`: UNSUPPORTED.
+ * it throws with the reason if one was given. Errors of `refuse`: UNSUPPORTED.
  */
-export function addRefusedOptions(
-  command: Command,
-  flagsOfCommand: readonly string[] = [],
-): { readonly refuse: () => void } {
-  const others = refusedFlags.filter(({ flags }) => !flagsOfCommand.some((each) => flags.startsWith(`${each} `)));
-  const refused = others.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
+export function addRefusedOptions(command: Command): { readonly refuse: () => void } {
+  const refused = refusedFlags.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
   for (const { option } of refused) command.addOption(option);
   return {
     refuse: () => {

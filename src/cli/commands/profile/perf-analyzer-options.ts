@@ -123,11 +123,7 @@ function countOrNone(text: string): number {
 /** The options of perf_analyzer that are not supported, each with the reason. */
 export const refusedFlags: readonly { readonly flags: string; readonly reason: string }[] = [
   { flags: '--enable-mpi', reason: 'MPI is not used; start one profile for each model' },
-  { flags: '--endpoint <path>', reason: 'it is for language models; use tritune profile --endpoint' },
-  {
-    flags: '--session-concurrency <n>',
-    reason: 'it is for OpenAI chats; use tritune profile --endpoint openai --sessions',
-  },
+  { flags: '--session-concurrency <n>', reason: 'use --sessions with --concurrency' },
   { flags: '--grpc-method <method>', reason: "tritune speaks only Triton's inference protocol over gRPC" },
   { flags: '--model-signature-name <name>', reason: 'it is for TensorFlow Serving' },
   { flags: '--triton-server-directory <directory>', reason: 'the server runs in a process of its own; use --launch' },
