@@ -34,9 +34,19 @@ export function traceLines(summary: TraceSummary, eachRequest: boolean): readonl
       ({ model, version, executions, requests, largest }) =>
         `${formatName([model], version)}: ${requests} traced requests in ${executions} executions, ${formatFigure(requests / executions)} in each, at most ${largest}`,
     ),
+    ...inputLines(summary),
     ...(eachRequest ? ['', ...requestLines(summary)] : []),
     ...notes(summary),
   ];
+}
+
+/** The sizes of production's requests, for `--shape`. */
+function inputLines({ inputs }: TraceSummary): string[] {
+  const lines = inputs.map(({ model, input, shapes }) => {
+    const counts = shapes.map(({ shape, requests }) => `${plainLine(shape, 80)} in ${requests}`);
+    return `${plainLine(model, 80)}: input ${plainLine(input, 80)}: ${counts.join(', ')} of the traced requests`;
+  });
+  return lines.length > 0 ? [...lines, '--shape takes them without the first number if that is the batch'] : [];
 }
 
 function groupLines(group: TraceGroup): string[] {

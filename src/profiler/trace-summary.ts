@@ -63,8 +63,17 @@ export interface TracedMoment {
   readonly atUs: number;
 }
 
+/** The inputs of a model's traced requests, where the level TENSORS was traced. */
+export interface TracedInput {
+  readonly model: string;
+  readonly input: string;
+  /** As sent, `DATATYPE [D1,D2]` with the batch dimension; the most frequent first. */
+  readonly shapes: readonly { readonly shape: string; readonly requests: number }[];
+}
+
 export interface TraceSummary {
   readonly schemaVersion: 1;
+  readonly inputs: readonly TracedInput[];
   readonly groups: readonly TraceGroup[];
   readonly executions: readonly TracedExecutions[];
   /** Ordered by start; requests to an ensemble's models follow their parent. */
@@ -82,7 +91,30 @@ export interface TraceSummary {
 export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
   const requests = listRequests(traces, withMoments);
   const groups = listGroups(requests);
-  return { schemaVersion: 1, groups, executions: listExecutions(traces), requests, ...rest };
+  return {
+    schemaVersion: 1,
+    inputs: listInputs(traces),
+    groups,
+    executions: listExecutions(traces),
+    requests,
+    ...rest,
+  };
+}
+
+/** The different shapes of an input to list. */
+const MAX_SHAPES = 10;
+
+function listInputs(traces: readonly Trace[]): readonly TracedInput[] {
+  const byModel = Map.groupBy(traces, ({ model }) => model);
+  return [...byModel].flatMap(([model, ofModel]) => {
+    const sent = ofModel.flatMap(({ inputs }) => [...inputs]);
+    const byInput = Map.groupBy(sent, ([input]) => input);
+    return [...byInput].map(([input, each]) => {
+      const byShape = Map.groupBy(each, ([, shape]) => shape);
+      const counts = [...byShape].map(([shape, { length }]) => ({ shape, requests: length }));
+      return { model, input, shapes: counts.sort((a, b) => b.requests - a.requests).slice(0, MAX_SHAPES) };
+    });
+  });
 }
 
 /** Deeper than any nested ensembles, and shallow enough for a list of names per request. */

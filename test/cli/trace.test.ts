@@ -30,6 +30,12 @@ describe('trace', { timeout: 180_000 }, () => {
     expect(stdout).not.toMatch(/2 grpc chain[^\n]*request overhead/);
   });
 
+  it('shows the sizes of inputs where tensors were traced', async () => {
+    const file = resolve(import.meta.dirname, '../fixtures/trace/triton-2.51-tensors.trace');
+    const { stdout } = await callCli(['trace', file]);
+    expect(stdout).toContain('\nsleeper: input INPUT: FP32 [1,8] in 1 of the traced requests\n');
+  });
+
   it('gives the same as JSON', async () => {
     const summary = JSON.parse((await runCli(['trace', real, '--json'])).stdout) as Record<string, unknown>;
     expect(summary).toMatchObject({ schemaVersion: 1, executions: [{ model: 'sleeper', requests: 17 }] });

@@ -9,6 +9,7 @@ const trace = (id: number, momentsNs: Record<string, number>, more: Partial<Trac
   version: 1,
   requestId: '',
   momentsNs: new Map(Object.entries(momentsNs)),
+  inputs: new Map(),
   ...more,
 });
 const summaryOf = (traces: readonly Trace[]): TraceSummary =>
@@ -95,5 +96,15 @@ describe('the summary of traces', () => {
   ])('refuses requests that are parts of %s', (text, traces) => {
     const refused = expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringContaining(text) });
     expect(() => summaryOf(traces)).toThrow(refused);
+  });
+
+  it('counts the shapes of each input, the most frequent first', () => {
+    const sent = (id: number, shape: string) => trace(id, { REQUEST_START: id }, { inputs: new Map([['X', shape]]) });
+    const { inputs } = summaryOf([sent(1, 'FP32 [1,3]'), sent(2, 'FP32 [1,4]'), sent(3, 'FP32 [1,4]')]);
+    const shapes = [
+      { shape: 'FP32 [1,4]', requests: 2 },
+      { shape: 'FP32 [1,3]', requests: 1 },
+    ];
+    expect(inputs).toEqual([{ model: 'm', input: 'X', shapes }]);
   });
 });

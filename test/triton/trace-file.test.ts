@@ -55,6 +55,7 @@ describe('reading a trace file', () => {
           ['REQUEST_END', 9],
           ['REQUEST_START', 3],
         ]),
+        inputs: new Map(),
       },
     ]);
   });
@@ -77,6 +78,7 @@ describe('reading a trace file', () => {
     const outcome = await readTraces([{ name: 'f', chunks: createReadStream(file) }]);
     expect(outcome).toMatchObject({ nameless: 0, timeless: 1 });
     expect(outcome.traces.map(({ id }) => id)).toEqual([2]);
+    expect(outcome.traces.map(({ inputs }) => [...inputs])).toEqual([[['INPUT', 'FP32 [1,8]']]]);
   });
 
   it('takes tensors that name the model again, before and after its beginning', async () => {

@@ -22,6 +22,8 @@ export interface Trace {
    * of repeated end moments.
    */
   readonly momentsNs: ReadonlyMap<string, number>;
+  /** Shapes and types of the inputs, as `DATATYPE [D1,D2]`, by name; empty below level TENSORS. */
+  readonly inputs: ReadonlyMap<string, string>;
 }
 
 export interface ReadTraces {
@@ -45,6 +47,11 @@ export interface TraceSource {
 
 const MAX_FRAGMENT_BYTES = 64 * 2 ** 20;
 const MAX_TRACES = 2_000_000;
+/** The activity whose tensors are a request's inputs. */
+const INPUT_ACTIVITY = 'TENSOR_QUEUE_INPUT';
+/** What is longer is no shape, or no name, of an input. */
+const MAX_TENSOR_TEXT = 200;
+const NO_INPUTS: ReadonlyMap<string, string> = new Map();
 
 const id = z.number().int().nonnegative();
 /**
@@ -55,6 +62,7 @@ const id = z.number().int().nonnegative();
 const fragment = z.looseObject({
   id: id.optional(),
   activity: z.string().optional(),
+  tensor: z.looseObject({ name: z.string(), shape: z.string(), dtype: z.string() }).optional().catch(undefined),
   model_name: z.string().optional(),
   model_version: z.number().default(-1),
   request_id: z.string().default(''),
@@ -64,7 +72,9 @@ const fragment = z.looseObject({
 
 interface OpenTrace {
   readonly momentsNs: Map<string, number>;
-  begun: Omit<Trace, 'momentsNs'> | null;
+  /** null until there is one: most traces have none. */
+  inputs: Map<string, string> | null;
+  begun: Omit<Trace, 'momentsNs' | 'inputs'> | null;
   /** True if the name came with a tensor: the first fragment may still come. */
   isNamedByTensor: boolean;
   hasTensors: boolean;
@@ -95,7 +105,9 @@ export async function readTraces(sources: readonly TraceSource[]): Promise<ReadT
   const isTimeless = ({ hasTensors, isNamedByTensor, begun, momentsNs }: OpenTrace): boolean =>
     hasTensors && (begun === null || isNamedByTensor) && momentsNs.size === 0;
   const timed = all.filter((trace) => !isTimeless(trace));
-  const traces = timed.flatMap(({ begun, momentsNs }) => (begun ? [{ ...begun, momentsNs }] : []));
+  const traces = timed.flatMap(({ begun, momentsNs, inputs }) =>
+    begun ? [{ ...begun, momentsNs, inputs: inputs ?? NO_INPUTS }] : [],
+  );
   return {
     traces,
     nameless: timed.length - traces.length + reading.withoutId,
@@ -142,6 +154,7 @@ function addFragment(reading: Reading, text: string): void {
   addMoments(trace.momentsNs, checked.data.timestamps, reading.unknown);
   const isTensor = activity !== undefined;
   trace.hasTensors ||= isTensor;
+  if (activity === INPUT_ACTIVITY && checked.data.tensor) addInput(trace, checked.data.tensor);
   if (model === undefined || (isTensor && trace.begun)) return;
   if (trace.begun && !trace.isNamedByTensor) {
     throw new ArrayFault(`trace ${id} begins twice: give files of one run of one server`);
@@ -154,9 +167,27 @@ function openTrace({ open }: Reading, id: number): OpenTrace {
   const known = open.get(id);
   if (known) return known;
   if (open.size >= MAX_TRACES) throw new ArrayFault(`there are over ${MAX_TRACES} traces`);
-  const trace: OpenTrace = { momentsNs: new Map(), begun: null, isNamedByTensor: false, hasTensors: false };
+  const trace: OpenTrace = {
+    momentsNs: new Map(),
+    inputs: null,
+    begun: null,
+    isNamedByTensor: false,
+    hasTensors: false,
+  };
   open.set(id, trace);
   return trace;
+}
+
+interface TracedTensor {
+  readonly name: string;
+  readonly shape: string;
+  readonly dtype: string;
+}
+
+function addInput(trace: OpenTrace, { name, shape, dtype }: TracedTensor): void {
+  if ([name, shape, dtype].some((text) => text.length > MAX_TENSOR_TEXT)) return;
+  trace.inputs ??= new Map();
+  trace.inputs.set(name, `${dtype} [${shape}]`);
 }
 
 function addMoments(

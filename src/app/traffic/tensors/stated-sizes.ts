@@ -12,6 +12,7 @@ const PICTURE_SIDE = 224;
 /** A usual length of BERT's inputs in benchmarks (MLPerf's and NVIDIA's examples). */
 const TOKENS = 128;
 const CHANNELS = [1, 3, 4];
+const SHOWN = 'tritune trace shows those of a trace of level TENSORS';
 /** Longer names of inputs are not repeated in options to type. */
 const MAX_NAME = 100;
 
@@ -27,8 +28,8 @@ export function requireSizes({ unsized }: Pick<PreparedInputs, 'unsized'>, confi
     'INPUT_INVALID',
     `'${config.name}' takes inputs of any size, and no size is stated: ${listed(inputs)}`,
     proposed.every((each) => each !== null)
-      ? `give the sizes of production's requests: ${proposed.join(' ')}, or --input-data with real ones`
-      : "give the sizes of production's requests: --shape NAME:D1,D2, or --input-data with real ones",
+      ? `give the sizes of production's requests: ${proposed.join(' ')}, or --input-data with real ones; ${SHOWN}`
+      : `give the sizes of production's requests: --shape NAME:D1,D2, or --input-data with real ones; ${SHOWN}`,
   );
 }
 
