@@ -82,7 +82,7 @@ const measuredOnce = seen.extend({
   windows: count.describe('counted windows'),
   firstAnswersMs: figure
     .optional()
-    .describe('how long the first requests after a load took, if that was over a second; they do not count'),
+    .describe('how long the first requests after a load took, if that was over three seconds; they do not count'),
   coldWindows: count
     .optional()
     .describe('windows that did not count because a batch size was executed for the first time'),

@@ -144,8 +144,8 @@ async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<n
     if (nowNs >= endNs && options.firstAnswersMs !== undefined && round.succeeded === 0)
       throw unanswered(options.firstAnswersMs);
     if (nowNs >= endNs) return sent;
-    // Other instances take as long at most as this one has taken, as far as anybody can say.
-    await untilCounted(options, before, sent, Math.min(endNs, 2 * nowNs - startNs));
+    // Instances that are ready would answer the next round for those that still build.
+    await untilCounted(options, before, sent, endNs);
   }
 }
 
@@ -189,8 +189,8 @@ async function sendRound(
 }
 
 /**
- * Waits until the server has counted so many requests more than `before`, or until `endNs`; not at
- * all without statistics.
+ * Waits until the server has counted this number of requests since `before`, or until `endNs`.
+ * Without statistics it does not wait.
  */
 async function untilCounted(
   options: LevelOptions,

@@ -4,6 +4,7 @@ import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { ProfileProgress } from '../../src/profiler/progress.ts';
 import { connectHttp } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -12,12 +13,12 @@ import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 const TIMEOUT_MS = 1_000;
 const BUILD_MS = 7_000;
 
-/** Measures a model of two instances that each build an engine for their first execution. */
-async function measureAfterLoad(more: Partial<LevelOptions>) {
+/** A model whose instances each build an engine for their first execution. */
+async function openBuilder(instances: number) {
   const emulator = await emulatorForTest({
     profile: smallProfile({
-      a: 4,
-      config: { instance_group: [{ count: 2, kind: 'KIND_CPU' }] },
+      a: 20,
+      config: { instance_group: [{ count: instances, kind: 'KIND_CPU' }] },
       model: { first_execution_ms: BUILD_MS },
     }),
   });
@@ -29,26 +30,29 @@ async function measureAfterLoad(more: Partial<LevelOptions>) {
   });
   const [metadata, config] = [await client.modelMetadata('m'), await client.modelConfig('m')];
   const phases: ProfileProgress['phase'][] = [];
-  const measurement = measureLevel({
-    transport,
-    requests: prepareInputs(metadata, config, { batch: 1, seed: 1, kind: 'random' }),
-    level: { mode: 'concurrency', value: 2 },
-    stats: client,
-    clock: realClock,
-    signal: new AbortController().signal,
-    percentile: 99,
-    instances: 2,
-    isFresh: true,
-    windows: { minWindows: 2, maxWindows: 3, maxWarmUpMs: 500 },
-    onProgress: ({ phase }) => phases.push(phase),
-    ...more,
-  });
-  return { measurement, phases };
+  const measure = (count: number, more: Partial<LevelOptions>): Promise<Measurement> =>
+    measureLevel({
+      transport,
+      requests: prepareInputs(metadata, config, { batch: 1, seed: 1, kind: 'random' }),
+      level: { mode: 'concurrency', value: 4 },
+      stats: client,
+      clock: realClock,
+      signal: new AbortController().signal,
+      percentile: 99,
+      instances: count,
+      isFresh: true,
+      windows: { minWindows: 2, maxWindows: 3, maxWarmUpMs: 500 },
+      onProgress: ({ phase }) => phases.push(phase),
+      ...more,
+    });
+  const setInstances = (count: number): Promise<void> =>
+    client.load('m', { ...config, instance_group: [{ count, kind: 'KIND_CPU' }] });
+  return { measure, setInstances, phases };
 }
 
-it('are awaited on every instance, told, and no part of the figures', async () => {
-  const { measurement, phases } = await measureAfterLoad({ firstAnswersMs: 60_000 });
-  const { failures, latencyMs, firstAnswersMs } = await measurement;
+it('are awaited, told, and no part of the figures', async () => {
+  const { measure, phases } = await openBuilder(2);
+  const { failures, latencyMs, firstAnswersMs } = await measure(2, { firstAnswersMs: 60_000 });
   expect(failures).toEqual([]);
   expect(latencyMs.max).toBeLessThan(TIMEOUT_MS);
   expect(firstAnswersMs).toBeGreaterThan(0.9 * BUILD_MS);
@@ -56,9 +60,18 @@ it('are awaited on every instance, told, and no part of the figures', async () =
   expect(phases.slice(0, 4)).toEqual(['warm-up', 'first-answers', 'warm-up', 'window']);
 });
 
+it('are awaited of every instance, also where one that is ready answers all', async () => {
+  const { measure, setInstances } = await openBuilder(1);
+  const one = await measure(1, { firstAnswersMs: 60_000 });
+  await setInstances(4);
+  const four = await measure(4, { firstAnswersMs: 60_000 });
+  expect(four.failures).toEqual([]);
+  expect(four.throughput.value).toBeGreaterThan(2 * one.throughput.value);
+});
+
 it('that do not come within their time are an error that says how to allow more', async () => {
-  const { measurement } = await measureAfterLoad({ firstAnswersMs: 2_500 });
-  await expect(measurement).rejects.toMatchObject({
+  const { measure } = await openBuilder(2);
+  await expect(measure(2, { firstAnswersMs: 2_500 })).rejects.toMatchObject({
     code: 'SERVER_TIMEOUT',
     message: expect.stringContaining('answered none of its first requests within'),
     hint: expect.stringContaining('--first-request-timeout'),
@@ -66,7 +79,7 @@ it('that do not come within their time are an error that says how to allow more'
 });
 
 it('do not hold up a measurement whose time is up', async () => {
+  const { measure } = await openBuilder(2);
   const untilNs = realClock.nowNs() + 2_500e6;
-  const { measurement } = await measureAfterLoad({ firstAnswersMs: 60_000, untilNs });
-  expect((await measurement).throughput.value).toBe(0);
+  expect((await measure(2, { firstAnswersMs: 60_000, untilNs })).throughput.value).toBe(0);
 });

@@ -6,12 +6,13 @@ type Limits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'firstReq
 const LOAD_TIMEOUT_S = 600;
 
 /** Returns how long one load of a model may take, in milliseconds. */
-export const loadTimeoutMs = ({ loadTimeoutSeconds = LOAD_TIMEOUT_S }: Limits): number => loadTimeoutSeconds * MS_PER_S;
+export const toLoadTimeoutMs = ({ loadTimeoutSeconds = LOAD_TIMEOUT_S }: Limits): number =>
+  loadTimeoutSeconds * MS_PER_S;
 
 /**
  * Returns how long the first answers after a load may take, in milliseconds; as long as the load if
  * that is all that is known, because an engine that one server builds in the load another one
  * builds for the first request.
  */
-export const firstAnswersMs = ({ firstRequestTimeoutSeconds, ...limits }: Limits): number =>
-  firstRequestTimeoutSeconds === undefined ? loadTimeoutMs(limits) : firstRequestTimeoutSeconds * MS_PER_S;
+export const toFirstAnswersMs = ({ firstRequestTimeoutSeconds, ...limits }: Limits): number =>
+  firstRequestTimeoutSeconds === undefined ? toLoadTimeoutMs(limits) : firstRequestTimeoutSeconds * MS_PER_S;

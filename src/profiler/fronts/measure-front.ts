@@ -13,7 +13,7 @@ import type { Gate } from './gate.ts';
 import { type OwnFigures, ownFigures, pacedFigures } from './own-figures.ts';
 
 /** First answers that take longer are part of the figures. */
-const LONG_WAKING_MS = 1_000;
+const LONG_WAKING_MS = 3_000;
 
 /** The gates that fronts pass together when they are measured together. */
 export interface Gates {

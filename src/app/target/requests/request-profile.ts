@@ -13,7 +13,7 @@ import type { MeasureOptions, MeasurePurpose } from '../../../tuner/adapter.ts';
 import { listDevices } from '../../server/devices.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
 import type { Sender } from '../../traffic/sender.ts';
-import { firstAnswersMs } from '../time-limits.ts';
+import { toFirstAnswersMs } from '../time-limits.ts';
 
 /** The server that a study currently sends to. */
 export interface RequestServer {
@@ -105,7 +105,7 @@ export function requestProfile(
           isFresh,
           untilNs,
           maxErrors: traffic.maxErrors,
-          firstAnswersMs: firstAnswersMs(limits),
+          firstAnswersMs: toFirstAnswersMs(limits),
           percentile: goal.percentile,
           precision: measurement.precisionPercent / 100,
           ...(budgetMs !== undefined && { budgetMs }),

@@ -10,7 +10,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
 import type { Control } from '../../../tuner/adapter.ts';
 import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
-import { loadTimeoutMs } from '../time-limits.ts';
+import { toLoadTimeoutMs } from '../time-limits.ts';
 import { listOriginals } from './originals.ts';
 
 /**
@@ -38,7 +38,7 @@ export function controlOver(
     mark,
   }: ControlLimits = {},
 ): Control {
-  const longestLoadMs = loadTimeoutMs({ loadTimeoutSeconds });
+  const longestLoadMs = toLoadTimeoutMs({ loadTimeoutSeconds });
   return createControl(client, originals, {
     clock: realClock,
     restore,

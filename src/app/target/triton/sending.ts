@@ -26,7 +26,7 @@ import type { TrafficOrder } from '../../traffic/tensors/open-traffic.ts';
 import { listAssumptions } from '../../traffic/tensors/requests.ts';
 import { promptRequests } from '../requests/prompt-requests.ts';
 import { requestProfile } from '../requests/request-profile.ts';
-import { firstAnswersMs } from '../time-limits.ts';
+import { toFirstAnswersMs } from '../time-limits.ts';
 import type { DescribedTriton } from './describe.ts';
 import type { TritonModels } from './models.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
@@ -105,7 +105,7 @@ export async function openTensors(
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
     maxErrors: spec.traffic.maxErrors,
-    firstAnswersMs: firstAnswersMs(spec.limits),
+    firstAnswersMs: toFirstAnswersMs(spec.limits),
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
     ...(goal.goodput && { limits: goal.goodput }),
   });
@@ -115,7 +115,7 @@ export async function openTensors(
       opened,
       { spec: trafficTo(spec, model), config: configOfModel(candidate, model, config), inputs },
       rule,
-      firstAnswersMs(spec.limits),
+      toFirstAnswersMs(spec.limits),
       signal,
     );
   return {
