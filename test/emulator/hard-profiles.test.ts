@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
@@ -55,6 +56,18 @@ describe('the profiles that are hard to tune', () => {
     const [plain, half] = [{}, config].map((each) => createModelSimulator(exact, each, seededRandom(1)));
     expect((half?.executionNs(16, 1) ?? 0) / (plain?.executionNs(16, 1) ?? 0)).toBeCloseTo(0.5, 3);
     expect(half?.load.fullSeconds).toBeGreaterThanOrEqual(30);
+  });
+
+  it('first-build builds its engine for the first request: a minute at FP16', () => {
+    const model = modelOf('first-build');
+    const precision = (parameters: JsonObject) => [{ name: 'tensorrt', parameters }];
+    const withTensorRt = (parameters: JsonObject): ModelConfig => ({
+      optimization: { execution_accelerators: { gpu_execution_accelerator: precision(parameters) } },
+    });
+    const configs: readonly ModelConfig[] = [{}, withTensorRt({}), withTensorRt({ precision_mode: 'FP16' })];
+    const simulators = configs.map((config) => createModelSimulator(model, config, seededRandom(1)));
+    expect(simulators.map(({ firstExecutionMs }) => firstExecutionMs)).toEqual([50, 45_000, 60_000]);
+    expect(simulators.map(({ load }) => load.fullSeconds)).toEqual([0.3, 0.3, 0.3]);
   });
 
   it.each(['tft-a30', 'tft-v100', 'tft-t4', 'tft-t4-pytorch', 'yolov7-rtx4090'])(

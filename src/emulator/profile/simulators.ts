@@ -35,7 +35,8 @@ export function createModelSimulator(
     deviceShare: profile.law.device_share,
     bls: toBlsPlan(profile),
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
-    firstExecutionMs: profile.first_execution_ms,
+    firstExecutionMs:
+      arms.findLast((arm) => arm.first_execution_ms !== undefined)?.first_execution_ms ?? profile.first_execution_ms,
     firstOfSizeMs: profile.first_execution_of_size_ms,
     responses: profile.responses,
     turnaroundMs: profile.law.turnaround_ms,
