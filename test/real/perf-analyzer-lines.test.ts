@@ -12,7 +12,7 @@ import { type RecordedRequest, recordGrpc, recordHttp } from '../support/recordi
 
 const program = resolve(import.meta.dirname, '../../src/cli/perf-analyzer-main.ts');
 /** The last of an option counts in both programs. */
-const QUICK = ['-p', '300', '-r', '3', '-s', '100000'];
+const QUICK = ['-p', '400', '-r', '3', '-s', '100000'];
 const AT_ONCE = 3;
 /** Characters of the end of a program's output that a failure shows. */
 const SHOWN = 400;
@@ -203,8 +203,10 @@ describe('the drop-in sends what perf_analyzer sends', () => {
   it.each(LINES)('%s', (line) => {
     const { theirs, ours } = playedOf(line);
     const hasValues = /--input-data (zero|.*\.|folder)/.test(line);
-    const expected = { isRefused: theirs.isRefused, forms: listForms(theirs, hasValues) };
-    expect({ isRefused: ours.isRefused, forms: listForms(ours, hasValues) }, formatOutputs(line)).toEqual(expected);
+    const [expected, sent] = [listForms(theirs, hasValues), listForms(ours, hasValues)];
+    expect(sent, formatOutputs(line)).toEqual(expected);
+    // On a busy machine perf_analyzer may find too few requests in a window, and fail.
+    if (sent.length === 0) expect([theirs.isRefused, ours.isRefused]).toEqual([true, true]);
   });
 
   it.each(Object.entries(MORE))('%s, which it does not take', (line, why) => {
