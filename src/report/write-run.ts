@@ -37,7 +37,8 @@ export interface WrittenRun {
 /**
  * Writes the study's documents into its directory, each whole or not at all: summary.json,
  * results.csv, pareto.csv, report.html, best/ with the files to serve the best candidate unless
- * that is the original config, and results/ with Model Analyzer's tables. `listDocuments`: returns
+ * that is the original config, front/ with the configs of the other trials on the Pareto front, and
+ * results/ with Model Analyzer's tables. `listDocuments`: returns
  * a candidate's files, from its adapter. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRun(state: StudyState, directory: string, listDocuments: DocumentsOf): Promise<WrittenRun> {
@@ -67,7 +68,23 @@ export async function writeRun(state: StudyState, directory: string, listDocumen
   await writeEmitted(directory, 'best', documents);
   const emitted = documents.map(({ path }) => path);
   await removeOthers(directory, emitted);
+  await writeFront(state, directory, listDocuments);
   return { summary, started: state.started, emitted, files };
+}
+
+/**
+ * Writes the configs of the other trials on the Pareto front, for users who would rather have less
+ * latency or more throughput; without files of variants, which may be large. Those of an earlier
+ * front go.
+ */
+async function writeFront({ front, best }: StudyState, directory: string, listDocuments: DocumentsOf): Promise<void> {
+  await removeIn(directory, [FRONT]);
+  const others = front.filter(({ trial }) => trial.role !== 'baseline' && trial.number !== best?.number);
+  // A trial may be on the front with several levels.
+  for (const [number, candidate] of new Map(others.map(({ trial }) => [trial.number, trial.candidate]))) {
+    const texts = listDocuments(candidate).filter((each) => 'text' in each);
+    await writeEmitted(directory, `${FRONT}/${number}`, texts);
+  }
 }
 
 /**
@@ -83,9 +100,11 @@ async function removeOthers(directory: string, emitted: readonly string[]): Prom
   for (const entry of others) await removeIn(directory, ['best', ...entry.split('/')]);
 }
 
+const FRONT = 'front';
+
 /** The names that a run writes into its directory, besides its journal. */
 export const DOCUMENT_NAMES: readonly string[] = [
-  ...['summary.json', 'results.csv', 'pareto.csv', 'workloads.csv', 'report.html', 'best', 'results', 'plots'],
+  ...['summary.json', 'results.csv', 'pareto.csv', 'workloads.csv', 'report.html', 'best', FRONT, 'results', 'plots'],
 ];
 
 type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
@@ -94,8 +113,8 @@ type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
 const MISSING_FILE = 'missing-files.txt';
 
 /**
- * Writes a candidate's files into a folder of the run's directory. Returns the path of the first;
- * null if there are none. Errors: OUTPUT_UNWRITABLE.
+ * Writes a candidate's files into a folder, such as `best` or `front/3`, of the run's directory.
+ * Returns the path of the first; null if there are none. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeEmitted(
   directory: string,
@@ -106,7 +125,7 @@ export async function writeEmitted(
   if (!first) return null;
   const missing: string[] = [];
   for (const document of documents) {
-    const names = [folder, ...namesIn(document.path)];
+    const names = [...namesIn(folder), ...namesIn(document.path)];
     if ('text' in document) await writeIn(directory, names, document.text);
     else if (!(await isThere(directory, names, document))) {
       const from = 'source' in document ? document.source : document.was;
@@ -115,7 +134,7 @@ export async function writeEmitted(
       );
     }
   }
-  const note = [folder, ...namesIn(first.path).slice(0, -1), MISSING_FILE];
+  const note = [...namesIn(folder), ...namesIn(first.path).slice(0, -1), MISSING_FILE];
   if (missing.length > 0) await writeIn(directory, note, missing.join(''));
   else await removeIn(directory, note);
   return join(directory, folder, first.path);

@@ -22,9 +22,9 @@ import {
 
 const hostile = '<script>alert("x")</script>&\'';
 
-function studyOf(model: string, reason: string): StudyRecord[] {
+function studyOf(model: string, reason: string, further: readonly FurtherTrial[] = []): StudyRecord[] {
   const at = '2026-01-01T00:00:01.000Z';
-  const trial = (number: number, config: typeof originalConfig, throughput: number): StudyRecord[] => [
+  const trial = (number: number, config: typeof originalConfig, throughput: number, latencyMs = 5): StudyRecord[] => [
     {
       type: 'trial-started',
       at,
@@ -32,7 +32,7 @@ function studyOf(model: string, reason: string): StudyRecord[] {
       role: number === 0 ? 'baseline' : 'search',
       candidate: toCandidate(config, number === 0 ? {} : { note: hostile }),
     },
-    { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5) },
+    { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, latencyMs) },
     { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
   ];
   return [
@@ -41,8 +41,11 @@ function studyOf(model: string, reason: string): StudyRecord[] {
     ...trial(1, configOf(2, 8), 250),
     { type: 'trial-started', at, trial: 2, role: 'search', candidate: toCandidate(configOf(3, 8)) },
     { type: 'trial-finished', at, trial: 2, chosen: null, feasible: false, failure: { kind: 'init-failed', reason } },
+    ...further.flatMap(([config, throughput, latencyMs], index) => trial(3 + index, config, throughput, latencyMs)),
   ];
 }
+
+type FurtherTrial = readonly [config: typeof originalConfig, throughput: number, latencyMs: number];
 
 describe('html', () => {
   it('escapes every plain value and nothing that is markup already', () => {
@@ -82,6 +85,25 @@ describe('the documents of a run', () => {
     expect(files.config).toBe(join(directory, 'best', 'm', 'config.pbtxt'));
     const { config } = parseConfigText(await readFile(files.config as string, 'utf8'), 'config.pbtxt');
     expect(config).toMatchObject({ name: 'm', max_batch_size: 8, instance_group: [{ count: 2, kind: 'KIND_CPU' }] });
+  });
+
+  it('hold the configs of the other trials on the front, and no longer those that have left it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
+    const write = (further: readonly FurtherTrial[]) =>
+      writeRun(foldStudy(studyOf('m', 'no', further)), directory, (each) => configDocuments(each, 'm', (name) => name));
+    const [quick, dominated] = [configOf(4, 2), configOf(1, 2)];
+    await write([
+      [quick, 150, 2],
+      [dominated, 120, 4],
+    ]);
+    expect(await readdir(join(directory, 'front'))).toEqual(['3']);
+    const text = await readFile(join(directory, 'front', '3', 'm', 'config.pbtxt'), 'utf8');
+    expect(parseConfigText(text, 'config.pbtxt').config).toMatchObject({
+      max_batch_size: 2,
+      instance_group: [{ count: 4 }],
+    });
+    await write([]);
+    expect(await readdir(directory)).not.toContain('front');
   });
 
   it('hold no config where the original one is the nearest to a goal that nothing meets', async () => {
