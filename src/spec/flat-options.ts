@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
+import { describeFaults } from '../base/schema-faults.ts';
 import { type SettableDocument, type SpecChange, withChange } from './spec-change.ts';
 
 /**
@@ -100,10 +101,9 @@ export function filledOptions<Flat extends object>(
   }, createEmpty(schema));
   const outcome = schema.safeParse(changes.reduce(withChange, filled));
   if (!outcome.success) {
-    const [issue] = outcome.error.issues;
     throw new TrituneError(
       'USAGE',
-      `this is not a valid ${name}: ${issue?.path.join('.')}: ${issue?.message}`,
+      `this is not a valid ${name}: ${describeFaults(outcome.error.issues)}`,
       `${page} lists the fields`,
     );
   }

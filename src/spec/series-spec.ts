@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from '../base/read-only.ts';
+import { describeFaults } from '../base/schema-faults.ts';
 import { studySpec } from './study-spec.ts';
 
 /** Several studies on one server, one after another. */
@@ -31,7 +32,6 @@ export type SeriesSpec = ReadOnly<z.infer<typeof seriesSpec>>;
 export function checkSeriesSpec(value: unknown, origin: string): SeriesSpec {
   const outcome = seriesSpec.safeParse(value);
   if (outcome.success) return outcome.data;
-  const [issue] = outcome.error.issues;
-  const fault = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it has no fields'}`;
+  const fault = describeFaults(outcome.error.issues);
   throw new TrituneError('USAGE', `${origin} is not a valid list of studies: ${fault}`, 'add -m MODEL');
 }

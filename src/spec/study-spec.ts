@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from '../base/read-only.ts';
+import { describeFaults } from '../base/schema-faults.ts';
 import { LONGEST_TIMER_S } from '../base/units.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
 import { httpSpec } from './http-spec.ts';
@@ -187,11 +188,9 @@ export type RequestDistribution = (typeof requestDistributions)[number];
 export function checkStudySpec(value: unknown, origin: string): StudySpec {
   const outcome = studySpec.safeParse(value);
   if (outcome.success) return outcome.data;
-  const [issue] = outcome.error.issues;
-  const path = issue?.path.join('.') ?? '';
   throw new TrituneError(
     'USAGE',
-    `${origin} is not a valid study: ${path === '' ? '' : `${path}: `}${issue?.message ?? 'it has no fields'}`,
+    `${origin} is not a valid study: ${describeFaults(outcome.error.issues)}`,
     'see docs/study.schema.json',
   );
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { readDocument } from '../../base/read-document.ts';
+import { describeFaults } from '../../base/schema-faults.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
 /** A parsed and checked file of Model Analyzer's. */
@@ -54,10 +55,11 @@ function readContent(file: string): unknown {
 function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: readonly PropertyKey[]): T {
   const outcome = schema.safeParse(value);
   if (outcome.success) return outcome.data;
-  const issue = outcome.error.issues[0] as z.core.$ZodIssue;
+  const [issue, ...others] = outcome.error.issues as [z.core.$ZodIssue, ...z.core.$ZodIssue[]];
   const isEmpty = issue.code === 'too_small' && issue.origin === 'array' && issue.minimum === 1;
   const reason = isEmpty ? 'the list is empty; give a value, or leave the key out' : issue.message;
-  throw invalid(file, [...above, ...issue.path], reason.replace(/^Invalid input: /, ''));
+  const more = others.length > 0 ? ` (also ${describeFaults(others)})` : '';
+  throw invalid(file, [...above, ...issue.path], reason.replace(/^Invalid input: /, '') + more);
 }
 
 type Named = readonly (readonly [string, unknown])[];

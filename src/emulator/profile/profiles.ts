@@ -4,6 +4,7 @@ import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { packagePath } from '../../base/package.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { describeFaults } from '../../base/schema-faults.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
@@ -40,17 +41,10 @@ export function loadProfile(nameOrFile: string): EmulatorProfile {
   return parseProfile(readText(file), file);
 }
 
-/** The most faults that a message names. */
-const MAX_FAULTS = 5;
-
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
 export function parseProfile(text: string, file: string): EmulatorProfile {
   const checked = emulatorSchema.safeParse(parseYamlText(text, file));
-  if (!checked.success) {
-    const faults = checked.error.issues.map(({ path, message }) => `${path.join('.') || 'the whole file'}: ${message}`);
-    const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : '';
-    throw invalid(file, `${faults.slice(0, MAX_FAULTS).join('; ')}${more}`);
-  }
+  if (!checked.success) throw invalid(file, describeFaults(checked.error.issues, 'the whole file'));
   for (const [index, model] of checked.data.models.entries()) {
     check(file, `models.${index}.config`, () => readStoredConfig(model.config));
     check(file, `models.${index}.law`, () => checkServiceLaw(toLaw(model, [])));

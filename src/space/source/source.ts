@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Json } from '../../base/json.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { fileLimits } from '../../base/read-file.ts';
+import { joinFaults } from '../../base/schema-faults.ts';
 import { readYaml, YamlFault, type YamlText } from '../../base/yaml.ts';
 import { isForbiddenKey } from '../edits/config-path.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
@@ -75,8 +76,8 @@ function checkForm(place: SourcePlace, value: Json): SpaceFile {
   const faults = outcome.error.issues.map((issue) => toFault(issue, []));
   const first = faults[0] as Fault;
   // Faults above the first one only repeat it.
-  const others = faults.filter(({ path }) => !first.path.join('\n').startsWith(path.join('\n'))).length;
-  const more = others > 0 ? ` (and ${others} more)` : '';
+  const others = faults.filter(({ path }) => !first.path.join('\n').startsWith(path.join('\n')));
+  const more = others.length > 0 ? ` (also ${joinFaults(others.map(formatFault))})` : '';
   throw spaceInvalid(place, first.path, first.reason + more);
 }
 
@@ -84,6 +85,8 @@ interface Fault {
   readonly path: FilePath;
   readonly reason: string;
 }
+
+const formatFault = ({ path, reason }: Fault): string => `${path.join('.')}: ${reason}`;
 
 function toFault(issue: z.core.$ZodIssue, above: FilePath): Fault {
   const path = [...above, ...(issue.path as (string | number)[])];

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { joinFaults } from '../../base/schema-faults.ts';
 import type { TextPosition } from '../../base/yaml.ts';
 import { formAt } from './form-at.ts';
 
@@ -31,9 +32,13 @@ export function schemaFault(place: WorkloadPlace, error: z.ZodError, value: unkn
   const issues = error.issues.map((each) => deepest(each, []));
   // An unknown name is often why another one is missing.
   const unknown = issues.find((each) => each.issue.code === 'unrecognized_keys');
-  const { issue, path } = unknown ?? (issues[0] as PlacedIssue);
-  const { what, hint } = toWords(issue, path, value);
-  return workloadFault(place, path, what, hint);
+  const first = unknown ?? (issues[0] as PlacedIssue);
+  const { what, hint } = toWords(first.issue, first.path, value);
+  const others = issues.filter((each) => each !== first);
+  const toText = ({ issue, path }: PlacedIssue): string =>
+    `${path.map(String).join('.')}: ${toWords(issue, path, value).what}`;
+  const more = others.length > 0 ? ` (also ${joinFaults(others.map(toText))})` : '';
+  return workloadFault(place, first.path, what + more, hint);
 }
 
 interface PlacedIssue {

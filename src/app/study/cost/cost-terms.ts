@@ -3,6 +3,7 @@ import { listed } from '../../../base/format.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import { readDocument } from '../../../base/read-document.ts';
+import { describeFaults } from '../../../base/schema-faults.ts';
 import { type CostSpec, type PriceList, priceList } from '../../../spec/price-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { CostTerms } from '../../../study/records/schema/goal.ts';
@@ -11,11 +12,7 @@ import type { CostTerms } from '../../../study/records/schema/goal.ts';
 export function readPrices(file: string): PriceList {
   const outcome = priceList.safeParse(readContent(file));
   if (outcome.success) return outcome.data;
-  const [issue] = outcome.error.issues;
-  const place = issue?.path.join('.') ?? '';
-  throw invalid(
-    `${file} is not a file of prices: ${place === '' ? '' : `${place}: `}${issue?.message ?? 'it is empty'}`,
-  );
+  throw invalid(`${file} is not a file of prices: ${describeFaults(outcome.error.issues)}`);
 }
 
 function readContent(file: string): unknown {
