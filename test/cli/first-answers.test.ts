@@ -3,14 +3,14 @@ import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
-/** A request of the study may take a second, and each instance builds an engine for some. */
-const BUILD_MS = 4_000;
-const OPTIONS = ['--request-timeout', '1s', '--concurrency', '1:8', '--ui', 'lines'];
+/** A request of the study may take two seconds, and each instance builds an engine for longer. */
+const BUILD_MS = 5_000;
+const OPTIONS = ['--request-timeout', '2s', '--concurrency', '1:8', '--ui', 'lines'];
 
-it('a study waits for engines that are built at the first request', { timeout: 180_000 }, async () => {
+it('a study waits for engines that are built at the first request', { timeout: 400_000 }, async () => {
   const emulator = await emulatorForTest({ profile: smallProfile({ model: { first_execution_ms: BUILD_MS } }) });
   const output = await freshDirectory();
-  const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '2', '-o', output];
+  const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '1', '-o', output];
   const outcome = await callCli([...study, ...OPTIONS]);
   expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
   expect(outcome.stdout).toMatch(/trial 1: .*\n {4}first answers after \d/);
@@ -25,9 +25,9 @@ it('a study waits for engines that are built at the first request', { timeout: 1
 it('for as long as --first-request-timeout says', { timeout: 120_000 }, async () => {
   const emulator = await emulatorForTest({ profile: smallProfile({ model: { first_execution_ms: 60_000 } }) });
   const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--time-budget', '1m', '-o', await freshDirectory()];
-  const outcome = await callCli([...study, '--first-request-timeout', '2s', ...OPTIONS]);
+  const outcome = await callCli([...study, '--first-request-timeout', '3s', ...OPTIONS]);
   expect(outcome).toMatchObject({
     code: 4,
-    stderr: expect.stringMatching(/answered none of its first requests within 2 s/),
+    stderr: expect.stringMatching(/answered none of its first requests within 3 s/),
   });
 });
