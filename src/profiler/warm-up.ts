@@ -51,14 +51,15 @@ const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 
 
 /**
  * Sends the requests that precede the traffic: the exact number asked for, or those that wake all
- * instances after a load.
+ * instances after a load. `before`: the server's statistics, read while nothing was in flight.
+ * Errors: as `wakeInstances`.
  */
-export async function warmApart(options: LevelOptions, rule: WindowRule): Promise<Apart> {
+export async function warmApart(options: LevelOptions, rule: WindowRule, before: StatisticsReading): Promise<Apart> {
   const count = options.warmUpRequests ?? (isCounted(options) ? 0 : undefined);
   if (count === undefined) {
     const { clock, isFresh } = options;
     const startNs = clock.nowNs();
-    const sent = isFresh ? await wakeInstances(options, rule) : 0;
+    const sent = isFresh ? await wakeInstances(options, rule, before) : 0;
     const wakingMs = nsToMs(clock.nowNs() - startNs);
     if (wakingMs >= TOLD_AFTER_MS) options.onProgress?.({ phase: 'warm-up' });
     return { sent, warmth: null, wakingMs };
@@ -128,28 +129,27 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
  * the number of requests sent. Does nothing for sequences, which are bound to an instance. Errors:
  * SERVER_TIMEOUT if `firstAnswersMs` pass without an answer.
  */
-async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
+async function wakeInstances(options: LevelOptions, rule: WindowRule, before: StatisticsReading): Promise<number> {
   const { instances = 1, requestsPerExecution = 1, maxInFlight = MAX_TO_WAKE, sequences, clock } = options;
   if (sequences) return 0;
   const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MAX_TO_WAKE);
   const startNs = clock.nowNs();
-  const endNs = startNs + msToNs(options.firstAnswersMs ?? rule.maxWarmUpMs);
+  const limitNs = startNs + msToNs(options.firstAnswersMs ?? rule.maxWarmUpMs);
+  const endNs = Math.min(limitNs, options.untilNs ?? Number.POSITIVE_INFINITY);
   const tell = onceAfter(startNs + msToNs(TOLD_AFTER_MS), () => options.onProgress?.({ phase: 'first-answers' }));
-  const before = await readStatistics(options);
   for (let sent = 0; ; ) {
     const round = await sendRound(options, inFlight, endNs, tell);
     sent += round.sent;
-    const nowNs = clock.nowNs();
-    if (!round.hasTimedOut || isUp(options)) return sent;
-    if (nowNs >= endNs && options.firstAnswersMs !== undefined && round.succeeded === 0)
-      throw unanswered(options.firstAnswersMs);
-    if (nowNs >= endNs) return sent;
+    if (!round.hasTimedOut) return sent;
+    if (clock.nowNs() >= endNs) {
+      const isLimit = options.firstAnswersMs !== undefined && endNs === limitNs;
+      if (isLimit && round.succeeded === 0) throw unanswered(options.firstAnswersMs);
+      return sent;
+    }
     // Instances that are ready would answer the next round for those that still build.
     await untilCounted(options, before, sent, endNs);
   }
 }
-
-const isUp = ({ clock, untilNs = Number.POSITIVE_INFINITY }: LevelOptions): boolean => clock.nowNs() >= untilNs;
 
 const unanswered = (limitMs: number): TrituneError =>
   new TrituneError(
@@ -199,7 +199,7 @@ async function untilCounted(
   endNs: number,
 ): Promise<void> {
   const { clock, signal } = options;
-  while (clock.nowNs() < endNs && !isUp(options)) {
+  while (clock.nowNs() < endNs) {
     const now = await readStatistics(options);
     if ('unread' in before || 'unread' in now) return;
     if ((requestsServed(before, now, options.requests.version) ?? requests) >= requests) return;

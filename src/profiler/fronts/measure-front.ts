@@ -61,7 +61,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
   try {
     const before = await readAtRest(options);
     await gates.atRest.pass(options.signal);
-    const apart = await warmApart(options, rule);
+    const apart = await warmApart(options, rule, before.frontFigures);
     // Plans that play together begin together.
     await gates.woken.pass(options.signal);
     const { sentApart, ...alone } = await startWarm(traffic, options, rule, apart);

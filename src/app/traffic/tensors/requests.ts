@@ -59,8 +59,8 @@ const DEFAULT_VARIATION = 20;
 const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
 /**
- * Returns how requests form sequences, for models that take them. Errors: USAGE for options
- * that do not apply to the model.
+ * Returns how requests form sequences, for models that take them. Errors: USAGE for options that do
+ * not apply to the model.
  */
 export function findSequences(
   {
