@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { loadSpace } from '../../src/space/source/load.ts';
+import { bindSpace } from '../../src/space/bound-space.ts';
+import { buildCandidate } from '../../src/space/candidate.ts';
+import { toCandidate } from '../../src/space/model-configs.ts';
+import { optionsFor } from '../../src/space/options.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
+import { presetNames } from '../../src/space/source/presets.ts';
 import type { Parameter, SearchSpace } from '../../src/space/types.ts';
-import { folderOf, spaceOf } from './fixtures.ts';
+import { cpuModel, faultOf, folderOf, spaceOf } from './fixtures.ts';
 
 const parameterOf = (space: SearchSpace, name: string): Parameter => {
   const found = space.parameters.find((parameter) => parameter.name === name);
@@ -56,5 +61,71 @@ rules:
       'parent.yaml': 'parameters: { instances: 2 }',
     });
     expect(valuesOf(parameterOf(loadSpace('child.yaml', { directory }), 'instances'))).toEqual([2]);
+  });
+});
+
+describe('a dropped parameter that others read', () => {
+  const baseWith = (parameters: Record<string, string>) => {
+    const texts = Object.entries(parameters).map(([name, text]) => [name, { string_value: text }]);
+    return toCandidate({ ...cpuModel, parameters: Object.fromEntries(texts) }, {});
+  };
+  const withStored = (space: SearchSpace) => [space, spaceFromJson(spaceToJson(space))];
+
+  it('is what the base config says, in a rule', () => {
+    for (const space of withStored(spaceOf('extends: onnxruntime\ndrop: [threads]', { cores: 8 }))) {
+      const isLegal = (threads: string, instances: number) =>
+        buildCandidate(space, baseWith({ intra_op_thread_count: threads }), { instances }).legal;
+      expect([isLegal('4', 2), isLegal('4', 3), isLegal('1', 3)]).toEqual([true, false, true]);
+    }
+  });
+
+  it('is what the base config says, in a condition', () => {
+    for (const space of withStored(spaceOf('extends: openvino\ndrop: [hint]'))) {
+      const countStreams = (hint: string) =>
+        optionsFor(bindSpace(space, baseWith({ PERFORMANCE_HINT: hint })), 'streams', {}).length;
+      expect([countStreams('THROUGHPUT'), countStreams('LATENCY')]).toEqual([4, 0]);
+    }
+  });
+
+  it("is the engine's default where nothing sets it", () => {
+    const rules = spaceToJson(spaceOf('extends: engines/sglang\ndrop: [schedule_policy]')).rules;
+    expect(rules).toContainEqual(expect.objectContaining({ when: { 'base.engine.schedule_policy': 'lpm' } }));
+  });
+
+  it('is the present or absent message of the base config', () => {
+    const parent =
+      'parameters: { cache: { path: response_cache, values: [off, on] }, instances: { values: [2], when: { cache: on } } }';
+    const directory = folderOf({ 'my.yaml': 'extends: ./parent.yaml\ndrop: [cache]', 'parent.yaml': parent });
+    const space = loadSpace('my.yaml', { directory });
+    const count = (config: typeof cpuModel) =>
+      optionsFor(bindSpace(space, toCandidate(config, {})), 'instances', {}).length;
+    expect([count(cpuModel), count({ ...cpuModel, response_cache: { enable: true } })]).toEqual([0, 1]);
+  });
+
+  it('is the parameter again if a file further on has it', () => {
+    const directory = folderOf({
+      'child.yaml': 'extends: ./parent.yaml\nparameters: { threads: { path: parameters.t, values: [1] } }',
+      'parent.yaml': 'extends: onnxruntime\ndrop: [threads]',
+    });
+    const rules = loadSpace('child.yaml', { directory }).rules.map(({ name, require }) => [name, require]);
+    const original = loadSpace('onnxruntime').rules.map(({ name, require }) => [name, require]);
+    expect(rules).toEqual(original);
+  });
+
+  it.each(presetNames())('can be any of %s', (preset) => {
+    for (const { name } of loadSpace(preset).parameters) {
+      const space = spaceOf(`extends: ${preset}\ndrop: [${name}]`);
+      expect(space.parameters.map((each) => each.name)).not.toContain(name);
+      expect(spaceFromJson(spaceToJson(space)).rules).toEqual(space.rules);
+    }
+  });
+
+  it('has no value if it sets several fields', () => {
+    const parent = `
+parameters: { mode: { choices: { a: { parameters.x: 1 }, b: { parameters.y: 2 } } }, instances: [1, 2] }
+rules: [{ when: { mode: a }, require: instances <= 1, message: no }]`;
+    expect(faultOf('extends: ./parent.yaml\ndrop: [mode]', { 'parent.yaml': parent }).message).toMatch(
+      /my.yaml:2:8 drop\[0\]: a rule or a condition reads 'mode', whose choices set several fields/,
+    );
   });
 });

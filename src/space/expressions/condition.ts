@@ -75,12 +75,15 @@ function passes(test: Test, subject: ConditionSubject, value: Json | undefined):
 }
 
 /**
- * True if the values are equal to a person: `on` is true, 4 is the text "4", and an absent field is
- * its default.
+ * True if the values are equal to a person: `on` is true, and a message that is there; 4 is the
+ * text "4", and an absent field is its default.
  */
 export function alike(value: Json | undefined, json: Json): boolean {
   if (value === undefined) return json === 0 || json === false || json === '' || json === 'off';
-  if (typeof value === 'boolean' && (json === 'on' || json === 'off')) return value === (json === 'on');
+  if (json === 'on' || json === 'off') {
+    if (typeof value === 'boolean') return value === (json === 'on');
+    if (value !== null && typeof value === 'object') return json === 'on';
+  }
   if (typeof value === 'object' || typeof json === 'object') return canonicalJson(value) === canonicalJson(json);
   return String(value) === String(json);
 }

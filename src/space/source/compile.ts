@@ -5,6 +5,7 @@ import { parseExpression } from '../expressions/expression.ts';
 import type { Names } from '../subject.ts';
 import type { Parameter, Rule, SearchSpace } from '../types.ts';
 import { compileLaw, toTraits } from './compile-engine.ts';
+import { readDroppedFields } from './dropped.ts';
 import type { JoinedSpace, Placed } from './inherit.ts';
 import { knownKnobNames } from './known-knobs.ts';
 import { orderParameters } from './order.ts';
@@ -17,7 +18,8 @@ import { VARIANT, variantParameter } from './variants.ts';
  * Checks a joined space and compiles it for building candidates. Errors: SPACE_INVALID with the
  * place.
  */
-export function compileSpace(joined: JoinedSpace): SearchSpace {
+export function compileSpace(inherited: JoinedSpace): SearchSpace {
+  const joined = readDroppedFields(inherited);
   const names: Names = {
     parameters: new Set([
       ...knownKnobNames,

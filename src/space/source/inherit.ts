@@ -26,6 +26,8 @@ export interface JoinedSpace {
   readonly backend: string | null;
   readonly limits: Readonly<Record<string, number | null>>;
   readonly parameters: ReadonlyMap<string, JoinedParameter>;
+  /** Those that a file dropped, with the place of that. */
+  readonly dropped: ReadonlyMap<string, Placed<JoinedParameter>>;
   readonly variants: ReadonlyMap<string, Placed<VariantFile>>;
   readonly rules: readonly Placed<RuleFile>[];
   /** A file replaces an engine as a whole. */
@@ -39,6 +41,7 @@ const nothing: JoinedSpace = {
   backend: null,
   limits: {},
   parameters: new Map(),
+  dropped: new Map(),
   variants: new Map(),
   rules: [],
   engine: null,
@@ -63,6 +66,7 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
     backend: file.backend ?? parent.backend,
     limits: { ...parent.limits, ...file.limits },
     parameters: joinParameters(kept.parameters, place, file.parameters ?? {}),
+    dropped: new Map([...kept.dropped].filter(([name]) => !Object.hasOwn(file.parameters ?? {}, name))),
     variants: joinVariants(kept.variants, place, file.variants ?? {}),
     rules: [...kept.rules.filter(({ value }) => !replaced.has(value.name ?? '')), ...ownRules],
     engine: file.engine ?? parent.engine,
@@ -71,16 +75,20 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
 }
 
 function withoutDropped(parent: JoinedSpace, place: SourcePlace, drop: readonly string[]): JoinedSpace {
+  const dropped = new Map(parent.dropped);
   const ruleNames = parent.rules.flatMap(({ value }) => value.name ?? []);
   for (const [index, name] of drop.entries()) {
     if (!parent.parameters.has(name) && !parent.variants.has(name) && !ruleNames.includes(name)) {
       const guess = didYouMean(name, [...parent.parameters.keys(), ...parent.variants.keys(), ...ruleNames]);
       throw spaceInvalid(place, ['drop', index], `nothing named '${name}' is inherited${guess}`);
     }
+    const parameter = parent.parameters.get(name);
+    if (parameter) dropped.set(name, { value: parameter, place, path: ['drop', index] });
   }
   return {
     ...parent,
     parameters: new Map([...parent.parameters].filter(([name]) => !drop.includes(name))),
+    dropped,
     variants: new Map([...parent.variants].filter(([name]) => !drop.includes(name))),
     rules: parent.rules.filter(({ value }) => !drop.includes(value.name ?? '')),
   };

@@ -32,7 +32,7 @@ export function compileParameter(
   if (!namePattern.test(name) || reserved.has(name)) fail('name', [], `'${name}' cannot name a parameter`);
   const groups = spec.cases ?? [spec];
   const usesChoices = groups.every((group) => group.choices !== undefined);
-  const target = usesChoices ? null : toTarget(name, parameter, isOfEngine);
+  const target = usesChoices ? null : findTarget(name, parameter, isOfEngine);
   if (usesChoices && spec.path !== undefined) fail('path', [], 'choices name their own fields: leave out the path');
   if (spec.cases !== undefined) {
     const beside = valueKinds.find((kind) => spec[kind] !== undefined);
@@ -73,9 +73,9 @@ interface Target {
 
 /**
  * Returns the field that the parameter sets: its own path, else the short name's, else its name
- * read as a path.
+ * read as a path. Errors: SPACE_INVALID with the place.
  */
-function toTarget(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
+export function findTarget(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
   const asIs: Spell = (value) => value;
   const plain = (key: string, text: string): Target => {
     const at = attempt(parameter, key, [], () => requirePath(text));

@@ -121,7 +121,7 @@ const rule = z
       .optional()
       .describe('name by which a space that extends this one can replace or drop the rule'),
     when: condition.optional().describe('the rule applies only when this holds'),
-    require: z.string().min(1).max(500).describe('relation, such as: instances * threads <= limits.cores'),
+    require: z.string().min(1).max(2000).describe('relation, such as: instances * threads <= limits.cores'),
     message: z.string().min(1).max(500).describe('message when a candidate breaks the rule'),
   })
   .meta({ id: 'rule', description: 'a relation that every candidate must keep' });
