@@ -12,11 +12,29 @@ const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yam
 
 describe('a profile of one model', () => {
   const config =
-    '{ name: m, backend: python, max_batch_size: 4, input: [{ name: A, data_type: TYPE_FP32, dims: [1] }], output: [{ name: B, data_type: TYPE_FP32, dims: [1] }] }';
+    '{ name: m, max_batch_size: 4, input: [{ name: A, data_type: TYPE_FP32, dims: [1] }], output: [{ name: B, data_type: TYPE_FP32, dims: [1] }] }';
 
   it('needs a model and a law, nothing else', () => {
     const profile = parseProfile(`models: [{ config: ${config}, law: { execution_ms: [[1, 2]] } }]`, 'mine.yaml');
     expect(profile).toMatchObject({ name: 'my-profile', device: { kind: 'cpu', memory_mib: 16384 } });
+  });
+
+  it('serves its model with the backend of its platform, or one of its own', async () => {
+    const named = config.replace('name: m', 'name: n, platform: onnxruntime_onnx');
+    const models = [config, named].map((each) => `{ config: ${each}, law: { execution_ms: [[1, 2]] } }`);
+    const profile = parseProfile(`models: [${models.join(', ')}]`, 'mine.yaml');
+    const { grpcUrl } = await emulatorForTest({ profile });
+    const client = connectGrpc(grpcUrl);
+    onTestFinished(() => client.close());
+    for (const [name, backend] of [
+      ['m', 'emulator'],
+      ['n', 'onnxruntime'],
+    ] as const) {
+      const served = await client.modelConfig(name);
+      expect(served.backend).toBe(backend);
+      await client.load(name, { ...served, max_batch_size: 2 });
+      expect(await client.modelConfig(name)).toMatchObject({ backend, max_batch_size: 2 });
+    }
   });
 
   it('is refused with all that is wrong with it', () => {

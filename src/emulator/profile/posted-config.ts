@@ -1,5 +1,6 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { type Json, nestsDeeperThan } from '../../base/json.ts';
+import { backendOfPlatform } from '../../triton/config/backend-names.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { normaliseConfig } from '../../triton/config/normal-form.ts';
 import { type MessageSchema, modelConfigSchema, type ValueSchema } from '../../triton/config/schema.ts';
@@ -74,10 +75,17 @@ function isKnownValue(schema: ValueSchema, value: Json): boolean {
   return schema.type === 'scalar' || isKnown(schema.message, value as { readonly [field: string]: Json });
 }
 
-/** Returns a profile's own config, with Triton's defaults. Errors: CONFIG_INVALID. */
+/**
+ * Returns a profile's own config, with a backend and Triton's defaults. Errors: CONFIG_INVALID.
+ */
 export function readStoredConfig(json: unknown): ModelConfig {
   const config = normaliseConfig(json);
   const [fault] = validateConfig(config);
   if (fault) throw new TrituneError('CONFIG_INVALID', `${fault.path} ${fault.reason}`, 'correct the model config');
-  return withTritonDefaults(config, config.name ?? '');
+  return withTritonDefaults(withBackend(config), config.name ?? '');
+}
+
+function withBackend(config: ModelConfig): ModelConfig {
+  if (config.backend || config.ensemble_scheduling) return config;
+  return { ...config, backend: backendOfPlatform.get(config.platform ?? '') ?? 'emulator' };
 }

@@ -195,7 +195,11 @@ const modelFields = z.strictObject({
   config: z
     .looseObject({
       name: z.string().min(1).describe('Name of the model'),
-      backend: z.string().min(1).describe('Its backend'),
+      backend: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Its backend; by default that of its platform, or else a backend named emulator'),
       input: z.array(tensor).min(1).describe('Inputs'),
       output: z.array(tensor).min(1).describe('Outputs'),
     })
