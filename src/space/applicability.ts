@@ -22,6 +22,8 @@ export function inapplicable(path: ConfigPath, base: ModelConfig, choosesKind: b
   if ((isBatching || text === 'max_batch_size') && (base.max_batch_size ?? 0) < 1)
     return 'the model has no batch dimension';
   if (!choosesKind && chooseDevice(base) === 'cpu' && needsGpu(path, text)) return 'the model runs on the CPU';
+  if (text.startsWith('optimization.cuda') && base.backend === 'onnxruntime')
+    return 'the ONNX Runtime backend ignores it (its own CUDA graphs are a parameter of its TensorRT accelerator)';
   return undefined;
 }
 

@@ -4,11 +4,13 @@ import { lookUp } from '../base/look-up.ts';
 import { toPolicy } from '../queueing/batcher-policy.ts';
 import { countInstances } from '../triton/config/instances.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
+import { withRelativeNames } from './edits/relative-names.ts';
 import type { CandidateShape, InstanceGroupShape, Scheduling, Settings } from './types.ts';
 
 /** Returns the shape of a candidate of this one model config. */
 export function readShape(config: ModelConfig): CandidateShape {
-  const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = config;
+  const named = withRelativeNames(config);
+  const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = named;
   const shapes = groups.map(groupShape);
   return {
     policy: { ...toPolicy(config, countInstances(config)), ...listDevices(shapes) },

@@ -175,11 +175,12 @@ export type FieldWrite =
 /**
  * A value relative to the largest batch. `sizes`: the multiples of a number up to it, or it alone.
  * `warm-up`: `model_warmup` with a request of the largest batch, or also one of each power of two
- * below it.
+ * below it. `graphs`: CUDA graphs that execute every batch up to it.
  */
 export type RelativeValue =
   | { readonly kind: 'sizes'; readonly multiplesOf: number | null }
-  | { readonly kind: 'warm-up'; readonly batches: 'max' | 'each' };
+  | { readonly kind: 'warm-up'; readonly batches: 'max' | 'each' }
+  | { readonly kind: 'graphs' };
 
 /** A field or map key, an index, or the list item whose field has this value. */
 export type PathSegment = string | number | { readonly field: string; readonly value: string };

@@ -120,6 +120,7 @@ describe('tritune profile', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\| Batch \| Concurrency \| Inferences\/Second \| Client Send \(ms\) \|/m);
     expect(stdout).toMatch(/^\| Precision +\| FP16 +\|$/m);
+    expect(stdout).toMatch(/^\| Request count +\| 20 +\|$/m);
     expect((await readdir(directory)).sort()).toEqual([
       'latency_vs_batch_offline.png',
       'latency_vs_batch_offline.svg',

@@ -128,3 +128,30 @@ it('wakes in order, never early, and not what was cancelled', async () => {
   expect(woken.map(({ ms }) => ms)).toEqual([0.2, 3.5, 9, 30]);
   expect(woken.every(({ lateNs }) => lateNs >= 0)).toBe(true);
 });
+
+it("runs the batches that TensorRT's backend has captured as CUDA graphs, padded to their size", async () => {
+  const input = { IN: { dim: [4] } };
+  const spec = (from: number, to: number) => ({
+    batch_size: to,
+    input,
+    graph_lower_bound: { batch_size: from, input },
+  });
+  const tookMs = async (batch: number, cuda: object): Promise<number> => {
+    const config = { dynamic_batching: {}, optimization: { cuda } };
+    const profile = smallProfile({ a: 10, b: 1, config, law: { cuda_graph_saves_ms: 4 } });
+    const emulator = openVirtualEmulator({ profile });
+    const fromNs = emulator.clock.nowNs();
+    const message = inferMessage('m', [fp32Input([batch, 4])]);
+    expect(await emulator.grpc('ModelInfer', [message])).toMatchObject({ failure: null });
+    const ms = (emulator.clock.nowNs() - fromNs) / NS_PER_MS;
+    await emulator.close();
+    return Math.round(ms * 100) / 100;
+  };
+  const graphs = { graphs: true };
+  expect(await tookMs(3, {})).toBe(13);
+  expect(await tookMs(3, graphs)).toBe(13);
+  expect(await tookMs(1, graphs)).toBe(7);
+  expect(await tookMs(8, graphs)).toBe(14);
+  expect(await tookMs(3, { ...graphs, graph_spec: [spec(1, 2), spec(3, 4)] })).toBe(10);
+  expect(await tookMs(5, { ...graphs, graph_spec: [spec(1, 2), spec(3, 4)] })).toBe(15);
+});

@@ -190,6 +190,58 @@ describe('a candidate', () => {
     );
   });
 
+  it.each([
+    ['cuda_graph_spec', 'powers_of_2', 'optimization.cuda.graph_spec'],
+    ['model_warmup', 'each', 'model_warmup'],
+  ])('with %s %s has equal settings at every largest batch', (name, value, path) => {
+    const space = spaceOf(`parameters: { ${name}: [${value}], max_batch_size: [2, 8] }`);
+    const plan = { ...gpuModel, backend: 'tensorrt' };
+    const settingsAt = (max: number) => candidateOf(space, plan, { max_batch_size: max, [name]: value }).shape;
+    expect(settingsAt(2).settings).toEqual(settingsAt(8).settings);
+    expect(settingsAt(2).settings[`.${path}`]).toBe(value);
+    expect(settingsAt(2).rest).toBe(settingsAt(8).rest);
+  });
+
+  it("keeps the base config's CUDA graphs within the largest batch", () => {
+    const cuda = { graphs: true, graph_spec: [{ batch_size: 2 }, { batch_size: 8 }] };
+    const own = { ...gpuModel, backend: 'tensorrt', max_batch_size: 8, optimization: { cuda } };
+    const config = configOf('parameters: { max_batch_size: [4] }', own, { max_batch_size: 4 });
+    expect(config.optimization).toMatchObject({ cuda: { graphs: true, graph_spec: [{ batch_size: 2 }] } });
+  });
+
+  it("has no CUDA graphs of the config on ONNX Runtime, but its accelerator's", () => {
+    expect(reasonOf(spaceOf('parameters: { cuda_graphs: [on] }'), gpuModel, { cuda_graphs: true })).toMatch(
+      /cuda_graphs does not apply: the ONNX Runtime backend ignores it/,
+    );
+    const space = spaceOf('extends: onnxruntime');
+    const assignment = { tensorrt_precision: 'FP16', trt_cuda_graph: 1 };
+    expect(candidateOf(space, gpuModel, assignment).config.optimization).toMatchObject({
+      execution_accelerators: {
+        gpu_execution_accelerator: [
+          { name: 'tensorrt', parameters: { precision_mode: 'FP16', trt_cuda_graph_enable: '1' } },
+        ],
+      },
+    });
+    expect(reasonOf(space, gpuModel, { tensorrt_precision: 'none', trt_cuda_graph: 1 })).toMatch(/does not apply/);
+  });
+
+  it('has BF16 where the GPUs have it, and INT8 where the base config names a calibration table', () => {
+    const table = { name: 'tensorrt', parameters: { int8_calibration_table_name: 'table.flatbuffers' } };
+    const calibrated: ModelConfig = {
+      ...gpuModel,
+      optimization: { execution_accelerators: { gpu_execution_accelerator: [table] } },
+    };
+    const legal = (base: ModelConfig, bf16: number | null) =>
+      ['FP16', 'BF16', 'INT8'].filter(
+        (precision) =>
+          reasonOf(loadSpace('onnxruntime', { limits: { bf16 } }), base, { tensorrt_precision: precision }) === 'legal',
+      );
+    expect(legal(gpuModel, null)).toEqual(['FP16']);
+    expect(legal(gpuModel, 1)).toEqual(['FP16', 'BF16']);
+    expect(legal(calibrated, null)).toEqual(['FP16', 'INT8']);
+    expect(legal(calibrated, 1)).toEqual(['FP16', 'BF16', 'INT8']);
+  });
+
   it("keeps the base config's warm-up within the largest batch", () => {
     const space = spaceOf('parameters: { max_batch_size: [4, 16] }');
     const sample = (size: number) => ({ name: `own_${size}`, batch_size: size, inputs: {} });
@@ -270,7 +322,8 @@ describe('a candidate', () => {
     ],
     ['nothing for null', 'cuda_graphs: [null, on]', { cuda_graphs: null }, {}],
   ])('can be given %s', (_, parameter, assignment, fields) => {
-    const { version_policy: __, optimization: ___, ...plain } = gpuModel;
+    const { version_policy: __, optimization: ___, ...kept } = gpuModel;
+    const plain = { ...kept, backend: 'tensorrt' };
     const before = candidateOf(spaceOf(''), plain, {}).config;
     expect(configOf(`parameters:\n  ${parameter}\n`, plain, assignment)).toEqual({ ...before, ...(fields as object) });
   });

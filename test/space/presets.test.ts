@@ -101,7 +101,8 @@ describe('the presets', () => {
   });
 
   it('have GPU knobs for a model on a GPU', () => {
-    expect(configsOf('tensorrt', gpuModel).some((text) => text.includes('"graphs":true'))).toBe(true);
+    const plan = { ...gpuModel, backend: 'tensorrt' };
+    expect(configsOf('tensorrt', plan).some((text) => text.includes('"graphs":true,"graph_spec"'))).toBe(true);
     expect(configsOf('onnxruntime', gpuModel).some((text) => text.includes('"precision_mode":"FP16"'))).toBe(true);
     expect(configsOf('tensorflow', gpuModel).some((text) => text.includes('auto_mixed_precision'))).toBe(true);
   });

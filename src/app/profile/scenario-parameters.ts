@@ -2,6 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import type { ScenarioParameter } from '../../report/scenario/case.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
+import { listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
 import { countInstances } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
@@ -14,6 +15,8 @@ export interface ScenarioSetting {
   readonly protocol: 'grpc' | 'http';
   /** null if requests carry the tensors. */
   readonly sharedMemory: string | null;
+  /** Requests in a measurement; null if measurements last a time. */
+  readonly requestCount: number | null;
   /** Name and version of the server. */
   readonly server: string;
   /** The user's own parameters by name; they override parameters of the same name. */
@@ -26,7 +29,7 @@ export interface ScenarioSetting {
  * labels are known.
  */
 export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioParameter[] {
-  const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
+  const { config, gpu, dataset, protocol, sharedMemory, requestCount, server, labels } = setting;
   const accelerators = listAccelerators(config);
   const parameters: readonly (readonly [name: string, value: string | null])[] = [
     ['GPU', gpu],
@@ -37,10 +40,12 @@ export function scenarioParameters(setting: ScenarioSetting): readonly ScenarioP
     ['Max batch size', String(config.max_batch_size ?? 0)],
     ['Number of model instances', String(countInstances(config))],
     ['Dynamic batching', describeBatching(config)],
+    ['CUDA graphs', describeCudaGraphs(config)],
     ['Dataset', dataset],
     ['Device', gpu === null ? 'cpu' : 'gpu'],
     ['Protocol', protocol === 'grpc' ? 'gRPC' : 'HTTP'],
     ['Shared memory', sharedMemory],
+    ['Request count', requestCount === null ? null : String(requestCount)],
     ['Server', server],
   ];
   const ownNames = new Set(parameters.map(([name]) => name));
@@ -57,6 +62,17 @@ function describeBatching({ dynamic_batching: batching }: ModelConfig): string {
   if (!batching) return 'off';
   const { preferred_batch_size: preferred = [], max_queue_delay_microseconds: delay = 0 } = batching;
   return `preferred sizes ${preferred.length === 0 ? 'none' : preferred.join(', ')}; queue delay ${delay} us`;
+}
+
+/** Returns whether executions run as CUDA graphs; null for a backend without them. */
+function describeCudaGraphs(config: ModelConfig): string | null {
+  if (namesOfBackend(config)?.backend === 'tensorrt') {
+    const sizes = listCudaGraphs(config).map(({ from, to }) => (from === to ? String(to) : `${from} to ${to}`));
+    return sizes.length === 0 ? 'off' : `of batches ${sizes.join(', ')}`;
+  }
+  const setting = listAccelerators(config).map(({ parameters }) => (parameters as JsonObject)?.trt_cuda_graph_enable);
+  const isOn = setting.some((value) => value === '1' || String(value).toLowerCase() === 'true');
+  return isOn ? 'in TensorRT' : null;
 }
 
 /** Returns the accelerators for GPUs and CPUs. */

@@ -53,6 +53,11 @@ const law = z
       .array(z.int().min(1))
       .default([])
       .describe('Sizes that the model really executes; a batch costs as much as the next larger one'),
+    cuda_graph_saves_ms: atLeastZero
+      .optional()
+      .describe(
+        "What an execution saves as a CUDA graph, of a model with TensorRT's rules: which batches run as graphs, and to which size they are padded",
+      ),
     cv: z.number().min(0).max(1).default(0).describe("Coefficient of variation of an execution's time"),
     split: split
       .default({ input: 0, output: 0 })

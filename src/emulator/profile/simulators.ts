@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
 import { createSpread, executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
+import { findCudaGraph, listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { createLanguageModel } from '../language/language-model.ts';
 import type { LanguageProfile } from '../language/language-schema.ts';
@@ -28,10 +29,16 @@ export function createModelSimulator(
   const { model_mib, instance_mib, sample_mib } = profile.memory;
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
   const samples = Math.max(1, config.max_batch_size ?? 0);
+  const { cuda_graph_saves_ms: graphSavesMs } = profile.law;
+  const graphs = graphSavesMs === undefined ? [] : listCudaGraphs(config);
+  const simulatedNs = (batchSize: number, busy: number): number => {
+    const graph = findCudaGraph(graphs, batchSize);
+    if (graph === undefined) return executionNs(law, batchSize, busy);
+    return Math.max(0, executionNs(law, Math.max(1, graph.to), busy) - msToNs(graphSavesMs ?? 0));
+  };
   return {
     language: null,
-    executionNs: (batchSize, busy) =>
-      executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
+    executionNs: (batchSize, busy) => simulatedNs(batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
     deviceShare: profile.law.device_share,
     bls: toBlsPlan(profile),
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,

@@ -1,4 +1,5 @@
 import type { Json } from '../../base/json.ts';
+import { type GraphSpec, graphSpecsUpTo } from '../../triton/config/cuda-graphs.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import type { FieldWrite } from '../types.ts';
 import { sizesKept, sizesUpTo } from './batch-sizes.ts';
@@ -45,6 +46,10 @@ function fittedTo(
   if (relative.kind === 'sizes') {
     return { action: 'set', path, value: sizesUpTo(config.max_batch_size ?? 0, relative.multiplesOf) };
   }
+  if (relative.kind === 'graphs') {
+    const specs = graphSpecsUpTo(config);
+    return specs ? { action: 'set', path, value: specs } : { action: 'remove', path };
+  }
   const warmUp = warmUpTo(config, relative);
   return 'reason' in warmUp ? warmUp : { action: 'set', path, value: warmUp.value };
 }
@@ -75,6 +80,12 @@ function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, write
   }
   const warmUp = (config as ModelConfig).model_warmup;
   if (warmUp !== undefined) config.model_warmup = warmUpKept(warmUp as readonly object[], largest) as Json;
+  const { optimization } = config as ModelConfig;
+  const cuda = optimization?.cuda as { readonly graph_spec?: readonly GraphSpec[] } | undefined;
+  if (cuda?.graph_spec !== undefined && !sets('graph_spec')) {
+    const kept = cuda.graph_spec.filter(({ batch_size: size = 0 }) => size <= largest);
+    config.optimization = { ...optimization, cuda: { ...cuda, graph_spec: kept } };
+  }
   if (!sets('kind') || sets('gpus')) return;
   const groups = (config as ModelConfig).instance_group ?? [];
   config.instance_group = groups.map(({ gpus, ...group }: InstanceGroup) =>

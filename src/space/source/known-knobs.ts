@@ -48,13 +48,19 @@ const knobs = {
     description: 'how long a request may wait for a larger batch, in microseconds',
   },
   cuda_graphs: { path: 'optimization.cuda.graphs', description: 'whether executions are captured as CUDA graphs' },
+  cuda_graph_spec: {
+    path: 'optimization.cuda.graph_spec',
+    description:
+      'batch sizes of CUDA graphs. powers_of_2 has graphs for all batches, each padded to the next power of two, if all sizes of the inputs are known; null has those of batch 1, the preferred sizes and the largest batch',
+    relative: (value) => (value === 'powers_of_2' ? { kind: 'graphs' } : undefined),
+  },
   busy_wait_events: { path: 'optimization.cuda.busy_wait_events', description: 'wait for the GPU by polling' },
   output_copy_stream: { path: 'optimization.cuda.output_copy_stream', description: 'copy outputs in their own stream' },
   eager_batching: { path: 'optimization.eager_batching', description: 'prepare the next batch during an execution' },
   graph_level: { path: 'optimization.graph.level', description: "the backend's graph optimization level" },
   tensorrt_precision: {
     path: `${tensorrt}.parameters.precision_mode`,
-    description: 'the precision of the TensorRT execution accelerator: none (without it), FP32, FP16, INT8',
+    description: 'the precision of the TensorRT execution accelerator: none (without it), FP32, FP16, BF16, INT8',
     spell: (precision) => (precision === 'none' ? null : precision),
     within: tensorrt,
   },

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { backendOfPlatform } from './backend-names.ts';
 import { dynamicBatchingFaults, sequenceBatchingFaults } from './batching-rules.ts';
+import type { GraphSpec } from './cuda-graphs.ts';
 import { ensembleFaults } from './ensemble-rules.ts';
 import { type ConfigFault, faultIf } from './fault.ts';
 import { instanceFaults } from './instance-rules.ts';
@@ -114,8 +115,6 @@ function responseCacheFaults(config: ModelConfig): readonly ConfigFault[] {
     ...faultIf(decoupled, 'response_cache', 'does not work with a decoupled model'),
   ];
 }
-
-type GraphSpec = { batch_size?: number; graph_lower_bound?: { batch_size?: number } };
 
 function cudaGraphFaults(config: ModelConfig): readonly ConfigFault[] {
   const most = config.max_batch_size ?? 0;

@@ -76,7 +76,7 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
   tensorrtPrecision: {
     flags: '--tensorrt-precision <precision>',
     help: 'Precision of the tensorrt accelerator',
-    choices: ['FP32', 'FP16', 'INT8'],
+    choices: ['FP32', 'FP16', 'BF16', 'INT8'],
   },
   tensorrtMaxWorkspaceSize: {
     flags: '--tensorrt-max-workspace-size <bytes>',

@@ -117,12 +117,16 @@ async function toCase(
     dataset,
     protocol: options.protocol,
     sharedMemory: options.sharedMemory === 'none' ? null : (options.sharedMemory ?? null),
+    requestCount: findRequestCount(options),
     server: `${triton.server.name} ${triton.server.version}`,
     labels,
   });
   const backend = String(config.backend || config.platform || '');
   return { scenario, gpu: gpu ?? 'cpu', backend, dataset, instances: countInstances(config), parameters };
 }
+
+const findRequestCount = ({ requestCount, measurementMode, measurementRequestCount }: ProfileOptions): number | null =>
+  requestCount ?? (measurementMode === 'count_windows' ? (measurementRequestCount ?? null) : null);
 
 async function present(
   { options, model, terminal }: ScenarioRun,
