@@ -1,3 +1,4 @@
+import { lookUp } from '../base/look-up.ts';
 import { checkInOrder } from './reply-check.ts';
 import { numericType } from './tensors/data-types.ts';
 import type { OutputTensor, ReplyCheck } from './types.ts';
@@ -11,16 +12,33 @@ export interface Accuracy {
   readonly absolute: number;
   /** The largest |a − b| / |b| over elements whose expected value b is not 0. */
   readonly relative: number;
+  /** What the user's command made of the outputs; absent without one. */
+  readonly metric?: TaskMetric | undefined;
 }
+
+/** A figure of the task, such as top-1 accuracy. */
+export interface TaskMetric {
+  readonly name: string;
+  readonly value: number;
+  /** Its limit, in words: `top1>=0.75`. */
+  readonly required: string;
+  readonly holds: boolean;
+}
+
+/** The same for all outputs, or by the name of an output; `*` is that of all others, else 0. */
+export type Allowance = number | { readonly [output: string]: number };
 
 /**
  * An element a is outside the tolerance if |a − b| > absolute + relative × |b|, as in numpy's
  * `isclose`.
  */
 export interface Tolerance {
-  readonly absolute: number;
-  readonly relative: number;
+  readonly absolute: Allowance;
+  readonly relative: Allowance;
 }
+
+const allowanceFor = (allowance: Allowance, output: string): number =>
+  typeof allowance === 'number' ? allowance : (lookUp(allowance, output) ?? lookUp(allowance, '*') ?? 0);
 
 /** Compares replies with the expected outputs of their requests, and adds up the differences. */
 export interface OutputComparison {
@@ -72,6 +90,8 @@ function addDifferences(tally: Tally, expected: OutputTensor, actual: OutputTens
     if (Buffer.compare(actual.raw, expected.raw) !== 0) tally.outside++;
     return;
   }
+  const allowed = allowanceFor(tolerance.absolute, expected.name);
+  const allowedShare = allowanceFor(tolerance.relative, expected.name);
   const [of, to] = [toView(actual.raw), toView(expected.raw)];
   for (let at = 0; at < to.byteLength; at += type.bytes) {
     const [a, b] = [Number(type.read(of, at)), Number(type.read(to, at))];
@@ -81,7 +101,7 @@ function addDifferences(tally: Tally, expected: OutputTensor, actual: OutputTens
     const off = isNumber ? Math.abs(a - b) : Number.POSITIVE_INFINITY;
     tally.absolute = Math.max(tally.absolute, off);
     if (b !== 0) tally.relative = Math.max(tally.relative, isNumber ? off / Math.abs(b) : off);
-    if (!isNumber || off > tolerance.absolute + tolerance.relative * Math.abs(b)) tally.outside++;
+    if (!isNumber || off > allowed + allowedShare * Math.abs(b)) tally.outside++;
   }
 }
 

@@ -89,14 +89,21 @@ const measurementSpec = z.strictObject({
   allowForeignTraffic: z.boolean().default(false).describe('Continue even if other clients send requests to the model'),
 });
 
+const allowance = z.union([z.number().nonnegative(), z.record(z.string().min(1), z.number().nonnegative())]).default(0);
+
 const accuracySpec = z.strictObject({
-  absolute: z
-    .number()
-    .nonnegative()
-    .default(0)
-    .describe('An output a may differ from the expected b by this much, in the unit of the output'),
-  relative: z.number().nonnegative().default(0).describe('It may differ by this times |b| more'),
+  absolute: allowance.describe(
+    'An output a may differ from the expected b by this much, in the unit of the output; or by output, with * for the others',
+  ),
+  relative: allowance.describe('It may differ by this times |b| more; or by output'),
   outsideShare: z.number().min(0).max(1).default(0).describe('Share of the output values that may differ by more'),
+  command: z
+    .array(z.string().min(1))
+    .length(2)
+    .optional()
+    .describe(
+      'A command for the shell that reads the outputs and prints a figure, and its limit, such as [python top1.py, top1>=0.75]',
+    ),
 });
 
 const limitsSpec = z.strictObject({

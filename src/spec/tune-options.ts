@@ -49,6 +49,7 @@ export const optionNames = {
   'sampler.earlyExits': null,
   'accuracy.absolute': 'atol',
   'accuracy.relative': 'rtol',
+  'accuracy.command': 'accuracyCommand',
 } as const satisfies OptionNames;
 
 type Names = typeof optionNames;

@@ -10,6 +10,7 @@ import { type Artifacts, createArtifacts } from '../../src/adapter/triton/varian
 import { cacheDirectory, formatLog, hashSha256 } from '../../src/adapter/triton/variants/cache.ts';
 import { artifactsIn, withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../src/base/clock.ts';
+import { TrituneError } from '../../src/base/errors.ts';
 import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { Artifact } from '../../src/space/artifact.ts';
@@ -319,6 +320,25 @@ describe('the accuracy guard', () => {
         '2 % of 200 output values outside; largest difference 0.5, relative 0.125; allowed: 1 % beyond 0.1 + 0.01 × |expected|',
     });
     expect(await guardOf(0.01)(applied(original), never)).toMatchObject({ accuracy: figures });
+  });
+
+  it('refuses what misses the limit of a command, or on what it fails', async () => {
+    const other = toCandidate({ ...config, default_model_filename: 'int8.onnx' });
+    const metric = { name: 'top1', value: 0.5, required: 'top1>=0.75', holds: false };
+    const rule = { absolute: { A: 1, '*': 0.5 }, relative: 0, outsideShare: 1 };
+    const guard = createAccuracyGuard({ rule, original, compare: async () => ({ ...figures, metric }) });
+    await expect(guard(applied(other), never)).rejects.toMatchObject({
+      kind: 'inaccurate',
+      serverMessage: expect.stringMatching(/relative 0.125; top1 0.5; required: top1>=0.75$/),
+    });
+    expect(await guard(applied(original), never)).toMatchObject({ accuracy: { metric } });
+    const broken = createAccuracyGuard({
+      rule,
+      original,
+      compare: () => Promise.reject(new TrituneError('USAGE', 'the accuracy command ended with code 1', 'correct it')),
+    });
+    await expect(broken(applied(other), never)).rejects.toMatchObject({ kind: 'inaccurate' });
+    await expect(broken(applied(original), never)).rejects.toMatchObject({ code: 'USAGE' });
   });
 
   it('looks once at configs that differ in instances and batching alone', async () => {

@@ -21,6 +21,14 @@ describe('how far outputs are off', () => {
     expect(figures).toEqual({ outcome: null, elements: 4, outsideShare: 0.5, absolute: 0.5, relative: 0.5 });
   });
 
+  it('has a tolerance by output, or that of the others', () => {
+    const off = (tolerance: Tolerance) => compared(floats(1, 2), floats(1.5, 2), tolerance).outsideShare;
+    expect(off({ absolute: { OUT: 0.5, '*': 0 }, relative: 0 })).toBe(0);
+    expect(off({ absolute: { OTHER: 9 }, relative: 0 })).toBe(0.5);
+    expect(off({ absolute: { OTHER: 9, '*': 1 }, relative: 0 })).toBe(0);
+    expect(off({ absolute: 0, relative: { OUT: 0.5 } })).toBe(0);
+  });
+
   it('is nothing for the same values, NaN and infinities among them', () => {
     const values = floats(Number.NaN, Number.POSITIVE_INFINITY, -0, 3);
     expect(compared(values, values)).toMatchObject({ outsideShare: 0, absolute: 0, relative: 0 });

@@ -82,6 +82,7 @@ async function answer(httpUrl = server.httpUrl): Promise<readonly number[]> {
 const argsOf = (output: string, ...more: string[]): string[] => [
   ...['tune', '-m', 'mlp', '-u', server.grpcUrl, '--space', join(folder, 'small.yaml'), '--sampler', 'grid'],
   ...['--input-data', join(folder, 'data.json'), '--atol', '0.1', '--precision', '20', '--concurrency', '4:4'],
+  ...['--accuracy-command', 'wc -l < "$TRITUNE_OUTPUTS"', 'replies>=1'],
   // The one size that is tried is below the original's.
   ...['--client-batch', '16'],
   ...['-o', output, ...more],
@@ -112,6 +113,7 @@ describe('variants of a model', () => {
     expect(new Set(measured)).toEqual(new Set([undefined, 'fp32', 'int8', 'openvino']));
     // INT8 rounds; another runtime adds in another order.
     expect(accuracyOf('int8')?.absolute).toBeGreaterThan(1e-4);
+    expect(accuracyOf('int8')?.metric).toMatchObject({ name: 'replies', holds: true });
     expect(accuracyOf('openvino')?.absolute).toBeGreaterThan(0);
     expect(accuracyOf('openvino')?.absolute).toBeLessThan(1e-4);
 

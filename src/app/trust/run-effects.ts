@@ -52,7 +52,9 @@ export function listNotices(spec: StudySpec, named: ReadonlySet<string>): readon
   const unnamed = Object.fromEntries(
     [...headerNames, 'tlsKey' as const].flatMap((name) => (named.has(name) ? [] : [[name, server[name]]])),
   ) as HeaderSpec & TlsSpec;
-  const runs = ['launch', 'launchCommand', 'adapter', 'sampler'].some((name) => named.has(name)) ? [] : listRuns(spec);
+  const runs = ['launch', 'launchCommand', 'adapter', 'sampler', 'accuracyCommand'].some((name) => named.has(name))
+    ? []
+    : listRuns(spec);
   return [...runs, ...listSecrets(unnamed, server.url ?? 'localhost')];
 }
 
@@ -86,7 +88,7 @@ const listLoads = (started: StudyStarted): readonly string[] =>
     ? listOriginals(started).map(({ model }) => `loads, changes and unloads the model '${model}'`)
     : [`changes the settings of the server through the adapter '${started.adapter}'`];
 
-function listRuns({ server, adapter, sampler }: StudySpec): readonly string[] {
+function listRuns({ server, adapter, sampler, accuracy }: StudySpec): readonly string[] {
   const { launch, launchCommand, dockerImage, dockerArg = [], serverArg = [], tritonserver = 'tritonserver' } = server;
   const module = sampler.name !== undefined && !isSamplerName(sampler.name) ? sampler.name : undefined;
   const server0 = [
@@ -100,6 +102,7 @@ function listRuns({ server, adapter, sampler }: StudySpec): readonly string[] {
       : []),
     ...(launch !== undefined && launch !== 'local' && launch !== 'docker' ? [`starts ${launch}`] : []),
     ...(launchCommand === undefined ? [] : [`runs ${shownCommand(launchCommand)}`]),
+    ...(accuracy?.command === undefined ? [] : [`runs ${shownCommand(accuracy.command[0] ?? '')}`]),
     ...[adapter, module].flatMap((path) => (path === undefined ? [] : [`runs the module ${path}`])),
   ];
 }

@@ -16,7 +16,7 @@ export type GraphSpec = Bound & { readonly graph_lower_bound?: Bound };
  * without a dynamic batcher of 1, 2, 3, 4, 6, 8, 12, 16 and the largest. A graph with a lower bound
  * also executes the batches down to it, but only if it names its inputs: otherwise the backend
  * expects inputs of its own size. Source: `InitializeGraphSpecs`, `SetCudaGraphShape` and
- * `FindClosestCudaGraph` in tensorrt_backend's src/instance_state.cc.
+ * `FindClosestCudaGraph` in instance_state.cc of tensorrt_backend.
  */
 export function listCudaGraphs(config: ModelConfig): readonly CudaGraph[] {
   const cuda = (config.optimization?.cuda ?? {}) as { graphs?: boolean; graph_spec?: readonly GraphSpec[] };

@@ -1,4 +1,6 @@
-import type { Accuracy } from '../../../loadgen/accuracy.ts';
+import { isTrituneError } from '../../../base/errors.ts';
+import { plainLine } from '../../../base/format.ts';
+import type { Accuracy, Allowance, Tolerance } from '../../../loadgen/accuracy.ts';
 import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { describeAccuracy, percent } from '../../../study/summary/accuracy-words.ts';
@@ -6,9 +8,7 @@ import type { Applied } from '../../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 
 /** The allowed distance of outputs from the expected ones. */
-export interface AccuracyRule {
-  readonly absolute: number;
-  readonly relative: number;
+export interface AccuracyRule extends Tolerance {
   /** The share of elements, 0 to 1, that may exceed that distance. */
   readonly outsideShare: number;
 }
@@ -26,7 +26,8 @@ export type AccuracyGuard = (applied: Applied, signal: AbortSignal) => Promise<A
 /**
  * Compares the outputs of candidates with the expected ones, once per combination of settings:
  * instances and batching do not change a model's answers. The original is also compared, but never
- * refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
+ * refused. Errors: a CandidateRefusedError of the kind `inaccurate`; USAGE for a command that fails
+ * on the outputs of the original.
  */
 export function createAccuracyGuard({ rule, original, compare }: GuardOptions): AccuracyGuard {
   const passed = new Set<string>();
@@ -35,8 +36,12 @@ export function createAccuracyGuard({ rule, original, compare }: GuardOptions): 
     const { candidate } = applied;
     const key = toSettingsKey(candidate.shape);
     if (passed.has(key)) return applied;
-    const accuracy = await compare(candidate, signal);
-    if (accuracy.outsideShare > rule.outsideShare && !isOriginal(candidate)) throw inaccurate(accuracy, rule);
+    const accuracy = await compare(candidate, signal).catch((error: unknown) => {
+      if (isOriginal(candidate) || !isTrituneError(error, 'USAGE')) throw error;
+      throw new CandidateRefusedError('inaccurate', error.message, error);
+    });
+    const isOutside = accuracy.outsideShare > rule.outsideShare;
+    if ((isOutside || accuracy.metric?.holds === false) && !isOriginal(candidate)) throw inaccurate(accuracy, rule);
     passed.add(key);
     return { ...applied, accuracy };
   };
@@ -44,10 +49,22 @@ export function createAccuracyGuard({ rule, original, compare }: GuardOptions): 
 
 function inaccurate(accuracy: Accuracy, rule: AccuracyRule): CandidateRefusedError {
   const { absolute, relative, outsideShare } = rule;
-  const allowed = `allowed: ${percent(outsideShare)} beyond ${absolute} + ${relative} × |expected|`;
-  const reason = `${describeAccuracy(accuracy)}; ${allowed}`;
+  const allowed = `${percent(outsideShare)} beyond ${formatAllowance(absolute)} + ${formatAllowance(relative)} × |expected|`;
+  const reason = [
+    describeAccuracy(accuracy),
+    ...(accuracy.outsideShare > outsideShare ? [`allowed: ${allowed}`] : []),
+    ...(accuracy.metric ? [`required: ${accuracy.metric.required}`] : []),
+  ].join('; ');
   return new CandidateRefusedError('inaccurate', reason, {
     message: `its outputs are too far from the expected ones: ${reason}`,
-    hint: 'allow more with --atol, --rtol and --outside-share, or leave the variant out',
+    hint: 'allow more with --atol, --rtol and --outside-share, or in --accuracy-command, or leave the variant out',
   });
+}
+
+/** Such as `0.1`, or `(1 in boxes, 0.01 in scores)`. */
+function formatAllowance(allowance: Allowance): string {
+  if (typeof allowance === 'number') return String(allowance);
+  return `(${Object.entries(allowance)
+    .map(([output, value]) => `${value} in ${output === '*' ? 'others' : plainLine(output)}`)
+    .join(', ')})`;
 }

@@ -1,9 +1,5 @@
 import { createProfile, shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts';
-import {
-  type AccuracyGuard,
-  type AccuracyRule,
-  createAccuracyGuard,
-} from '../../../adapter/triton/variants/accuracy-guard.ts';
+import { type AccuracyGuard, createAccuracyGuard } from '../../../adapter/triton/variants/accuracy-guard.ts';
 import { realClock } from '../../../base/clock.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { Accuracy } from '../../../loadgen/accuracy.ts';
@@ -30,6 +26,7 @@ import { toFirstAnswersMs } from '../time-limits.ts';
 import type { DescribedTriton } from './describe.ts';
 import type { TritonModels } from './models.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
+import { checkAllowances, EXACT, readCommand } from './required-accuracy.ts';
 import { inputsOfStudy } from './study-inputs.ts';
 import { profiledWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
 
@@ -46,10 +43,8 @@ export interface StudySending {
   close(): Promise<void>;
 }
 
-type Study = Pick<OpenStudy, 'spec' | 'started' | 'workloads'>;
+type Study = Pick<OpenStudy, 'spec' | 'started' | 'workloads' | 'directory'>;
 
-/** Default tolerance of outputs. */
-const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 const UNCHECKED =
   'accuracy of the variants is not checked: --input-data with expected outputs would (docs/variants.md)';
 
@@ -81,8 +76,10 @@ export async function openTensors(
   const assumptions = [...new Set(all.flatMap(listAssumptions))];
   for (const line of assumptions) tell(line);
   const isExpected = expectsOutputs(inputs, config);
-  if (space.hasVariants && !isExpected) tell(UNCHECKED);
-  const isGuarded = isExpected && (spec.accuracy !== undefined || space.hasVariants);
+  const command = readCommand(spec, config);
+  checkAllowances(spec.accuracy ?? EXACT, config);
+  if (space.hasVariants && !isExpected && !command) tell(UNCHECKED);
+  const isGuarded = command !== null || (isExpected && (spec.accuracy !== undefined || space.hasVariants));
   const levels = levelsOfStudy(study, space.places);
   const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
     trafficAsked(spec, levels, front, index, underWorkloads),
@@ -114,8 +111,7 @@ export async function openTensors(
     compareReplies(
       opened,
       { spec: trafficTo(spec, model), config: configOfModel(candidate, model, config), inputs },
-      rule,
-      toFirstAnswersMs(spec.limits),
+      { tolerance: rule, command, directory: study.directory, timeoutMs: toFirstAnswersMs(spec.limits) },
       signal,
     );
   return {

@@ -1,8 +1,9 @@
 import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
+import { allowance } from '../../options/allowance.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
 type MeasuringOptions = Pick<FlatStudyOptions, 'precision' | 'stability' | 'requestTimeout' | 'allowForeignTraffic'>;
-type AccuracyOptions = Pick<FlatStudyOptions, 'atol' | 'rtol' | 'outsideShare'>;
+type AccuracyOptions = Pick<FlatStudyOptions, 'atol' | 'rtol' | 'outsideShare' | 'accuracyCommand'>;
 
 /** The options for the length of a study's measurements. */
 export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<MeasuringOptions>('Measurement', {
@@ -28,14 +29,20 @@ export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<Me
 export const accuracyOptionTable: OptionTable<AccuracyOptions> = under<AccuracyOptions>('Accuracy', {
   atol: {
     flags: '--atol <x>',
-    help: 'Absolute error allowed in outputs, against those of --input-data (default: 0)',
+    help: 'Absolute error allowed in outputs, against those of --input-data, such as 0.01 or boxes=1,scores=0.01 (default: 0)',
+    parse: allowance,
   },
   rtol: {
     flags: '--rtol <x>',
-    help: 'Relative error allowed in addition (default: 0)',
+    help: 'Relative error allowed in addition, in the same form (default: 0)',
+    parse: allowance,
   },
   outsideShare: {
     flags: '--outside-share <share>',
     help: 'Share of output values that may be further off, 0 to 1 (default: 0)',
+  },
+  accuracyCommand: {
+    flags: '--accuracy-command <words...>',
+    help: "Command that reads the outputs to --input-data and prints a figure, and its limit: 'python top1.py' 'top1>=0.75'",
   },
 });

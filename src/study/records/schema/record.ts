@@ -78,6 +78,14 @@ export const record = z.discriminatedUnion('type', [
       outsideShare: figure.describe('share of them beyond the tolerance, 0 to 1'),
       absolute: figure.describe('largest difference, in the unit of the output'),
       relative: figure.describe('largest difference, relative to the expected value'),
+      metric: openObject({
+        name: z.string().describe('its name'),
+        value: z.number().describe('its value'),
+        required: z.string().describe('its limit, such as `top1>=0.75`'),
+        holds: z.boolean().describe('whether it keeps the limit'),
+      })
+        .optional()
+        .describe("what the user's command made of the outputs"),
     })
       .optional()
       .describe('comparison of its outputs with the expected ones'),
