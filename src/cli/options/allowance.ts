@@ -2,22 +2,27 @@ import { TrituneError } from '../../base/errors.ts';
 import type { Allowance } from '../../loadgen/accuracy.ts';
 import { numberFrom } from './option-values.ts';
 
+/** The key of all outputs that have no allowance of their own. */
+const OTHERS = '*';
+
 /**
  * Reads an allowed error of outputs: a number for all of them, or `boxes=1,scores=0.01`; adds it to
- * the earlier ones. Errors: USAGE.
+ * the earlier ones, and replaces those of the same outputs. Errors: USAGE.
  */
 export function allowance(text: string, previous: Allowance | undefined): Allowance {
-  return text.split(',').reduce((all: Allowance | undefined, part) => {
+  const said = text.split(',').map((part): readonly [output: string, value: number] => {
     const at = part.lastIndexOf('=');
-    const value = numberFrom(0)(part.slice(at + 1));
-    if (at < 0 && all === undefined) return value;
-    const output = at < 0 ? '*' : part.slice(0, at).trim();
-    const known = typeof all === 'number' ? { '*': all } : (all ?? {});
-    if (output !== '' && !Object.hasOwn(known, output)) return { ...known, [output]: value };
+    return [at < 0 ? OTHERS : part.slice(0, at).trim(), numberFrom(0)(part.slice(at + 1))];
+  });
+  const names = said.map(([output]) => output);
+  if (names.includes('') || new Set(names).size < names.length) {
     throw new TrituneError(
       'USAGE',
       `'${text}' names an output twice, or none`,
       'write for example boxes=1,scores=0.01',
     );
-  }, previous) as Allowance;
+  }
+  const known = typeof previous === 'number' ? { [OTHERS]: previous } : previous;
+  const all: Readonly<Record<string, number>> = { ...known, ...Object.fromEntries(said) };
+  return Object.keys(all).join() === OTHERS ? (all[OTHERS] as number) : all;
 }
