@@ -39,6 +39,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       'Find the highest request rate within a latency budget',
       async () => (await import('./commands/capacity/command.ts')).capacityCommand,
     ],
+    plot: [
+      'Draw throughput over latency, and its parts, from tables of results',
+      async () => (await import('./commands/plot/command.ts')).plotCommand,
+    ],
     trace: [
       "Show where time goes, from Triton's trace files",
       async () => (await import('./commands/trace/command.ts')).traceCommand,

@@ -3,7 +3,19 @@ import { commandName } from '../base/command-name.ts';
 /** Commands that a message may tell a person to type. */
 export const namedCommands = [
   ...['tune', 'restore', 'profile', 'capacity', 'doctor', 'config', 'install-triton', 'report', 'compare', 'space'],
-  ...['record', 'trace', 'emulate', 'fleet', 'watch', 'workload', 'schema', 'calibrate', 'bench-search', 'completion'],
+  ...[
+    'record',
+    'trace',
+    'emulate',
+    'fleet',
+    'watch',
+    'workload',
+    'schema',
+    'calibrate',
+    'plot',
+    'bench-search',
+    'completion',
+  ],
 ];
 
 const NAMED = new RegExp(`(?<![\\w./-])(?<!npx )tritune (?=(?:${namedCommands.join('|')})\\b)`, 'g');

@@ -1,6 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
 import { writeIn } from '../../base/run-files.ts';
 import { msToNs, NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
@@ -9,10 +10,12 @@ import type { LevelReport } from '../../profiler/level-report.ts';
 import type { ProfileProgress } from '../../profiler/progress.ts';
 import { exportedTensors } from '../../report/exported-tensors.ts';
 import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
+import { type PngRenderer, pngRenderer } from '../../report/png.ts';
 import { ProfileExport } from '../../report/profile-export.ts';
 import { levelJson, type ProfileHead, profileJson } from '../../report/profile-json.ts';
 import { RequestRecords } from '../../report/request-records.ts';
 import type { ScenarioFile } from '../../report/scenario/case.ts';
+import { type Sweep, sweepPlots } from '../../report/sweep-plots.ts';
 import type { ProfileSpec } from '../../spec/profile-spec.ts';
 import type { ProfilePlan } from './plan.ts';
 
@@ -128,6 +131,31 @@ const epochNs = (): bigint =>
 /** Errors: OUTPUT_UNWRITABLE. */
 export async function writeScenarioFiles(directory: string, files: readonly ScenarioFile[]): Promise<void> {
   for (const { name, content } of files) await writeIn(directory, [name], content);
+}
+
+/**
+ * Draws sweeps into a directory. Returns the paths. Without fonts or a renderer there are SVG files
+ * alone, which `tell` says. Errors: OUTPUT_UNWRITABLE.
+ */
+export async function writePictures(
+  directory: string,
+  sweeps: readonly Sweep[],
+  tell: (line: string) => void,
+): Promise<readonly string[]> {
+  const files = sweepPlots(sweeps, await openRenderer(tell));
+  for (const { name, content } of files) await writeIn(directory, [name], content);
+  return files.map(({ name }) => join(directory, name));
+}
+
+/** Returns what draws PNG files; null where nothing can, and says so. */
+export async function openRenderer(tell: (line: string) => void): Promise<PngRenderer | null> {
+  try {
+    return await pngRenderer();
+  } catch (error) {
+    if (!isTrituneError(error, 'UNSUPPORTED')) throw error;
+    tell(error.message);
+    return null;
+  }
 }
 
 const write = (path: string, content: string | Uint8Array): Promise<void> => writing(path, writeFile(path, content));

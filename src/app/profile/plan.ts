@@ -147,11 +147,13 @@ function checkOneLoad(spec: ProfileSpec): boolean {
 }
 
 /** A table's levels without the table would change nothing. */
-function checkScenario({ scenario, batchSizes, concurrencies }: ProfileSpec): void {
+function checkScenario({ scenario, batchSizes, concurrencies, plots }: ProfileSpec): void {
   if (batchSizes !== undefined && scenario !== 'offline')
     throw usage('--batch-sizes needs --scenario offline', 'add it, or give -b N for requests of one size');
   if (concurrencies !== undefined && scenario !== 'online')
     throw usage('--concurrencies needs --scenario online', 'add it, or give --concurrency-range START:END:STEP');
+  if (plots !== undefined && scenario !== undefined)
+    throw usage('--plots cannot be used with --scenario, which draws its own', 'leave it out, and give -o DIRECTORY');
 }
 
 function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {

@@ -24,5 +24,6 @@ export const transportOptionTable: OptionTable<TransportSpec> = under<TransportS
   outputSharedMemorySize: {
     flags: '--output-shared-memory-size <bytes>',
     help: 'Shared memory for an output of unknown size, in bytes (default: 102400)',
+    heading: 'Load generator',
   },
 });

@@ -123,6 +123,9 @@ function findServer(cells: Cells, timeMs: TableColumns['timeMs']): ServerTimes |
   const [queueMs, inputMs, inferMs, outputMs] = (['queue', 'input', 'infer', 'output'] as const).map((name) =>
     timeMs(cells, name),
   );
+  // Tables of perf_client, until 2020, have one column for all three.
+  const whole = inferMs == null ? timeMs(cells, 'compute') : null;
+  if (queueMs != null && whole !== null) return { queueMs, inputMs: 0, inferMs: whole, outputMs: 0 };
   if (queueMs == null || inputMs == null || inferMs == null || outputMs == null) return null;
   return { queueMs, inputMs, inferMs, outputMs };
 }

@@ -28,6 +28,7 @@ const timeColumns = {
   queue: ['server queue', 'queue'],
   input: ['server compute input', 'compute input'],
   infer: ['server compute infer', 'compute infer'],
+  compute: ['server compute', 'compute'],
   output: ['server compute output', 'compute output'],
   send: ['client send'],
   network: ['network server send recv', 'network+server send/recv'],

@@ -125,7 +125,7 @@ const toProfileName = (files: readonly string[], { name, output }: CalibrateOpti
 const readConfig = async (file: string): Promise<ModelConfig> =>
   parseConfigText(await readTableText(file), file).config;
 
-async function readTableText(file: string): Promise<string> {
+export async function readTableText(file: string): Promise<string> {
   try {
     return await readText(file, fileLimits.results);
   } catch (error) {

@@ -13,6 +13,7 @@ export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutpu
   },
   json: { flags: '--json <file>', help: 'Write all figures as JSON' },
   ndjson: { flags: '--ndjson <file>', help: 'Write a line of JSON for each window and level while measuring' },
+  plots: { flags: '--plots <directory>', help: 'Draw throughput over latency, and the parts of latency at each level' },
   output: { flags: '-o, --output <directory>', help: 'Directory for the tables and plots of --scenario' },
   label: {
     flags: '--label <name=value>',

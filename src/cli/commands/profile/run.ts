@@ -1,5 +1,5 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
-import { openProfileDocuments } from '../../../app/profile/documents.ts';
+import { openProfileDocuments, writePictures } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
 import { openOutlasting } from '../../../app/profile/outlast.ts';
@@ -18,6 +18,7 @@ import type { LevelReport } from '../../../profiler/level-report.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { type ProfileHead, profileJson } from '../../../report/profile-json.ts';
+import { sweepOfReports } from '../../../report/sweep-plots.ts';
 import type { EndpointSpec } from '../../../spec/profile-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
@@ -103,6 +104,10 @@ export async function runProfile(
   const { reports } = outcome;
   if (options.collectMetrics && !alike && !reports.some(({ measurement }) => hasFigures(measurement.device)))
     tell('no GPU or CPU metrics found with nvidia-smi; give their address with --metrics-url');
+  if (options.plots !== undefined && reports.length > 0) {
+    const sweep = sweepOfReports(reports, options.model ?? '');
+    for (const file of await writePictures(options.plots, [sweep], tell)) shown.print(file);
+  }
   if (isJson && head) terminal.print(inertJson(JSON.stringify(profileJson(head, reports), null, 2)));
   return outcome;
 }

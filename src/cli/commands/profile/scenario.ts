@@ -1,12 +1,11 @@
 import { safeName } from '../../../app/output/directory.ts';
-import { writeScenarioFiles } from '../../../app/profile/documents.ts';
+import { openRenderer, writeScenarioFiles } from '../../../app/profile/documents.ts';
 import { readGpuName, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
 import { scenarioParameters } from '../../../app/profile/scenario-parameters.ts';
 import { openTensors } from '../../../app/profile/services/tensors.ts';
 import type { OpenServer } from '../../../app/server/open-server.ts';
-import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { TrituneError } from '../../../base/errors.ts';
 import type { SweepRange } from '../../../profiler/sweep.ts';
-import { type PngRenderer, pngRenderer } from '../../../report/png.ts';
 import type { Scenario, ScenarioCase, ScenarioRow } from '../../../report/scenario/case.ts';
 import { scenarioFiles } from '../../../report/scenario/files.ts';
 import { parameterLines, resultLines } from '../../../report/scenario/tables.ts';
@@ -135,7 +134,7 @@ async function present(
 ): Promise<void> {
   for (const line of ['', ...parameterLines(common), '', ...resultLines(rows)]) terminal.print(line);
   const directory = options.output ?? `${safeName(model)}-${common.scenario}`;
-  const files = scenarioFiles(rows, common, await renderer(terminal.tell));
+  const files = scenarioFiles(rows, common, await openRenderer(terminal.tell));
   await writeScenarioFiles(directory, files);
   terminal.print('');
   for (const { name } of files) terminal.print(`${directory}/${name}`);
@@ -146,12 +145,3 @@ async function present(
  * Returns null, after a message, if PNG files cannot be written; the SVG files show the same
  * charts.
  */
-async function renderer(tell: (line: string) => void): Promise<PngRenderer | null> {
-  try {
-    return await pngRenderer();
-  } catch (error) {
-    if (!isTrituneError(error, 'UNSUPPORTED')) throw error;
-    tell(error.message);
-    return null;
-  }
-}

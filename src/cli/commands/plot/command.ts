@@ -1,0 +1,15 @@
+import { Command } from 'commander';
+import { addOptions } from '../../options/option-table.ts';
+import type { Terminal } from '../../terminal.ts';
+import { type PlotOptions, plotOptionTable } from './options.ts';
+
+/** `tritune plot TABLE...`: draws tables of results. */
+export function plotCommand(terminal: Terminal): Command {
+  const command = new Command('plot')
+    .description('Draw throughput over latency, and the parts of latency, from tables of results')
+    .argument('<table...>', 'CSV or Markdown tables of results, results.csv of a run, or CSV files of perf_analyzer');
+  return addOptions(command, plotOptionTable).action(async (files: readonly string[], options: PlotOptions) => {
+    const { runPlot } = await import('./run.ts');
+    await runPlot(files, options, terminal);
+  });
+}
