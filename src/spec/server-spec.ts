@@ -56,7 +56,7 @@ export const addressSpec = z.strictObject({
   ...headerSpec.shape,
 });
 
-export const DEFAULT_DOCKER_IMAGE = 'nvcr.io/nvidia/tritonserver:24.10-py3';
+export const DEFAULT_DOCKER_IMAGE = 'nvcr.io/nvidia/tritonserver:26.09-py3';
 
 const CPU_LIST = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
 

@@ -37,6 +37,34 @@ describe('the values of config', () => {
     expect(tensor('a:b:BYTES:-1,2', undefined)).toEqual([{ name: 'a:b', data_type: 'TYPE_STRING', dims: [-1, 2] }]);
   });
 
+  it("may have Model Navigator's names and spellings", async () => {
+    const folder = await freshDirectory();
+    const file = join(folder, 'config.pbtxt');
+    const words =
+      '--model-name tft --model-format tensorrt --max-batch-size 1024 --batching dynamic --preferred-batch-sizes 512,1024 ' +
+      '--max-queue-delay-us 1 --engine-count-per-device gpu=2 --tensorrt-capture-cuda-graph 1 --load-model-timeout-s 100 ' +
+      '--backend-accelerator trt --tensorrt-precision fp16 --inputs I:FP32:3 --outputs O:FP32:1';
+    const outcome = await callCli(['config', ...words.split(' '), '-o', file]);
+    expect(outcome, outcome.stderr).toMatchObject({ code: 0 });
+    expect(parseConfigText(await readFile(file, 'utf8'), file).config).toMatchObject({
+      name: 'tft',
+      platform: 'tensorrt_plan',
+      max_batch_size: 1024,
+      instance_group: [{ count: 2, kind: 'KIND_GPU' }],
+      dynamic_batching: { preferred_batch_size: [512, 1024], max_queue_delay_microseconds: 1 },
+      optimization: {
+        cuda: { graphs: true },
+        execution_accelerators: {
+          gpu_execution_accelerator: [{ name: 'tensorrt', parameters: { precision_mode: 'FP16' } }],
+        },
+      },
+    });
+    expect(await callCli(['config', '--from', file, '--tensorrt-precision', 'fp8'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'fp8' is not a precision"),
+    });
+  });
+
   it('are read as sizes of memory and as versions', () => {
     expect(['4096', '512MiB', '2 GiB'].map(byteCount)).toEqual([4096, 2 ** 29, 2 ** 31]);
     expect(['3', '1, 3', 'latest', 'latest:2', 'all'].map(servedVersions)).toEqual([

@@ -31,7 +31,7 @@ const everything = {
       group: 'l4',
       replicas: 2,
       triton: {
-        image: 'nvcr.io/nvidia/tritonserver:24.10-py3',
+        image: 'nvcr.io/nvidia/tritonserver:26.09-py3',
         args: ['tritonserver', '--model-repository=/models', '--model-control-mode=explicit'],
         resources: { limits: { 'nvidia.com/gpu': 1 } },
         volumeMounts: [{ name: 'models', mountPath: '/models', readOnly: true }],

@@ -11,7 +11,18 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
-import { batchSizes, byteCount, deviceInstances, microseconds, servedVersions, tensor } from './values.ts';
+import {
+  batchSizes,
+  byteCount,
+  deviceInstances,
+  microseconds,
+  onOrOff,
+  PRECISIONS,
+  platformOfFormat,
+  precision,
+  servedVersions,
+  tensor,
+} from './values.ts';
 
 /** The options of `tritune config`, parsed. */
 export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec, RestoreFirstSpec {
@@ -46,6 +57,7 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
   model: {
     flags: '-m, --model <name>',
     help: 'Start from the config of this model on the server, or name the new model',
+    otherName: { flags: '--model-name <name>' },
   },
   url: {
     flags: '-u, --url <host:port>',
@@ -61,7 +73,11 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
   ...tlsOptionTable,
   ...headerOptionTable,
   backend: { flags: '--backend <name>', help: 'Start a new config for this backend' },
-  platform: { flags: '--platform <name>', help: 'Start a new config for this platform, such as tensorrt_plan' },
+  platform: {
+    flags: '--platform <name>',
+    help: 'Start a new config for this platform, such as tensorrt_plan',
+    otherName: { flags: '--model-format <name>', read: platformOfFormat },
+  },
   inputs: {
     flags: '--inputs <name:type:dims>',
     help: 'Input of a new config, such as image:FP32:3,224,224, without the batch dimension; repeatable',
@@ -76,7 +92,8 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
   tensorrtPrecision: {
     flags: '--tensorrt-precision <precision>',
     help: 'Precision of the tensorrt accelerator',
-    choices: ['FP32', 'FP16', 'BF16', 'INT8'],
+    choices: PRECISIONS,
+    parse: precision,
   },
   tensorrtMaxWorkspaceSize: {
     flags: '--tensorrt-max-workspace-size <bytes>',
@@ -96,6 +113,7 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
     flags: '--cuda-graphs <on|off>',
     help: 'Use CUDA graphs, with the TensorRT backend',
     choices: ['on', 'off'],
+    otherName: { flags: '--tensorrt-capture-cuda-graph <on|off>', read: onOrOff },
   },
   maxBatchSize: { flags: '--max-batch-size <n>', help: 'Largest batch of one execution', parse: wholeNumber },
   batching: {
@@ -112,11 +130,13 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
     flags: '--max-queue-delay <duration>',
     help: 'Longest wait for a larger batch, such as 500us or 2ms, in µs without a unit; implies --batching dynamic',
     parse: microseconds,
+    otherName: { flags: '--max-queue-delay-us <us>' },
   },
   instances: {
     flags: '--instances <device=n>',
     help: 'Instances, replacing those of the config: gpu=2 on each GPU, 0:1 on GPU 0, cpu=4; repeatable',
     parse: deviceInstances,
+    otherName: { flags: '--engine-count-per-device <device=n>' },
   },
   ...protectOptionTable,
   ...restoreFirstOptionTable,
@@ -132,6 +152,7 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
     heading: 'Connection',
     parse: durationSeconds,
     default: 600,
+    otherName: { flags: '--load-model-timeout-s <seconds>' },
   },
   output: { flags: '-o, --output <file>', help: 'File to write (default: print the config)', heading: 'Output' },
   force: { flags: '--force', help: 'Overwrite an existing file', default: false, heading: 'Output' },

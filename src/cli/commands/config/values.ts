@@ -16,6 +16,35 @@ export function batchSizes(text: string, previous: readonly number[] | undefined
   return [...(previous ?? []), ...text.split(/[\s,]+/).map(positiveWhole)];
 }
 
+export const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'] as const;
+
+/** 'fp16' or 'FP16' → 'FP16'. */
+export function precision(text: string): string {
+  const name = text.trim().toUpperCase();
+  if ((PRECISIONS as readonly string[]).includes(name)) return name;
+  throw wrong(`'${text}' is not a precision`, `use one of ${PRECISIONS.join(', ')}`);
+}
+
+/** Model Navigator's 1 or 0 → 'on' or 'off'. */
+export const onOrOff = (text: string): string => {
+  const name = text.trim().toLowerCase();
+  return { 1: 'on', true: 'on', 0: 'off', false: 'off' }[name] ?? name;
+};
+
+/** Model Navigator's names of formats. */
+const platforms: ReadonlyMap<string, string> = new Map([
+  ['onnx', 'onnxruntime_onnx'],
+  ['tensorrt', 'tensorrt_plan'],
+  ['trt', 'tensorrt_plan'],
+  ['torchscript', 'pytorch_libtorch'],
+  ['ts-script', 'pytorch_libtorch'],
+  ['ts-trace', 'pytorch_libtorch'],
+  ['tf-savedmodel', 'tensorflow_savedmodel'],
+]);
+
+/** The platform of a format, such as 'tensorrt'; any other text as it is. */
+export const platformOfFormat = (text: string): string => platforms.get(text.trim().toLowerCase()) ?? text;
+
 const byteUnits = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
 
 /** '4GiB', '512MiB', or a plain number of bytes → bytes. */
