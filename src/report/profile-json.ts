@@ -3,6 +3,7 @@ import type { ReadOnly } from '../base/read-only.ts';
 import { openObject, text } from '../base/schema.ts';
 import { mode } from '../profiler/figure-schemas.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
+import { machineSchema } from '../profiler/machine.ts';
 import { measurement } from '../profiler/measurement.ts';
 
 /** A level of it. */
@@ -21,6 +22,7 @@ export const profileSchema = openObject({
     version: text.describe('its version'),
     url: text.describe('HOST:PORT of the requests'),
     emulated: text.nullable().describe("profile of tritune's emulator; null for a real server"),
+    machine: machineSchema.optional().describe('what the figures were measured on'),
   }).describe('the server'),
   protocol: z.enum(['grpc', 'http']).describe('protocol of the requests'),
   endpoint: text.optional().describe('how a language model was called'),

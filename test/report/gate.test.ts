@@ -17,6 +17,7 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
   isEmulated: false,
   flaw: null,
   assumptions: [],
+  machine: null,
   readings: [
     {
       subject: 'concurrency 8',
@@ -220,6 +221,16 @@ describe('the gate', () => {
       faults: ["'b' cannot repeat a measurement of 'a'", "'d' cannot repeat a measurement of 'c'"],
       notes: ["'c' is compared with 'a'"],
     });
+  });
+
+  it('says that the machines differ, where both are known', () => {
+    const notes = (before: string | null, after: string | null) =>
+      decideGate([document({ machine: before })], [document({ machine: after })], rule).notes;
+    expect(notes('Xeon (16 cores)', 'EPYC (64 cores)')).toEqual([
+      'measured on other machines: the baseline on Xeon (16 cores); the run on EPYC (64 cores)',
+    ]);
+    expect(notes('Xeon (16 cores)', 'Xeon (16 cores)')).toEqual([]);
+    expect(notes(null, 'EPYC (64 cores)')).toEqual([]);
   });
 
   it('says on what made-up requests either side rests', () => {

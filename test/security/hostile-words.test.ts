@@ -189,7 +189,14 @@ describe('hostile words in documents', () => {
 
   it('are no markup of Markdown, no command of a workflow, and no XML', () => {
     const words = `![x](http://evil.test/x) <img src=x> | a_b *c* \`d\`\n::error::${HOSTILE}`;
-    const document = { kind: 'profile', isEmulated: false, flaw: words, readings: [], assumptions: [] } as const;
+    const document = {
+      kind: 'profile',
+      isEmulated: false,
+      flaw: words,
+      readings: [],
+      assumptions: [],
+      machine: null,
+    } as const;
     const decision = decideGate([{ ...document, model: words, flaw: null }], [{ ...document, model: `${words}!` }], {
       tolerance: 0.02,
       confidence: 0.99,

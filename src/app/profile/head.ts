@@ -1,4 +1,5 @@
 import { trituneVersion } from '../../base/package.ts';
+import type { Machine } from '../../profiler/machine.ts';
 import type { ProfileHead } from '../../report/profile-json.ts';
 import type { ProfileSpec } from '../../spec/profile-spec.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';
@@ -9,14 +10,15 @@ export function profileHead(
   spec: ProfileSpec,
   { model, server, protocol, endpoint, plan: { mode, rule } }: Service,
   commandLine: readonly string[],
-  assumptions: readonly string[] = [],
+  assumptions: readonly string[],
+  machine: Machine,
 ): ProfileHead {
   return {
     schemaVersion: 1,
     trituneVersion,
     model,
     modelVersion: spec.modelVersion ?? '',
-    server,
+    server: { ...server, machine },
     protocol,
     batch: spec.batch,
     mode,

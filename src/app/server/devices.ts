@@ -5,6 +5,7 @@ import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-probe.ts';
 import { hostWork } from '../../profiler/devices/host-work.ts';
 import { nvidiaSmi, withGpus } from '../../profiler/devices/nvidia-smi.ts';
+import { type Machine, readMachine } from '../../profiler/machine.ts';
 import type { OpenServer } from './open-server.ts';
 
 /** Reads the devices of a server. `close` stops the processes that it started. */
@@ -33,6 +34,10 @@ export function listDevices({ server, metricsUrl, metricsTls, headers }: Watched
   const gpus = nvidiaSmi(followLines);
   return { probe: withGpus(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
+
+/** Returns what is measured on, with the GPUs of a real server on this machine. Never throws. */
+export const readServerMachine = ({ url, emulated }: WatchedServer['server']): Promise<Machine> =>
+  readMachine(followLines, { servesHere: isOfThisMachine(url), isEmulated: emulated !== null });
 
 /** True if the host in `HOST:PORT` is this machine, judging by its name alone. */
 export function isOfThisMachine(address: string): boolean {

@@ -1,5 +1,6 @@
 import { trituneVersion } from '../../base/package.ts';
 import { MS_PER_S } from '../../base/units.ts';
+import type { Machine } from '../../profiler/machine.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { FINAL_ROUNDS } from '../../study/final/final.ts';
@@ -37,6 +38,8 @@ export interface PlannedStudy {
 /** The inputs of a plan: a study, opened or not. */
 export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine' | 'workloads'> & {
   readonly metrics?: Metrics;
+  /** What the study is measured on, for its journal. */
+  readonly machine?: Machine;
 };
 
 /**
@@ -99,7 +102,7 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
         schemaVersion: 2,
         adapter: target.name,
         model: spec.model,
-        server: target.identity,
+        server: { ...target.identity, ...(study.machine && { machine: study.machine }) },
         original: target.original,
         wasLoaded: target.wasLoaded,
         ...(target.unloadedOthers && { unloadedOthers: target.unloadedOthers }),

@@ -5,6 +5,7 @@ import type { WrittenRun } from '../../report/write-run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { tune } from '../../tuner/tune.ts';
 import { writeDocuments } from '../output/documents.ts';
+import { readServerMachine } from '../server/devices.ts';
 import { onTarget, type StudyEnding } from './on-target.ts';
 import { planStudy } from './plan-study.ts';
 import type { OpenStudy, Target } from './study.ts';
@@ -25,7 +26,10 @@ async function tuneTarget(
   signal: AbortSignal,
   watch: StudyWatch,
 ): Promise<StudyOutcome> {
-  const { plan, usual, sampler, samplerFor } = planStudy(study, target);
+  const { plan, usual, sampler, samplerFor } = planStudy(
+    { ...study, machine: await readServerMachine(target.identity) },
+    target,
+  );
   const { directory, journal, metrics, spec } = study;
   const { adapter, tracing } = target;
   const { steering } = watch;

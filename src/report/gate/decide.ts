@@ -73,7 +73,7 @@ export function decideGate(
   const comparisons = byMetric.flat();
   const [inOneSide, across] = otherModels(baselines, runs);
   const meant = rule.allowsOtherModel ? across : [];
-  const notes = [...meant, ...listAssumptions(baselines, runs)];
+  const notes = [...meant, ...otherMachines(baselines, runs), ...listAssumptions(baselines, runs)];
   const unasked = across.filter((each) => !meant.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
   const faults = [...inOneSide, ...unasked, ...listFaults(baselines, runs)];
   const isRegression =
@@ -183,6 +183,13 @@ function otherModels(
   );
   const isOther = before !== undefined && after !== undefined && before !== after;
   return [inOneSide, isOther ? [`'${after}' is compared with '${before}'`] : []];
+}
+
+/** Says that figures of other machines are compared, as far as documents name them. */
+function otherMachines(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
+  const [before, after] = [baselines, runs].map((all) => [...new Set(all.flatMap(({ machine }) => machine ?? []))]);
+  if (!before?.length || !after?.length || [...before].sort().join() === [...after].sort().join()) return [];
+  return [`measured on other machines: the baseline on ${before.join(' and ')}; the run on ${after.join(' and ')}`];
 }
 
 /** Returns what was made up for the requests of either side. */

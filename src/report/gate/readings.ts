@@ -4,6 +4,7 @@ import { capacityDocumentSchema } from '../../capacity/document-schema.ts';
 import { failedText } from '../../capacity/words.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import { describeTooManyFailed, type FailedRequests } from '../../profiler/failed-requests.ts';
+import { describeMachine, type Machine } from '../../profiler/machine.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { allowedErrorRate } from '../../study/goal/goal.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
@@ -43,6 +44,8 @@ export interface GateDocument {
   readonly readings: readonly MetricReading[];
   /** What was made up for the requests, one line for each input. */
   readonly assumptions: readonly string[];
+  /** What it was measured on, in words; null in documents of earlier versions. */
+  readonly machine: string | null;
 }
 
 /**
@@ -52,6 +55,7 @@ export interface GateDocument {
 const summary = summarySchema
   .pick({ schemaVersion: true, model: true, emulated: true, budget: true, feasible: true })
   .extend({
+    server: summarySchema.shape.server.pick({ machine: true }).optional(),
     best: best
       .pick({ load: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true, cost: true })
       .extend(best.pick({ errorRate: true, failure: true }).partial().shape)
@@ -66,7 +70,7 @@ const level = profileLevel
     ...profileLevel.pick({ errorRate: true, failures: true }).partial().shape,
   });
 const profile = profileSchema.pick({ schemaVersion: true, model: true }).extend({
-  server: profileSchema.shape.server.pick({ emulated: true }),
+  server: profileSchema.shape.server.pick({ emulated: true, machine: true }),
   levels: z.array(level),
   ...profileSchema.pick({ assumptions: true }).shape,
 });
@@ -134,6 +138,7 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     // A cheaper config may well serve less on one server.
     readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
     assumptions: more.assumptions ?? [],
+    machine: findMachine(more.server?.machine),
   };
 }
 
@@ -180,6 +185,7 @@ function profileDocument({ model, server, levels, assumptions = [] }: z.infer<ty
     flaw: bound ? `the client was the limit at ${formatName(bound.level)}` : (failing[0] ?? null),
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
     assumptions,
+    machine: findMachine(server.machine),
   };
 }
 
@@ -236,6 +242,7 @@ function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
         : []),
     ],
     assumptions: document.assumptions ?? [],
+    machine: null,
   };
 }
 
@@ -322,6 +329,8 @@ function goodputReadings(
   };
   return isComparable(reading) ? [reading] : [];
 }
+
+const findMachine = (machine: Machine | undefined): string | null => (machine ? describeMachine(machine) : null);
 
 const invalid = (path: string, what: string): TrituneError =>
   new TrituneError(

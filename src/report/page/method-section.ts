@@ -2,6 +2,7 @@ import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import { typedLine } from '../../base/shell-words.ts';
+import { describeMachine } from '../../profiler/machine.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { SearchSpace } from '../../space/types.ts';
 import { findJointSpace, findSpace } from '../../study/analysis/settings.ts';
@@ -48,6 +49,7 @@ function what({ started, server }: StudyState): readonly Fact[] {
       'server',
       `${describeServer(server)}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
     ],
+    ...(server.machine ? [['measured on', describeMachine(server.machine)] as const] : []),
   ];
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { ReadOnly } from '../../base/read-only.ts';
 import { count, json, openObject, text, writtenJsonSchema } from '../../base/schema.ts';
+import { machineSchema } from '../../profiler/machine.ts';
 import { goodputSpec } from '../../spec/language-spec.ts';
 import { modelAnalyzerSource } from '../../spec/study-spec.ts';
 import { noiseFloor, speed, topology, workloads } from './schema/context.ts';
@@ -22,6 +23,7 @@ export const summarySchema = openObject({
   server: openObject({
     name: text.describe('as the server calls itself'),
     version: text.describe('its version'),
+    machine: machineSchema.optional().describe('what the figures were measured on'),
   }).describe('the server'),
   emulated: text.nullable().describe("the profile, when the figures are of tritune's emulator"),
   budget: openObject({

@@ -38,7 +38,11 @@ export function summarize(state: StudyState, journal: string): Summary {
     model: started.model,
     ...(started.topology && { topology: started.topology }),
     ...(started.workloads && { workloads: started.workloads }),
-    server: { name: state.server.name, version: state.server.version },
+    server: {
+      name: state.server.name,
+      version: state.server.version,
+      ...(state.server.machine && { machine: state.server.machine }),
+    },
     emulated: state.server.emulated,
     budget: goal.budget,
     constraints: goal.constraints,

@@ -8,6 +8,7 @@ import { findService } from '../../../app/profile/services/find-service.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
+import { readServerMachine } from '../../../app/server/devices.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
@@ -75,7 +76,8 @@ export async function runProfile(
       await traced(triton?.client, options, async () => {
         // A scenario opens a target for each of its cases.
         const target = scenario ? null : await open(service.open);
-        head = profileHead(options, service, shownCommandLine(options), target?.assumptions);
+        const machine = await readServerMachine(service.server);
+        head = profileHead(options, service, shownCommandLine(options), target?.assumptions ?? [], machine);
         const documents = await openProfileDocuments(options, plan, head).catch(async (error: unknown) => {
           await target?.close();
           throw error;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../../../base/read-only.ts';
 import { count, json, openObject, text } from '../../../base/schema.ts';
+import { machineSchema } from '../../../profiler/machine.ts';
 
 /** What a study is about, in the journal. */
 
@@ -12,6 +13,7 @@ export const server = openObject({
   controlUrl: text.describe('HOST:PORT of the control calls'),
   controlProtocol: text.describe('protocol of the control calls'),
   emulated: z.nullable(text).describe("profile of tritune's emulator; null for a real server"),
+  machine: machineSchema.optional().describe('what the figures were measured on'),
 }).meta({ id: 'server', description: 'the server of a run' });
 
 export const goal = openObject({
