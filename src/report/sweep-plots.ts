@@ -1,8 +1,7 @@
 import { formatMs, formatRate } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { type LevelReport, networkUs, shownClientParts } from '../profiler/level-report.ts';
-import type { CalibrationRow } from '../queueing/calibration/row.ts';
-import { computeMs } from '../queueing/calibration/row.ts';
+import { type CalibrationRow, computeMs, outsideMs } from '../queueing/calibration/row.ts';
 import { type BreakdownBar, breakdownChart } from './charts/breakdown-chart.ts';
 import { growthEnd } from './charts/growth.ts';
 import { lineChart } from './charts/line-chart.ts';
@@ -96,7 +95,7 @@ function toSweep(rows: readonly CalibrationRow[], varied: 'batch' | 'concurrency
         bar: row.server && {
           name: level,
           ...row.server,
-          outsideMs: Math.max(0, row.latencyMs.mean - row.server.queueMs - computeMs(row.server)),
+          outsideMs: outsideMs(row, row.server),
           client: null,
         },
       };

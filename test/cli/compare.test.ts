@@ -75,5 +75,33 @@ it('refuses to compare a run of tune with one of profile', async () => {
   await writeFile(join(cwd, 'run.json'), JSON.stringify(tuned));
   const outcome = await runCli(['compare', 'base.json', 'run.json'], { cwd });
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
-  expect(outcome.stderr).toContain('base.json is of a profile run, and run.json of a tune run');
+  expect(outcome.stderr).toContain('base.json is a profile document, and run.json a tune document');
+});
+
+it('says where the time went, also of tables, on which it gives no verdict', async () => {
+  const directory = await freshDirectory();
+  const table = (rate: number, compute: number, p50: number): string =>
+    [
+      'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute,Client Recv,p50 latency',
+      `2,${2 * rate},70,900,1000,${compute},40,${p50 + 1000}`,
+      `1,${rate},70,800,30,${compute},40,${p50}`,
+    ].join('\n');
+  const [old, now] = [join(directory, 'onnx.csv'), join(directory, 'trt.csv')];
+  await writeFile(old, table(69.6, 13400, 14300));
+  await writeFile(now, table(124, 5600, 6500));
+  const outcome = await runCli(['compare', old, now]);
+  expect(outcome).toMatchObject({ code: 6, stderr: '' });
+  expect(outcome.stdout.split('\n')).toEqual([
+    'time at concurrency 1: throughput 69.6 → 124 infer/s (+78 %), p50 14.3 → 6.5 ms (-55 %), mean latency 14.3 → 6.54 ms (-54 %), queue 0.03 → 0.03 ms (+0 %), compute infer 13.4 → 5.6 ms (-58 %), network and client 0.91 → 0.91 ms (+0 %)',
+    expect.stringMatching(/^time at concurrency 2: .*queue 1 → 1 ms \(\+0 %\)/),
+    'inconclusive: these tables state no intervals (99 % confidence, 2 % tolerance)',
+    'for a verdict, compare files of tritune profile --json',
+    '',
+  ]);
+  const json = join(directory, 'base.json');
+  await writeFile(json, profile(1));
+  expect((await runCli(['compare', old, json])).stderr).toContain('onnx.csv is a table document');
+  const noTable = join(directory, 'notes.txt');
+  await writeFile(noTable, 'no table');
+  expect(await runCli(['compare', noTable, noTable])).toMatchObject({ code: 2 });
 });

@@ -4,6 +4,7 @@ import { toReport } from '../../src/profiler/report-of.ts';
 import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
 import { type GateDocument, type MetricReading, readGateDocument } from '../../src/report/gate/readings.ts';
+import { timesLine } from '../../src/report/gate/times.ts';
 import { type MetricVerdict, toVerdict } from '../../src/report/gate/verdict.ts';
 import { adviceLine, decisionLine } from '../../src/report/gate/words.ts';
 import { profileJson } from '../../src/report/profile-json.ts';
@@ -18,6 +19,7 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
   flaw: null,
   assumptions: [],
   machine: null,
+  times: [],
   readings: [
     {
       subject: 'concurrency 8',
@@ -221,6 +223,28 @@ describe('the gate', () => {
       faults: ["'b' cannot repeat a measurement of 'a'", "'d' cannot repeat a measurement of 'c'"],
       notes: ["'c' is compared with 'a'"],
     });
+  });
+
+  it('says where the time of each level went, the mean of several runs', () => {
+    const timed = (queue: number, infer: number) =>
+      document({
+        times: [
+          {
+            subject: 'concurrency 8',
+            figures: [],
+            parts: [
+              { name: 'queue', unit: 'ms', value: queue },
+              { name: 'compute infer', unit: 'ms', value: infer },
+              { name: 'compute output', unit: 'ms', value: 0 },
+            ],
+          },
+        ],
+      });
+    const { times } = decideGate([timed(4, 10)], [timed(1, 5), timed(3, 5)], rule);
+    expect(times.map(timesLine)).toEqual([
+      'time at concurrency 8: queue 4 → 2 ms (-50 %), compute infer 10 → 5 ms (-50 %)',
+    ]);
+    expect(decideGate([timed(4, 10)], [document()], rule).times).toEqual([]);
   });
 
   it('says that the machines differ, where both are known', () => {

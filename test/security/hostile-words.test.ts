@@ -196,6 +196,7 @@ describe('hostile words in documents', () => {
       readings: [],
       assumptions: [],
       machine: null,
+      times: [],
     } as const;
     const decision = decideGate([{ ...document, model: words, flaw: null }], [{ ...document, model: `${words}!` }], {
       tolerance: 0.02,

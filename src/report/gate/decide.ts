@@ -1,6 +1,7 @@
 import { type ChangeFactor, MAX_DRIFT, MIN_TOGETHER, type Tails, toChanges } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, listIntervals, meanReading } from './figures.ts';
 import type { GateDocument, MetricReading } from './readings.ts';
+import { type ComparedTimes, compareTimes } from './times.ts';
 import {
   type GateTolerances,
   type GateVerdict,
@@ -39,6 +40,8 @@ export interface GateDecision {
   readonly faults: readonly string[];
   /** Remarks about the comparison that do not make it fail. */
   readonly notes: readonly string[];
+  /** Where the time of each level went before and after; not judged. */
+  readonly times: readonly ComparedTimes[];
   readonly verdict: GateVerdict;
   /** True if the verdict is `regression`. */
   readonly isRegression: boolean;
@@ -80,7 +83,8 @@ export function decideGate(
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
   const judged = byMetric.map(decisive);
   const verdict = isRegression ? 'regression' : isUndecided(judged, rule) ? 'inconclusive' : 'passed';
-  const decision = { rule, comparisons, faults, notes, verdict, isRegression } as const;
+  const times = compareTimes(baselines, runs);
+  const decision = { rule, comparisons, faults, notes, times, verdict, isRegression } as const;
   return verdict === 'inconclusive' ? { ...decision, timesAsLong: timeForVerdict(judged, rule) } : decision;
 }
 
@@ -215,6 +219,8 @@ function listFaults(baselines: readonly GateDocument[], runs: readonly GateDocum
   return [
     ...new Set(different),
     ...(flaw ? [flaw] : []),
-    ...(baselines.every(({ readings }) => readings.length === 0) ? ['the baseline has no metrics'] : []),
+    ...(baselines.every(({ readings, times }) => readings.length + times.length === 0)
+      ? ['the baseline has no metrics']
+      : []),
   ];
 }

@@ -1,5 +1,6 @@
 import { inertLog, plainLine } from '../../base/format.ts';
 import type { Comparison, GateDecision } from './decide.ts';
+import { timesLine } from './times.ts';
 import {
   adviceLine,
   changeText,
@@ -27,7 +28,7 @@ const signs: Readonly<Record<GateDecision['verdict'], string>> = { passed: '✅'
 
 /** Returns the decision as Markdown for a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
-  const { comparisons, faults, notes, verdict } = decision;
+  const { comparisons, faults, notes, times, verdict } = decision;
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
@@ -47,6 +48,8 @@ export function gateMarkdown(decision: GateDecision): string {
     ...(remarks.length > 0 ? [''] : []),
     ...table.map((cells) => `| ${cells.map(cell).join(' | ')} |`),
     '',
+    ...times.flatMap((each) => [`- ${cell(timesLine(each))}`]),
+    ...(times.length > 0 ? [''] : []),
   ].join('\n');
 }
 

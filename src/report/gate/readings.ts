@@ -12,6 +12,7 @@ import { describeRate } from '../../study/summary/cost-point.ts';
 import { best, type CostPoint } from '../../study/summary/schema/point.ts';
 import { summarySchema } from '../../study/summary/summary-schema.ts';
 import { profileLevel, profileSchema } from '../profile-json.ts';
+import type { LevelTimes } from './times.ts';
 
 /** One comparable metric of a document. */
 export interface MetricReading {
@@ -33,7 +34,7 @@ export interface MetricReading {
 
 /** The part of a document that a gate uses. */
 export interface GateDocument {
-  readonly kind: 'tune' | 'profile' | 'capacity';
+  readonly kind: 'tune' | 'profile' | 'capacity' | 'table';
   readonly model: string;
   readonly isEmulated: boolean;
   /**
@@ -46,6 +47,8 @@ export interface GateDocument {
   readonly assumptions: readonly string[];
   /** What it was measured on, in words; null in documents of earlier versions. */
   readonly machine: string | null;
+  /** Where the time went, level by level; empty where that is not known. */
+  readonly times: readonly LevelTimes[];
 }
 
 /**
@@ -67,7 +70,9 @@ const level = profileLevel
   .pick({ level: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true })
   .extend({
     client: profileLevel.shape.client.pick({ bound: true }),
-    ...profileLevel.pick({ errorRate: true, failures: true }).partial().shape,
+    ...profileLevel
+      .pick({ errorRate: true, failures: true, latencyMs: true, server: true, clientTimes: true })
+      .partial().shape,
   });
 const profile = profileSchema.pick({ schemaVersion: true, model: true }).extend({
   server: profileSchema.shape.server.pick({ emulated: true, machine: true }),
@@ -139,6 +144,7 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
     assumptions: more.assumptions ?? [],
     machine: findMachine(more.server?.machine),
+    times: [],
   };
 }
 
@@ -186,7 +192,32 @@ function profileDocument({ model, server, levels, assumptions = [] }: z.infer<ty
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
     assumptions,
     machine: findMachine(server.machine),
+    times: levels.flatMap(findTimes),
   };
+}
+
+const US_PER_MS = 1e3;
+
+/** Returns the mean latency of a level and its parts; none without the server's statistics. */
+function findTimes({ level: of, latencyMs, server, clientTimes }: z.infer<typeof level>): readonly LevelTimes[] {
+  if (!latencyMs || !server) return [];
+  const { marshalUs = 0, sendUs = 0, receiveUs = 0, unmarshalUs = 0 } = clientTimes ?? {};
+  const parts = {
+    queue: server.queueUs / US_PER_MS,
+    'compute input': server.computeInputUs / US_PER_MS,
+    'compute infer': server.computeInferUs / US_PER_MS,
+    'compute output': server.computeOutputUs / US_PER_MS,
+    client: (marshalUs + sendUs + receiveUs + unmarshalUs) / US_PER_MS,
+  };
+  const rest = Math.max(0, latencyMs.avg - Object.values(parts).reduce((sum, ms) => sum + ms, 0));
+  const all = { 'mean latency': latencyMs.avg, ...parts, 'network and front end': rest };
+  return [
+    {
+      subject: formatName(of),
+      figures: [],
+      parts: Object.entries(all).map(([name, value]) => ({ name, unit: 'ms', value })),
+    },
+  ];
 }
 
 const findFailed = ({
@@ -243,6 +274,7 @@ function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
     ],
     assumptions: document.assumptions ?? [],
     machine: null,
+    times: [],
   };
 }
 

@@ -77,6 +77,7 @@ function whyInconclusive({ comparisons, rule }: GateDecision): string {
   if (suspect) return `${formatName(suspect)} looks like a regression, but is not precise enough to tell`;
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
   const all = comparisons.length;
+  if (all === 0) return 'these tables state no intervals';
   const goal = `precise enough to rule out a regression of ${percentText(largeChange(rule))}`;
   if (unsure < all) return `${unsure} of ${all} metrics ${unsure === 1 ? 'is' : 'are'} not ${goal}`;
   return all === 1 ? `the metric is not ${goal}` : `none of ${all} metrics is ${goal}`;
@@ -103,8 +104,9 @@ function sight({ comparisons, rule }: GateDecision): string {
 const MAX_TIMES = 30;
 
 /** Returns what to do for a verdict; null if there is one. */
-export function adviceLine({ verdict, timesAsLong, rule }: GateDecision): string | null {
+export function adviceLine({ verdict, timesAsLong, rule, comparisons }: GateDecision): string | null {
   if (verdict !== 'inconclusive') return null;
+  if (comparisons.length === 0) return 'for a verdict, compare files of tritune profile --json';
   const goal = `for a verdict on ${percentText(largeChange(rule))}`;
   if (timesAsLong == null || timesAsLong > MAX_TIMES)
     return `${goal}, measure on a quieter machine, at more levels, or accept less (--must-see)`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type protobuf from 'protobufjs';
+import { findMetric } from '../../../src/app/traffic/tensors/accuracy-command.ts';
 import { readInferRequest } from '../../../src/emulator/grpc/infer-codec.ts';
 import { parseBodyJson } from '../../../src/emulator/http/request.ts';
 import { changedSettings, engineSettings } from '../../../src/emulator/language/engine-settings.ts';
@@ -532,6 +533,14 @@ const pageOrder: Parser = {
   words: jsonWords,
 };
 
+const accuracyCommand: Parser = {
+  name: 'what an accuracy command printed',
+  sources: ['app/traffic/tensors/accuracy-command.ts'],
+  read: (bytes) => findMetric(bytes.toString().trimEnd().split('\n'), 'top1') ?? undefined,
+  seeds: ['loaded 50 labels\ntop1 0.761\n', 'top1: 7.6e-1\ndone', '0.5\n', 'top5=0.9\ntop1=-1\n'],
+  words: ['top1', ' ', '=', ':', '0.5', 'e-3', '-', '\n'],
+};
+
 const serverLog: Parser = {
   name: 'the log of a server',
   sources: [
@@ -630,6 +639,17 @@ const emulatedRequest = throwing([ProtocolFailure, TypeError], {
 /** What comes over the wire, or from a process that was started. */
 export const wire: readonly Parser[] = [
   ...[http1, frames, settings, hpack, controlHttp, openAiModels, ...controlGrpc, inferGrpc, inferHttp, stream, events],
-  ...[metrics, toAgent, toController, fleetPayload, pageOrder, serverLog, mouse, postedConfig, openAiRequest],
+  ...[
+    metrics,
+    toAgent,
+    toController,
+    fleetPayload,
+    pageOrder,
+    accuracyCommand,
+    serverLog,
+    mouse,
+    postedConfig,
+    openAiRequest,
+  ],
   ...[emulatedInfer, emulatedRequest],
 ];

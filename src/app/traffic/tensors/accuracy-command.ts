@@ -113,7 +113,8 @@ export async function runAccuracyCommand(
   return { name: metric, value, required: `${metric}${operator}${limit}`, holds };
 }
 
-function findMetric(lines: readonly string[], metric: string): number | null {
+/** Returns the metric in what the command printed; null if it is not there. */
+export function findMetric(lines: readonly string[], metric: string): number | null {
   const number = '(-?\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)';
   const name = metric.replace(/[.]/g, '\\.');
   const named = new RegExp(`^\\s*${name}\\s*[:=]?\\s*${number}\\s*$`, 'i');

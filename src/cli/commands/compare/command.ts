@@ -13,7 +13,10 @@ export function compareCommand(terminal: Terminal): Command {
     .description(
       'Fail with exit code 5 when a run is worse than a baseline, and with 6 when the measurements are too imprecise to tell',
     )
-    .argument('<baseline>', 'summary.json, capacity.json, directory of a run, or file of profile --json')
+    .argument(
+      '<baseline>',
+      'summary.json, capacity.json, directory of a run, file of profile --json, or a table of results (CSV or Markdown)',
+    )
     .argument('<run...>', 'The same of the run to judge; several are repeated measurements');
   addExamples(
     command,

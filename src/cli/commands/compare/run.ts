@@ -7,9 +7,11 @@ import { fileLimits, readText } from '../../../base/read-file.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
 import { type GateDocument, readGateDocument } from '../../../report/gate/readings.ts';
+import { timesLine } from '../../../report/gate/times.ts';
 import { adviceLine, comparisonLine, decisionLine } from '../../../report/gate/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CompareOptions } from './options.ts';
+import { readTable } from './tables.ts';
 
 /**
  * Compares, writes and prints. Returns the exit code. Errors: USAGE, INPUT_INVALID,
@@ -35,6 +37,7 @@ export async function runCompare(
   for (const note of decision.notes) print(note);
   for (const fault of decision.faults) print(`${fault}: REGRESSION`);
   for (const comparison of decision.comparisons) print(comparisonLine(comparison));
+  for (const times of decision.times) print(timesLine(times));
   if (options.github ?? process.env.GITHUB_ACTIONS === 'true') {
     for (const line of gateAnnotations(decision)) terminal.print(line, 'ci-command');
   }
@@ -62,8 +65,8 @@ async function readAll(
   const other = documents.findIndex(({ kind }) => kind !== documents[0]?.kind);
   if (other >= 0) {
     const [one, another] = [documents[0]?.kind, documents[other]?.kind];
-    const what = `${paths[0]} is of a ${one} run, and ${paths[other]} of a ${another} run`;
-    throw new TrituneError('INPUT_INVALID', what, `compare ${one} runs with each other`);
+    const what = `${paths[0]} is a ${one} document, and ${paths[other]} a ${another} document`;
+    throw new TrituneError('INPUT_INVALID', what, `compare ${one} documents with each other`);
   }
   return [documents.slice(0, baselines.length), documents.slice(baselines.length)];
 }
@@ -72,7 +75,8 @@ async function readAll(
 async function read(path: string): Promise<GateDocument> {
   try {
     const file = (await stat(path)).isDirectory() ? await documentIn(path) : path;
-    return readGateDocument(await readText(file, fileLimits.results), file);
+    const text = await readText(file, fileLimits.results);
+    return /^\s*[{[]/.test(text) ? readGateDocument(text, file) : readTable(text, file);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
     throw new TrituneError(
