@@ -18,6 +18,8 @@ export function inapplicable(path: ConfigPath, base: ModelConfig, choosesKind: b
   ) {
     return 'an ensemble has no instances and no batching of its own';
   }
+  if (path[0] === 'sequence_batching' && base.sequence_batching === undefined) return 'the model takes no sequences';
+  if (path[0] === 'ensemble_scheduling' && base.ensemble_scheduling === undefined) return 'the model is no ensemble';
   if (isBatching && base.sequence_batching !== undefined) return 'the model uses sequence batching';
   if ((isBatching || text === 'max_batch_size') && (base.max_batch_size ?? 0) < 1)
     return 'the model has no batch dimension';

@@ -7,7 +7,7 @@ import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
+import { cpuModel, faultOf, gpuModel, spaceOf } from './fixtures.ts';
 
 function candidateOf(
   space: SearchSpace,
@@ -200,6 +200,49 @@ describe('a candidate', () => {
     expect(settingsAt(2).settings).toEqual(settingsAt(8).settings);
     expect(settingsAt(2).settings[`.${path}`]).toBe(value);
     expect(settingsAt(2).rest).toBe(settingsAt(8).rest);
+  });
+
+  it('has the policy of the queue, the rate limiter and the strategy of sequences by short names', () => {
+    const queue =
+      'parameters: { queue_size: [64], queue_timeout_us: [5000], timeout_action: [REJECT], priority_levels: [2], default_priority: [1] }';
+    const policy = {
+      queue_size: 64,
+      queue_timeout_us: 5000,
+      timeout_action: 'REJECT',
+      priority_levels: 2,
+      default_priority: 1,
+    };
+    expect(configOf(queue, gpuModel, policy).dynamic_batching).toMatchObject({
+      default_queue_policy: { max_queue_size: 64, default_timeout_microseconds: 5000 },
+      priority_levels: 2,
+      default_priority_level: 1,
+    });
+    const limiter = 'parameters: { rate_limiter_priority: [2], rate_limiter_resources: [[{ name: R, count: 1 }]] }';
+    const held = { rate_limiter_priority: 2, rate_limiter_resources: [{ name: 'R', count: 1 }] };
+    expect(configOf(limiter, gpuModel, held).instance_group?.[0]).toMatchObject({
+      rate_limiter: { priority: 2, resources: [{ name: 'R', count: 1 }] },
+    });
+    const { dynamic_batching: _, ...plain } = gpuModel;
+    const sequences: ModelConfig = { ...plain, sequence_batching: { direct: { minimum_slot_utilization: 0.5 } } };
+    const space = spaceOf(`
+parameters:
+  sequence_strategy: [direct, oldest]
+  candidate_sequences: { values: [8], when: { sequence_strategy: oldest } }`);
+    expect(
+      candidateOf(space, sequences, { sequence_strategy: 'oldest', candidate_sequences: 8 }).config.sequence_batching,
+    ).toEqual({
+      oldest: { max_candidate_sequences: 8 },
+    });
+    expect(candidateOf(space, sequences, { sequence_strategy: 'direct' }).config.sequence_batching).toEqual(
+      sequences.sequence_batching,
+    );
+    expect(reasonOf(space, gpuModel, { sequence_strategy: 'oldest' })).toMatch(/the model takes no sequences/);
+    expect(reasonOf(spaceOf('parameters: { inflight_requests: [4] }'), gpuModel, { inflight_requests: 4 })).toMatch(
+      /no ensemble/,
+    );
+    expect(faultOf('parameters: { sequence_strategy: [newest] }').message).toMatch(
+      /"newest" is not one of direct, oldest/,
+    );
   });
 
   it("keeps the base config's CUDA graphs within the largest batch", () => {

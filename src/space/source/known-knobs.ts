@@ -14,6 +14,8 @@ interface KnownKnob {
   readonly within?: string;
   /** Values that follow the largest batch; undefined for one that does not. */
   readonly relative?: (value: Json) => RelativeValue | undefined;
+  /** Values that set several fields, by name: field path → value; null removes the field. */
+  readonly choices?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
 const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
@@ -46,6 +48,57 @@ const knobs = {
   queue_delay_us: {
     path: 'dynamic_batching.max_queue_delay_microseconds',
     description: 'how long a request may wait for a larger batch, in microseconds',
+  },
+  queue_size: {
+    path: 'dynamic_batching.default_queue_policy.max_queue_size',
+    description: 'how many requests may wait; 0 is no limit, and further ones are refused',
+  },
+  queue_timeout_us: {
+    path: 'dynamic_batching.default_queue_policy.default_timeout_microseconds',
+    description: 'how long a request may wait at all, in microseconds; 0 is no limit',
+  },
+  timeout_action: {
+    path: 'dynamic_batching.default_queue_policy.timeout_action',
+    description: 'what becomes of requests that have waited too long: REJECT or DELAY',
+  },
+  priority_levels: { path: 'dynamic_batching.priority_levels', description: 'how many priorities requests may have' },
+  default_priority: {
+    path: 'dynamic_batching.default_priority_level',
+    description: 'the priority of requests that state none',
+  },
+  sequence_strategy: {
+    path: 'sequence_batching',
+    description: 'how sequences are batched: direct (each has a slot of an instance) or oldest',
+    choices: {
+      direct: { 'sequence_batching.oldest': null, 'sequence_batching.direct': true },
+      oldest: { 'sequence_batching.direct': null, 'sequence_batching.oldest': true },
+    },
+  },
+  candidate_sequences: {
+    path: 'sequence_batching.oldest.max_candidate_sequences',
+    description: 'how many sequences may be batched together, with the strategy oldest',
+  },
+  sequence_delay_us: {
+    path: 'sequence_batching.oldest.max_queue_delay_microseconds',
+    description:
+      'how long a request of a sequence may wait for a larger batch, in microseconds, with the strategy oldest',
+  },
+  slot_utilization: {
+    path: 'sequence_batching.direct.minimum_slot_utilization',
+    description: 'share of the slots that must have a request before an execution, with the strategy direct',
+  },
+  rate_limiter_priority: {
+    path: 'instance_group[0].rate_limiter.priority',
+    description:
+      "the instances' priority in the rate limiter, of a server that has it on: 2 has half as many turns as 1",
+  },
+  rate_limiter_resources: {
+    path: 'instance_group[0].rate_limiter.resources',
+    description: 'what an execution holds of the rate limiter: [{ name: R, count: 1 }]',
+  },
+  inflight_requests: {
+    path: 'ensemble_scheduling.max_inflight_requests',
+    description: 'how many requests each step of an ensemble may have at once; 0 is no limit',
   },
   cuda_graphs: { path: 'optimization.cuda.graphs', description: 'whether executions are captured as CUDA graphs' },
   cuda_graph_spec: {

@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { modelConfigSchema } from '../../triton/config/schema.ts';
 import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
@@ -69,6 +70,7 @@ interface Target {
   /** The field that a value spelt as null removes. */
   readonly removed: ConfigPath;
   readonly relative?: (value: Json) => RelativeValue | undefined;
+  readonly choices?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
 /**
@@ -86,8 +88,9 @@ export function findTarget(name: string, parameter: JoinedParameter, isOfEngine:
   if (isOfEngine && !/[.[]/.test(name)) return plain('name', `engine.${name}`);
   const knob = knownKnob(name);
   if (knob !== undefined) {
-    const { spell = asIs, within = knob.path, relative } = knob;
-    return { ...plain('name', knob.path), spell, removed: requirePath(within), ...(relative && { relative }) };
+    const { spell = asIs, within = knob.path, relative, choices } = knob;
+    const more = { ...(relative && { relative }), ...(choices && { choices }) };
+    return { ...plain('name', knob.path), spell, removed: requirePath(within), ...more };
   }
   if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
   const reason = `'${name}' is not a short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
@@ -121,8 +124,13 @@ function listOptions(
   return options;
 }
 
-function toOption({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
+function toOption({ path, spell, removed, relative, choices }: Target, value: Json): ParameterOption {
   if (value === null) return { value, writes: [] };
+  if (choices) {
+    const fields = typeof value === 'string' ? lookUp(choices, value) : undefined;
+    if (fields) return { value, writes: Object.entries(fields).map(([text, field]) => toWrite(text, field)) };
+    throw new FieldFault(`${canonicalJson(value)} is not one of ${Object.keys(choices).join(', ')}`);
+  }
   const followed = relative?.(value);
   if (followed) return { value, writes: [{ action: 'fit', path, value: followed }] };
   const spelled = spell(value);
@@ -141,12 +149,14 @@ function listChoices(
   return Object.entries(choices).map(([value, fields]) => ({
     value,
     writes: Object.entries(fields).map(([text, field]) =>
-      attempt(parameter, ...place('choices', [value, text]), (): FieldWrite => {
-        const path = requirePath(text);
-        return field === null ? { action: 'remove', path } : fieldWrite(path, field).write;
-      }),
+      attempt(parameter, ...place('choices', [value, text]), () => toWrite(text, field)),
     ),
   }));
+}
+
+function toWrite(text: string, field: Json): FieldWrite {
+  const path = requirePath(text);
+  return field === null ? { action: 'remove', path } : fieldWrite(path, field).write;
 }
 
 function attemptValues(
