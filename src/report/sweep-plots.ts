@@ -70,6 +70,7 @@ function barOfReport(report: LevelReport, name: string): BreakdownBar | null {
  * concurrencies for each batch size that has several, and over the other batch sizes.
  */
 export function sweepsOfRows(rows: readonly CalibrationRow[], name: string): readonly Sweep[] {
+  if (rows.length === 1) return [toSweep(rows, 'concurrency', name)];
   const byBatch = [...Map.groupBy(rows, ({ samplesPerRequest }) => samplesPerRequest).values()];
   const single = byBatch.flatMap((alike) => (alike.length === 1 ? alike : []));
   const sweeps = [

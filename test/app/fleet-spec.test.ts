@@ -31,6 +31,7 @@ describe('a study over a group of servers', () => {
     [{ trace: true }, '--trace', /on one server/],
     [{ adapter: 'a.ts' }, '--adapter', /without --temporal/],
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
+    [{ accuracyCommand: ['python top1.py', 'top1>=1'] }, '--accuracy-command', /no commands/],
   ])('is refused with %j, and says what to do', (options, name, hint) => {
     const refusal = expect.objectContaining({
       code: 'USAGE',

@@ -37,11 +37,16 @@ type Refused = readonly [isStated: boolean, what: string, hint: string];
  * USAGE.
  */
 export function checkFleetSpec(spec: StudySpec): void {
-  const { adapter, server, trace, traffic } = spec;
+  const { accuracy, adapter, server, trace, traffic } = spec;
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
     [adapter !== undefined, '--adapter', 'tune this server without --temporal: workers drive Tritons only'],
     [server.launch !== undefined, '--launch', ofWorkers],
+    [
+      accuracy?.command !== undefined,
+      '--accuracy-command',
+      'tune one server without --temporal: workers run no commands on outputs',
+    ],
     [
       server.launchCommand !== undefined,
       '--launch-command',

@@ -70,7 +70,9 @@ function describeCudaGraphs(config: ModelConfig): string | null {
     const sizes = listCudaGraphs(config).map(({ from, to }) => (from === to ? String(to) : `${from} to ${to}`));
     return sizes.length === 0 ? 'off' : `of batches ${sizes.join(', ')}`;
   }
-  const setting = listAccelerators(config).map(({ parameters }) => (parameters as JsonObject)?.trt_cuda_graph_enable);
+  const setting = listAccelerators(config).map(
+    ({ parameters }) => (parameters as JsonObject | undefined)?.trt_cuda_graph_enable,
+  );
   const isOn = setting.some((value) => value === '1' || String(value).toLowerCase() === 'true');
   return isOn ? 'in TensorRT' : null;
 }

@@ -34,6 +34,7 @@ export function effectsOfStudy(spec: StudySpec, typed: TypedOptions): readonly s
   return [
     ...addresses.flatMap((address) => (address === undefined ? [] : [`contacts ${address}`])),
     ...listRuns(spec),
+    ...listAccuracyCommand(spec),
     ...variantsIn((spec.space ?? null) as Json).flatMap(effectsOfVariant),
     `tunes '${spec.model}' there`,
     ...listSecrets({ ...pickTls(server), ...flagsAgain(spec.server, typed) }, to),
@@ -52,9 +53,9 @@ export function listNotices(spec: StudySpec, named: ReadonlySet<string>): readon
   const unnamed = Object.fromEntries(
     [...headerNames, 'tlsKey' as const].flatMap((name) => (named.has(name) ? [] : [[name, server[name]]])),
   ) as HeaderSpec & TlsSpec;
-  const runs = ['launch', 'launchCommand', 'adapter', 'sampler', 'accuracyCommand'].some((name) => named.has(name))
-    ? []
-    : listRuns(spec);
+  const isTyped = ['launch', 'launchCommand', 'adapter', 'sampler'].some((name) => named.has(name));
+  const command = named.has('accuracyCommand') ? [] : listAccuracyCommand(spec);
+  const runs = [...(isTyped ? [] : listRuns(spec)), ...command];
   return [...runs, ...listSecrets(unnamed, server.url ?? 'localhost')];
 }
 
@@ -88,7 +89,10 @@ const listLoads = (started: StudyStarted): readonly string[] =>
     ? listOriginals(started).map(({ model }) => `loads, changes and unloads the model '${model}'`)
     : [`changes the settings of the server through the adapter '${started.adapter}'`];
 
-function listRuns({ server, adapter, sampler, accuracy }: StudySpec): readonly string[] {
+const listAccuracyCommand = ({ accuracy }: StudySpec): readonly string[] =>
+  accuracy?.command === undefined ? [] : [`runs ${shownCommand(accuracy.command[0] ?? '')}`];
+
+function listRuns({ server, adapter, sampler }: StudySpec): readonly string[] {
   const { launch, launchCommand, dockerImage, dockerArg = [], serverArg = [], tritonserver = 'tritonserver' } = server;
   const module = sampler.name !== undefined && !isSamplerName(sampler.name) ? sampler.name : undefined;
   const server0 = [
@@ -102,7 +106,6 @@ function listRuns({ server, adapter, sampler, accuracy }: StudySpec): readonly s
       : []),
     ...(launch !== undefined && launch !== 'local' && launch !== 'docker' ? [`starts ${launch}`] : []),
     ...(launchCommand === undefined ? [] : [`runs ${shownCommand(launchCommand)}`]),
-    ...(accuracy?.command === undefined ? [] : [`runs ${shownCommand(accuracy.command[0] ?? '')}`]),
     ...[adapter, module].flatMap((path) => (path === undefined ? [] : [`runs the module ${path}`])),
   ];
 }

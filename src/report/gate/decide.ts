@@ -219,7 +219,7 @@ function listFaults(baselines: readonly GateDocument[], runs: readonly GateDocum
   return [
     ...new Set(different),
     ...(flaw ? [flaw] : []),
-    ...(baselines.every(({ readings, times }) => readings.length + times.length === 0)
+    ...(baselines.every(({ kind, readings }) => kind !== 'table' && readings.length === 0)
       ? ['the baseline has no metrics']
       : []),
   ];

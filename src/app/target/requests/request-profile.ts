@@ -1,6 +1,7 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { measureUnder, type ProfiledWorkload, type ProfiledWorkloads, playing } from '../../../adapter/workloads.ts';
 import { realClock } from '../../../base/clock.ts';
+import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { LoadLevel, RequestHeader, RequestSet } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
@@ -59,14 +60,18 @@ interface OpenSender extends Sender {
 
 /**
  * Returns a profile that sends requests of one kind to the current server from `serving`, under
- * each workload in turn if there are any. Errors of its `measure`: SERVER_*, MODEL_UNKNOWN,
- * INTERRUPTED.
+ * each workload in turn if there are any. Errors: USAGE for an accuracy, which only tensors have; of
+ * its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export function requestProfile(
-  { model, seed, goal, levels, measurement, traffic, limits }: StudySpec,
+  { model, seed, goal, levels, measurement, traffic, limits, accuracy }: StudySpec,
   serving: () => RequestServer,
   kind: RequestKind,
 ): EngineProfile {
+  if (accuracy !== undefined) {
+    const what = '--atol, --rtol, --outside-share and --accuracy-command are for tensors of a Triton model';
+    throw new TrituneError('USAGE', what, 'leave them out');
+  }
   let open: OpenSender | null = null;
   let slowestMs: number | null = null;
 

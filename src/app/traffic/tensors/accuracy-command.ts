@@ -22,7 +22,7 @@ export interface AccuracyCommand {
 /** In the run's directory. */
 const FOLDER = 'accuracy';
 const MAX_SECONDS = 600;
-const MAX_WORDS = 300;
+const MAX_LETTERS = 300;
 
 /** Reads a command and a limit such as `top1>=0.75`. Errors: USAGE. */
 export function parseAccuracyCommand([command = '', text = '']: readonly string[]): AccuracyCommand {
@@ -104,7 +104,7 @@ export async function runAccuracyCommand(
   const ending = await runCommand(program, AbortSignal.any([signal, deadline]));
   if (signal.aborted) throw interrupted(signal);
   const printed = readEndSync(log).trimEnd().split('\n');
-  const last = plainLine(printed.at(-1) ?? '', MAX_WORDS);
+  const last = plainLine(printed.at(-1) ?? '', MAX_LETTERS);
   if (deadline.aborted) throw failed(`took longer than ${MAX_SECONDS} s`, log);
   if (ending !== null) throw failed(`${ending}: ${last}`, log);
   const value = findMetric(printed, metric);

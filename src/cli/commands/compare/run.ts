@@ -76,7 +76,8 @@ async function read(path: string): Promise<GateDocument> {
   try {
     const file = (await stat(path)).isDirectory() ? await documentIn(path) : path;
     const text = await readText(file, fileLimits.results);
-    return /^\s*[{[]/.test(text) ? readGateDocument(text, file) : readTable(text, file);
+    const isDocument = file !== path || /^\s*[{[]/.test(text);
+    return isDocument ? readGateDocument(text, file) : readTable(text, file);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
     throw new TrituneError(
