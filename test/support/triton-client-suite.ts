@@ -54,7 +54,7 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
 
     it('tells what lives and what is ready', async () => {
       expect(await client.live()).toBe(true);
-      // A server is not ready while it loads any model, and other files load theirs on the same one.
+      // A server is not ready while it loads a model, and other files load theirs on the same one.
       await expect.poll(() => client.ready(), { timeout: 10_000 }).toBe(true);
       expect(await client.modelReady(model)).toBe(true);
       expect(await client.modelReady(unknownModel)).toBe(false);

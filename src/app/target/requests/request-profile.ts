@@ -60,8 +60,8 @@ interface OpenSender extends Sender {
 
 /**
  * Returns a profile that sends requests of one kind to the current server from `serving`, under
- * each workload in turn if there are any. Errors: USAGE for an accuracy, which only tensors have; of
- * its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
+ * each workload in turn if there are any. Errors: USAGE for an accuracy, which only tensors have;
+ * of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export function requestProfile(
   { model, seed, goal, levels, measurement, traffic, limits, accuracy }: StudySpec,
