@@ -8,7 +8,7 @@ import { applyWrites } from './edits/apply-writes.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
 import { engineCandidate } from './engine/candidate.ts';
 import { withPolicy } from './engine/law.ts';
-import { describeCondition, holds, weakest } from './expressions/condition.ts';
+import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
 import { toCandidate } from './model-configs.ts';
 import { createScene, optionsIn } from './options.ts';
@@ -90,8 +90,7 @@ function listed(options: readonly ParameterOption[]): string {
 
 function whyNot(setting: BoundSpace['settings'][number]): string {
   if (setting.obstacle !== '') return setting.obstacle;
-  const conditions = weakest(setting.cases.map(({ when }) => when));
-  return `it needs that ${conditions.map(describeCondition).join(' or ')}`;
+  return `it needs that ${setting.cases.map(({ when }) => describeCondition(when)).join(' or ')}`;
 }
 
 /**

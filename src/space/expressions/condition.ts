@@ -27,17 +27,6 @@ export function both(a: Condition, b: Condition): Condition {
   return b === always ? a : { kind: 'all', of: [a, b] };
 }
 
-/**
- * Returns the conditions of which at least one must hold, without those that ask for all that
- * another asks for, and more.
- */
-export function weakest(conditions: readonly Condition[]): readonly Condition[] {
-  const parts = (condition: Condition): readonly Condition[] => (condition.kind === 'all' ? condition.of : [condition]);
-  const asksMore = (one: Condition, other: Condition): boolean =>
-    parts(one).length > parts(other).length && parts(other).every((part) => parts(one).includes(part));
-  return conditions.filter((one) => !conditions.some((other) => asksMore(one, other)));
-}
-
 function parseTests(file: Json): Test[] {
   if (Array.isArray(file)) return [{ operator: 'in', operand: file }];
   if (file === null || typeof file !== 'object') return [{ operator: 'in', operand: [file] }];
