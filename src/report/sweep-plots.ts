@@ -8,6 +8,7 @@ import { lineChart } from './charts/line-chart.ts';
 import { type Chart, filePaper } from './charts/svg.ts';
 import { titled } from './charts/titled.ts';
 import type { PngRenderer } from './png.ts';
+import type { ScenarioFile } from './scenario/case.ts';
 
 /** One level of a sweep. */
 export interface SweepLevel {
@@ -104,17 +105,11 @@ function toSweep(rows: readonly CalibrationRow[], varied: 'batch' | 'concurrency
   return { name, latency: 'p50', levels };
 }
 
-/** A file of a picture. */
-export interface PlotFile {
-  readonly name: string;
-  readonly content: string | Uint8Array;
-}
-
 /**
  * Returns throughput over latency, a line for each sweep, and the parts of the mean latency at each
  * level of each sweep whose server's times are known: as SVG and, with a renderer, as PNG.
  */
-export function sweepPlots(sweeps: readonly Sweep[], png: PngRenderer | null): readonly PlotFile[] {
+export function sweepPlots(sweeps: readonly Sweep[], png: PngRenderer | null): readonly ScenarioFile[] {
   const bars = sweeps.map(({ levels }) => levels.flatMap(({ bar }) => bar ?? []));
   const many = sweeps.length > 1;
   return [

@@ -143,7 +143,7 @@ export async function writePictures(
   tell: (line: string) => void,
 ): Promise<readonly string[]> {
   const files = sweepPlots(sweeps, await openRenderer(tell));
-  for (const { name, content } of files) await writeIn(directory, [name], content);
+  await writeScenarioFiles(directory, files);
   return files.map(({ name }) => join(directory, name));
 }
 

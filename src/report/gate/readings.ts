@@ -3,6 +3,7 @@ import { formatMessage, TrituneError } from '../../base/errors.ts';
 import { capacityDocumentSchema } from '../../capacity/document-schema.ts';
 import { failedText } from '../../capacity/words.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
+import { computeClientParts } from '../../profiler/client/client-parts.ts';
 import { describeTooManyFailed, type FailedRequests } from '../../profiler/failed-requests.ts';
 import { describeMachine, type Machine } from '../../profiler/machine.ts';
 import type { Interval } from '../../stats/interval.ts';
@@ -201,13 +202,13 @@ const US_PER_MS = 1e3;
 /** Returns the mean latency of a level and its parts; none without the server's statistics. */
 function findTimes({ level: of, latencyMs, server, clientTimes }: z.infer<typeof level>): readonly LevelTimes[] {
   if (!latencyMs || !server) return [];
-  const { marshalUs = 0, sendUs = 0, receiveUs = 0, unmarshalUs = 0 } = clientTimes ?? {};
+  const { sendUs = 0, receiveUs = 0 } = computeClientParts({ clientTimes }) ?? {};
   const parts = {
     queue: server.queueUs / US_PER_MS,
     'compute input': server.computeInputUs / US_PER_MS,
     'compute infer': server.computeInferUs / US_PER_MS,
     'compute output': server.computeOutputUs / US_PER_MS,
-    client: (marshalUs + sendUs + receiveUs + unmarshalUs) / US_PER_MS,
+    client: (sendUs + receiveUs) / US_PER_MS,
   };
   const rest = Math.max(0, latencyMs.avg - Object.values(parts).reduce((sum, ms) => sum + ms, 0));
   const all = { 'mean latency': latencyMs.avg, ...parts, 'network and front end': rest };
