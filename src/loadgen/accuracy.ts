@@ -25,6 +25,9 @@ export interface TaskMetric {
   readonly holds: boolean;
 }
 
+/** The key of all outputs that have no allowance of their own. */
+export const OTHER_OUTPUTS = '*';
+
 /** The same for all outputs, or by the name of an output; `*` is that of all others, else 0. */
 export type Allowance = number | { readonly [output: string]: number };
 
@@ -38,7 +41,7 @@ export interface Tolerance {
 }
 
 const allowanceFor = (allowance: Allowance, output: string): number =>
-  typeof allowance === 'number' ? allowance : (lookUp(allowance, output) ?? lookUp(allowance, '*') ?? 0);
+  typeof allowance === 'number' ? allowance : (lookUp(allowance, output) ?? lookUp(allowance, OTHER_OUTPUTS) ?? 0);
 
 /** Compares replies with the expected outputs of their requests, and adds up the differences. */
 export interface OutputComparison {

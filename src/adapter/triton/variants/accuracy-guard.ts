@@ -1,6 +1,6 @@
 import { isTrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
-import type { Accuracy, Allowance, Tolerance } from '../../../loadgen/accuracy.ts';
+import { type Accuracy, type Allowance, OTHER_OUTPUTS, type Tolerance } from '../../../loadgen/accuracy.ts';
 import { toSettingsKey } from '../../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { describeAccuracy, percent } from '../../../study/summary/accuracy-words.ts';
@@ -65,6 +65,6 @@ function inaccurate(accuracy: Accuracy, rule: AccuracyRule): CandidateRefusedErr
 function formatAllowance(allowance: Allowance): string {
   if (typeof allowance === 'number') return String(allowance);
   return `(${Object.entries(allowance)
-    .map(([output, value]) => `${value} in ${output === '*' ? 'others' : plainLine(output)}`)
+    .map(([output, value]) => `${value} in ${output === OTHER_OUTPUTS ? 'others' : plainLine(output)}`)
     .join(', ')})`;
 }

@@ -2,7 +2,7 @@ import type { AccuracyRule } from '../../../adapter/triton/variants/accuracy-gua
 import { TrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
 import { didYouMean } from '../../../base/nearest.ts';
-import type { Tolerance } from '../../../loadgen/accuracy.ts';
+import { OTHER_OUTPUTS, type Tolerance } from '../../../loadgen/accuracy.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { takesSequences } from '../../../triton/config/batching-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
@@ -31,7 +31,7 @@ export function checkAllowances({ absolute, relative }: Tolerance, { output = []
   const outputs = output.map((each) => each.name);
   const unknown = [absolute, relative]
     .flatMap((each) => (typeof each === 'number' ? [] : Object.keys(each)))
-    .find((each) => each !== '*' && outputs.length > 0 && !outputs.includes(each));
+    .find((each) => each !== OTHER_OUTPUTS && outputs.length > 0 && !outputs.includes(each));
   if (unknown === undefined) return;
   throw new TrituneError(
     'USAGE',
