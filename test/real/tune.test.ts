@@ -25,15 +25,19 @@ const tuneQuickly = async (model: string, space: Parameters<typeof spaceFile>[0]
   return { output, outcome };
 };
 
+/**
+ * Five times what the original config needs at the highest level: at the edge of a budget finals
+ * take their time, and a machine that stops for 80 ms now and then must not decide.
+ */
+const BUDGET_MS = 200;
+
 const tuneSleeper = (way: keyof typeof ways) =>
   tuneQuickly(
     'sleeper',
     'sleeper',
     ...ways[way],
-    // Far from what the original config needs at the highest level: at the edge of a budget finals
-    // take their time.
     '--latency-budget',
-    '80',
+    String(BUDGET_MS),
     '--concurrency',
     '8:16',
     '--max-trials',
@@ -57,7 +61,7 @@ describe('tune on a real Triton', () => {
     async (way) => {
       const before = await client.modelConfig('sleeper');
       const { output, outcome } = await run(way);
-      expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+      expect(outcome, outcome.stdout).toMatchObject({ code: 0, stderr: '' });
       const summary = await summaryOf(output);
       expect(summary).toMatchObject({
         model: 'sleeper',
@@ -69,7 +73,7 @@ describe('tune on a real Triton', () => {
       expect(summary.gain?.ratio).toBeGreaterThan(1.2);
       // On a machine that others slow down, the budget is kept at its usual speed.
       const { budgetLatencyMs } = summary.best?.compared ?? summary.best ?? {};
-      expect(budgetLatencyMs?.value).toBeLessThanOrEqual(80);
+      expect(budgetLatencyMs?.value).toBeLessThanOrEqual(BUDGET_MS);
       expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
       expect(summary.restored?.verified).toBe(true);
       const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
