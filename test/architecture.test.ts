@@ -137,6 +137,29 @@ describe('the reader of files', () => {
   );
 });
 
+/** Files that write to a terminal or a log by themselves, and why what they write is inert. */
+const writesText: Readonly<Record<string, string>> = {
+  'cli/terminal.ts': 'the one door: it makes every line inert',
+  'launch/supervise.ts': "a log, with the system's own words",
+  'tui/mouse.ts': 'two constants',
+};
+
+const WRITES_TEXT = /\bconsole\.\w|\bprocess\.std(?:out|err)\b|\bstd(?:out|err)\.write\(/;
+
+describe('the terminal', () => {
+  it('is written to through one door, but for constants and the full screen', () => {
+    const writers = sourcesIn(root).filter((file) => WRITES_TEXT.test(readFileSync(file, 'utf8')));
+    expect(writers.map((file) => relative(root, file)).sort()).toEqual(Object.keys(writesText).sort());
+  });
+
+  it.each([
+    'console.log(name)',
+    'process.stdout.write(name)',
+    'const { write } = process.stderr',
+    'stdout.write(name)',
+  ])('would find %s', (text) => expect(WRITES_TEXT.test(text)).toBe(true));
+});
+
 describe('the rules of the architecture', () => {
   const fault = (place: string, target: string, isTypeOnly = false) => faultOf(place, { target, isTypeOnly });
 
