@@ -94,6 +94,7 @@ const MAX_LEVELS = 4;
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
+  const searchOptions = { ...options, slowLoads: space.slowLoads };
   let listed: readonly Choice[] | undefined;
   const listNeighbours = neighboursIn(space);
   const fitTo = memoizeLast(
@@ -104,7 +105,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   const stateAt = memoizeLast(
     (trials: readonly Trial[], running: RunningTrial | null, pending: readonly PendingTrial[]) => {
       listed ??= listChoices(space, options.seed);
-      return createSearchState(listed, trials, running, fitTo, listNeighbours, options, pending);
+      return createSearchState(listed, trials, running, fitTo, listNeighbours, searchOptions, pending);
     },
     (trials, running, pending) => [
       ...trials.flatMap(listParts),

@@ -126,7 +126,7 @@ export function createSearchState(
   running: RunningTrial | null,
   fitTo: (measured: readonly MeasuredChoice[]) => FittedModels,
   listNeighbours: NeighboursOf,
-  { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
+  { goal, levels, seed, topology, without = NOTHING, slowLoads }: QueueingOptions & Pick<SpaceView, 'slowLoads'>,
   pending: readonly PendingTrial[] = [],
 ): SearchState {
   const started = running ? [...trials, running] : trials;
@@ -137,7 +137,7 @@ export function createSearchState(
   const awaited = awaitedPoints(pending, known);
   const posterior = awaited.length === 0 ? known : posteriorBeside(awaited);
   const device = deviceIn(measured);
-  const trialCost = fitTrialCost(trials);
+  const trialCost = fitTrialCost(trials, slowLoads);
   const served = started.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.settingsKey} ${posterior.toPlace(choice, level).coordinates.join(' ')}`;

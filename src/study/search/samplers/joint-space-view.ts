@@ -1,10 +1,10 @@
 import { buildJoint, expectedMemberTime } from '../../../space/joint/build-joint.ts';
 import { completeJoint, jointAssignments, sampleJoint } from '../../../space/joint/enumerate-joint.ts';
-import type { JointSpace } from '../../../space/joint/joint-space.ts';
+import { type JointSpace, jointName } from '../../../space/joint/joint-space.ts';
 import { jointNeighbours } from '../../../space/joint/neighbours.ts';
 import { type Narrowing, whyRuledOut } from '../../../space/narrowing.ts';
 import type { Candidate } from '../../../space/types.ts';
-import type { SpaceView } from './space-view.ts';
+import { type SpaceView, slowLoads } from './space-view.ts';
 
 /**
  * Returns the joint space without what the narrowing rules out; names are `MODEL/parameter` in
@@ -21,6 +21,9 @@ export function jointSpaceView(joint: JointSpace, narrowing: Narrowing = {}): Sp
       return reason === null ? buildJoint(joint, assignment) : { legal: false, reason };
     },
     neighbours: (assignment) => jointNeighbours(joint, assignment, narrowing),
+    slowLoads: joint.members.flatMap(({ model, space, original }) =>
+      slowLoads(space, original).map((name) => jointName(model, name)),
+    ),
     ...(hasExpectations && {
       expectedTime: (candidate: Candidate, model?: string) =>
         expectedMemberTime(joint, candidate, model ?? joint.front),

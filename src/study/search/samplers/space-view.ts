@@ -1,9 +1,11 @@
 import type { Random } from '../../../base/random.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { completeAssignment } from '../../../space/complete.ts';
+import { expensiveParameters } from '../../../space/describe.ts';
 import { assignments, sampleAssignment } from '../../../space/enumerate.ts';
 import { expectedTime } from '../../../space/expected-time.ts';
 import { type Narrowing, whyRuledOut } from '../../../space/narrowing.ts';
+import { VARIANT } from '../../../space/source/variants.ts';
 import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
 import type { History } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
@@ -27,6 +29,8 @@ export interface SpaceView {
    * without an expectation. `model` selects one of several models that are tuned together.
    */
   expectedTime?(candidate: Candidate, model?: string): number;
+  /** Names of parameters whose change is said to make a load slow (`change: expensive`). */
+  readonly slowLoads?: readonly string[];
   /**
    * Returns the legal assignments that differ in one parameter of one model; only for models that
    * are tuned together.
@@ -50,8 +54,16 @@ export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrow
     ...(space.parameters.some(({ expects }) => expects.size > 0) && {
       expectedTime: oncePerCandidate((candidate) => expectedTime(space, base, candidate)),
     }),
+    slowLoads: slowLoads(space, base),
   };
 }
+
+/**
+ * Returns the parameters whose change makes a load slow; not the choice among variants, whose builds
+ * have their own time (`Preparation`).
+ */
+export const slowLoads = (space: SearchSpace, base: Candidate): readonly string[] =>
+  expensiveParameters(space, base).filter((name) => name !== VARIANT);
 
 /** The sampler asks for the same candidates at every step. */
 function oncePerCandidate(of: (candidate: Candidate) => number): (candidate: Candidate) => number {

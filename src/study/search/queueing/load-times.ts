@@ -1,0 +1,92 @@
+import { mean } from 'simple-statistics';
+import { canonicalJson } from '../../../base/json.ts';
+import type { Assignment, ParameterValue } from '../../../space/types.ts';
+
+/** A load that a trial made. */
+export interface ObservedLoad {
+  readonly assignment: Assignment;
+  /** What the server served before; null if it served nothing. */
+  readonly before: Assignment | null;
+  /** Until the first answers. */
+  readonly seconds: number;
+}
+
+/** Returns the expected seconds of a load of one assignment where another was served. */
+export type LoadSeconds = (assignment: Assignment, before: Assignment | null) => number;
+
+/**
+ * Scatter of the logarithm of the time between loads that have the same work to do: a server's own
+ * loads vary by a third, builds of an engine by ten times or more.
+ */
+const LOAD_SCATTER = 0.3;
+/**
+ * Seconds of a load that changes a parameter of `change: expensive`, until one has shown it. Users
+ * report a minute to ten for the build of an engine.
+ */
+const SLOW_SECONDS = 60;
+
+/** One way to tell loads apart: those with the same text take the same time. */
+type Trait = (assignment: Assignment, before: Assignment | null) => string;
+
+/**
+ * Fits the time of a load by what it loads: by the value of each parameter, and for `slow`
+ * parameters also by whether it changes. Each of these explains the loads in its way, by a mean for
+ * each value; the prediction is the mean over them, weighted by how well each explains the
+ * logarithms (BIC weights: Schwarz 1978, "Estimating the dimension of a model").
+ *
+ * @param usual seconds of a load while none was observed.
+ * @param slow names of parameters whose change is said to be slow.
+ */
+export function fitLoadSeconds(loads: readonly ObservedLoad[], usual: number, slow: readonly string[]): LoadSeconds {
+  const names = [...new Set(loads.flatMap(({ assignment }) => Object.keys(assignment)))];
+  const traits: readonly Trait[] = [
+    () => '',
+    ...names.map(
+      (name): Trait =>
+        (assignment) =>
+          toText(assignment[name]),
+    ),
+    ...slow.map(
+      (name): Trait =>
+        (assignment, before) =>
+          String(isChanged(name, assignment, before)),
+    ),
+  ];
+  const otherwise = loads.length > 0 ? mean(loads.map(({ seconds }) => seconds)) : usual;
+  const fits = traits.map((trait) => fitTrait(loads, trait, otherwise));
+  const best = Math.max(...fits.map(({ logWeight }) => logWeight));
+  const weighted = fits.map((fit) => ({ ...fit, weight: Math.exp(fit.logWeight - best) }));
+  const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  const unseen = slow.filter((name) => !loads.some(({ assignment, before }) => isChanged(name, assignment, before)));
+  return (assignment, before) => {
+    const fitted = weighted.reduce((sum, { weight, toSeconds }) => sum + weight * toSeconds(assignment, before), 0);
+    const isSlow = unseen.some((name) => isChanged(name, assignment, before));
+    return isSlow ? Math.max(SLOW_SECONDS, fitted / total) : fitted / total;
+  };
+}
+
+const toText = (value: ParameterValue | undefined): string =>
+  typeof value === 'object' ? canonicalJson(value) : String(value);
+
+const isChanged = (name: string, assignment: Assignment, before: Assignment | null): boolean =>
+  before !== null && toText(assignment[name]) !== toText(before[name]);
+
+function fitTrait(
+  loads: readonly ObservedLoad[],
+  trait: Trait,
+  otherwise: number,
+): { readonly logWeight: number; readonly toSeconds: LoadSeconds } {
+  const groups = new Map<string, number[]>();
+  for (const { assignment, before, seconds } of loads) {
+    const key = trait(assignment, before);
+    groups.set(key, [...(groups.get(key) ?? []), Math.log(seconds)]);
+  }
+  const means = new Map([...groups].map(([key, logs]) => [key, mean(logs)]));
+  const squares = [...groups].flatMap(([key, logs]) => logs.map((log) => (log - (means.get(key) as number)) ** 2));
+  const residual = squares.reduce((sum, square) => sum + square, 0);
+  const seconds = new Map([...means].map(([key, log]) => [key, Math.exp(log)]));
+  return {
+    logWeight: -residual / (2 * LOAD_SCATTER ** 2) - ((groups.size - 1) / 2) * Math.log(Math.max(1, loads.length)),
+    toSeconds: (assignment, before) => seconds.get(trait(assignment, before)) ?? otherwise,
+  };
+}
