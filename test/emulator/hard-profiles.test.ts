@@ -70,7 +70,7 @@ describe('the profiles that are hard to tune', () => {
     expect(simulators.map(({ load }) => load.fullSeconds)).toEqual([0.3, 0.3, 0.3]);
   });
 
-  it.each(['tft-a30', 'tft-v100', 'tft-t4', 'tft-t4-pytorch', 'yolov7-rtx4090'])(
+  it.each(['tft-a100', 'tft-a30', 'tft-v100', 'tft-t4', 'tft-t4-pytorch', 'yolov7-rtx4090'])(
     '%s names its source and that it is emulated',
     (name) => {
       const { source, device } = loadProfile(name);

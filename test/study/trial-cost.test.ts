@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Candidate } from '../../src/space/types.ts';
-import { fitLoadSeconds, type ObservedLoad } from '../../src/study/search/queueing/load-times.ts';
+import { fitLoadTime, type ObservedLoad } from '../../src/study/search/queueing/load-times.ts';
 import { fitTrialCost } from '../../src/study/search/queueing/trial-cost.ts';
 import { configOf, toCandidate, trialOf } from './builders.ts';
 
@@ -42,7 +42,7 @@ it('learns which settings make a load slow', () => {
     load('FP16', 2, 60),
     load('none', 4, 0.4),
   ];
-  const seconds = fitLoadSeconds(loads, 2, []);
+  const seconds = fitLoadTime(loads, 2, []);
   expect(seconds({ precision: 'none', instances: 8, delay: 0 }, null)).toBeCloseTo(0.43, 1);
   expect(seconds({ precision: 'FP16', instances: 1, delay: 100 }, null)).toBeGreaterThan(50);
   expect(seconds({ precision: 'FP32', instances: 4, delay: 100 }, null)).toBeGreaterThan(40);
@@ -52,14 +52,14 @@ it('learns which settings make a load slow', () => {
 
 it('takes loads that vary by chance for the same', () => {
   const loads = [load('none', 1, 2), load('FP16', 1, 2.4), load('none', 2, 2.2), load('FP16', 2, 1.9)];
-  const seconds = fitLoadSeconds(loads, 2, []);
+  const seconds = fitLoadTime(loads, 2, []);
   for (const precision of ['none', 'FP16', 'INT8'])
     expect(seconds({ precision, instances: 1, delay: 100 }, null)).toBeCloseTo(2.1, 0);
 });
 
 it('takes a parameter at its word that a change of it is slow, until a load shows it', () => {
   const [fp32, fp16] = [{ precision: 'fp32' }, { precision: 'fp16' }];
-  const unseen = fitLoadSeconds([load('fp32', 1, 2, fp32)], 2, ['precision']);
+  const unseen = fitLoadTime([load('fp32', 1, 2, fp32)], 2, ['precision']);
   expect(unseen({ precision: 'fp32', instances: 2 }, fp32)).toBeCloseTo(2);
   expect(unseen({ precision: 'fp16', instances: 2 }, fp32)).toBe(60);
   // Builds an engine whenever the precision changes, in either direction.
@@ -69,7 +69,7 @@ it('takes a parameter at its word that a change of it is slow, until a load show
     load('fp16', 2, 2.1, fp16),
     load('fp32', 2, 19, fp16),
   ];
-  const seen = fitLoadSeconds(loads, 2, ['precision']);
+  const seen = fitLoadTime(loads, 2, ['precision']);
   expect(seen({ precision: 'fp16', instances: 4 }, fp32)).toBeGreaterThan(15);
   expect(seen({ precision: 'fp16', instances: 4 }, fp16)).toBeLessThan(3);
 });

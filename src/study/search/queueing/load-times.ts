@@ -12,7 +12,7 @@ export interface ObservedLoad {
 }
 
 /** Returns the expected seconds of a load of one assignment where another was served. */
-export type LoadSeconds = (assignment: Assignment, before: Assignment | null) => number;
+export type LoadTime = (assignment: Assignment, before: Assignment | null) => number;
 
 /**
  * Scatter of the logarithm of the time between loads that have the same work to do: a server's own
@@ -37,7 +37,7 @@ type Trait = (assignment: Assignment, before: Assignment | null) => string;
  * @param usual seconds of a load while none was observed.
  * @param slow names of parameters whose change is said to be slow.
  */
-export function fitLoadSeconds(loads: readonly ObservedLoad[], usual: number, slow: readonly string[]): LoadSeconds {
+export function fitLoadTime(loads: readonly ObservedLoad[], usual: number, slow: readonly string[]): LoadTime {
   const names = [...new Set(loads.flatMap(({ assignment }) => Object.keys(assignment)))];
   const traits: readonly Trait[] = [
     () => '',
@@ -75,7 +75,7 @@ function fitTrait(
   loads: readonly ObservedLoad[],
   trait: Trait,
   otherwise: number,
-): { readonly logWeight: number; readonly toSeconds: LoadSeconds } {
+): { readonly logWeight: number; readonly toSeconds: LoadTime } {
   const groups = new Map<string, number[]>();
   for (const { assignment, before, seconds } of loads) {
     const key = trait(assignment, before);

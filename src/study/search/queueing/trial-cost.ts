@@ -3,7 +3,7 @@ import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { changesInPlace } from '../../../space/shape.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Trial } from '../../types.ts';
-import { fitLoadSeconds, type LoadSeconds, type ObservedLoad } from './load-times.ts';
+import { fitLoadTime, type LoadTime, type ObservedLoad } from './load-times.ts';
 
 /** Seconds that are assumed until a trial has shown them. */
 const USUAL = { reloadSeconds: 2, inPlaceSeconds: 0.3, measureSeconds: 3 };
@@ -29,10 +29,10 @@ export interface TrialCost {
 }
 
 /**
- * Estimates the cost of a trial: of a load by what it loads (`fitLoadSeconds`), of a change of
- * instances in the same way, of a measurement by the mean. Before any trial: 2 s for a reload, 0.3 s
- * for a change of instances, 3 s for a measurement. `slow`: names of parameters whose change is said
- * to be slow.
+ * Estimates the cost of a trial: of a load by what it loads (`fitLoadTime`), of a change of
+ * instances in the same way, of a measurement by the mean. Before any trial: 2 s for a reload,
+ * 0.3 s for a change of instances, 3 s for a measurement. `slow`: names of parameters whose change
+ * is said to be slow.
  */
 export function fitTrialCost(
   trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[],
@@ -66,14 +66,14 @@ function fitLoads(
   change: 'full' | 'in-place',
   usual: number,
   slow: readonly string[],
-): LoadSeconds {
+): LoadTime {
   const loads = trials.flatMap(({ applied, measurements, candidate }, index): readonly ObservedLoad[] => {
     if (applied?.change !== change) return [];
     const seconds = (applied.loadMs + (measurements[0]?.firstAnswersMs ?? 0)) / 1e3;
     const before = trials[index - 1]?.candidate.assignment ?? null;
     return [{ assignment: candidate.assignment, before, seconds: Math.max(MIN_SECONDS, seconds) }];
   });
-  return fitLoadSeconds(loads, usual, slow);
+  return fitLoadTime(loads, usual, slow);
 }
 
 const preparationSeconds = ({ shape: { preparation } }: Candidate, made: ReadonlySet<string>): number =>

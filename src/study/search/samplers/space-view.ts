@@ -59,8 +59,8 @@ export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrow
 }
 
 /**
- * Returns the parameters whose change makes a load slow; not the choice among variants, whose builds
- * have their own time (`Preparation`).
+ * Returns the parameters whose change makes a load slow; not the choice among variants, whose
+ * builds have their own time (`Preparation`).
  */
 export const slowLoads = (space: SearchSpace, base: Candidate): readonly string[] =>
   expensiveParameters(space, base).filter((name) => name !== VARIANT);
