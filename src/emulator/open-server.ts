@@ -13,6 +13,7 @@ import { readStoredConfig } from './profile/posted-config.ts';
 import type { EmulatorProfile } from './profile/schema.ts';
 import { createLanguageSimulator, createModelSimulator, ensembleSimulator } from './profile/simulators.ts';
 import { DeviceMemory } from './scheduling/device.ts';
+import { EngineCache } from './scheduling/engine-cache.ts';
 import { Processor } from './scheduling/processor.ts';
 import type { WakeUps } from './scheduling/wake-ups.ts';
 import type { ServerContext } from './server-context.ts';
@@ -71,7 +72,16 @@ export function openEmulatedServer(
   const processors = Array.from({ length: devices }, () => new Processor(clock, wakeUps));
   const host = new Processor(clock, wakeUps);
   const closing = new AbortController();
-  const around = { clock, wakeUps, device, processors, host, closing: closing.signal, crash };
+  const around = {
+    clock,
+    wakeUps,
+    device,
+    processors,
+    host,
+    engines: new EngineCache(),
+    closing: closing.signal,
+    crash,
+  };
   const models = readEntries(profile, random, faults, gpus, around);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
   loadAtStart(profile, models, options.loadAtStart);

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { NS_PER_MS } from '../../src/base/units.ts';
 import type { EmulatedModelSimulator } from '../../src/emulator/scheduling/model-simulator.ts';
@@ -62,11 +62,42 @@ it('warms up the instances that are added, side by side', async () => {
 });
 
 it('goes in turns where fewer execute at once, and refuses what the model would not take', () => {
-  const simulator = { executionNs: () => 1e6, atOnce: 2, firstExecutionMs: 0, firstOfSizeMs: 0 };
-  const warmUp = (config: ModelConfig) => createWarmUp('m', config, 5, simulator as unknown as EmulatedModelSimulator);
+  const simulator = { executionNs: () => 1e6, atOnce: 2, firstOfSizeMs: 0 };
+  const warmUp = (config: ModelConfig) =>
+    createWarmUp('m', config, 5, simulator as unknown as EmulatedModelSimulator, () => 0);
   const config = { max_batch_size: 8, input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }] };
   expect(warmUp({ ...config, ...warmed({ batch_size: 8, count: 10 }) }).seconds).toBeCloseTo(0.03, 9);
   expect(warmUp({ ...config, ...warmed({ batch_size: 0 }) })).toEqual({ samples: [], seconds: 0 });
   expect(() => warmUp({ ...config, ...warmed({ batch_size: 9 }) })).toThrow(/batch size 9 .* max allowed is 8/);
   expect(() => warmUp({ ...config, ...warmed({ batch_size: 1, inputs: {} }) })).toThrow(/expected 1 inputs but got 0/);
+});
+
+describe('an engine that an arm builds at the first execution', () => {
+  const tensorrt = (parameters: JsonObject): JsonObject => ({
+    optimization: { execution_accelerators: { gpu_execution_accelerator: [{ name: 'tensorrt', parameters }] } },
+  });
+  const accelerator = 'optimization.execution_accelerators.gpu_execution_accelerator.name';
+  const arms = [{ name: 'TensorRT', when: { [accelerator]: 'tensorrt' }, first_execution_ms: 500 }];
+  const coldMs = async (emulator: VirtualEmulator, change: object): Promise<number> => {
+    await load(emulator, change);
+    return (await inferMs(emulator)) - 10 - 5;
+  };
+
+  it('is built anew by every load, unless the config keeps it', async () => {
+    const emulator = start({ model: { ...cold, arms } });
+    const kept = { trt_engine_cache_enable: '1', trt_engine_cache_path: '/tmp/engines' };
+    expect(await coldMs(emulator, tensorrt({}))).toBeCloseTo(500, 6);
+    expect(await coldMs(emulator, tensorrt({ a: 'b' }))).toBeCloseTo(500, 6);
+    expect(await coldMs(emulator, tensorrt(kept))).toBeCloseTo(500, 6);
+    expect(await coldMs(emulator, { ...tensorrt(kept), max_batch_size: 4 })).toBeCloseTo(40, 6);
+    expect(await coldMs(emulator, tensorrt({ ...kept, trt_engine_cache_path: '/tmp/others' }))).toBeCloseTo(500, 6);
+  });
+
+  it('is there in the load that warms up', async () => {
+    const emulator = start({ model: { ...cold, arms } });
+    const kept = tensorrt({ trt_engine_cache_enable: 'true', trt_engine_cache_path: '/tmp/engines' });
+    const warm = warmed({ batch_size: 1 });
+    expect(await load(emulator, { ...kept, ...warm, max_batch_size: 4 })).toBeCloseTo(20 + 500 + 15, 6);
+    expect(await load(emulator, { ...kept, ...warm, max_batch_size: 8 })).toBeCloseTo(20 + 40 + 15, 6);
+  });
 });

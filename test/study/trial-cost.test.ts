@@ -73,3 +73,13 @@ it('takes a parameter at its word that a change of it is slow, until a load show
   expect(seen({ precision: 'fp16', instances: 4 }, fp32)).toBeGreaterThan(15);
   expect(seen({ precision: 'fp16', instances: 4 }, fp16)).toBeLessThan(3);
 });
+
+it('learns that an engine is built once', () => {
+  const seconds = fitLoadTime(
+    [load('FP16', 1, 60, {}), load('FP16', 2, 0.5), load('FP16', 4, 0.4), load('FP32', 4, 45), load('FP16', 1, 0.5)],
+    2,
+    ['precision'],
+  );
+  expect(seconds({ precision: 'FP32', instances: 1, delay: 100 }, { precision: 'FP16' })).toBeLessThan(1);
+  expect(seconds({ precision: 'INT8', instances: 1, delay: 100 }, { precision: 'FP16' })).toBeGreaterThan(40);
+});

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import type { ScenarioParameter } from '../../report/scenario/case.ts';
+import { isSwitchedOn, listAccelerators, readParameters } from '../../triton/config/accelerators.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
 import { countInstances } from '../../triton/config/instances.ts';
@@ -70,26 +71,13 @@ function describeCudaGraphs(config: ModelConfig): string | null {
     const sizes = listCudaGraphs(config).map(({ from, to }) => (from === to ? String(to) : `${from} to ${to}`));
     return sizes.length === 0 ? 'off' : `of batches ${sizes.join(', ')}`;
   }
-  const setting = listAccelerators(config).map(
-    ({ parameters }) => (parameters as JsonObject | undefined)?.trt_cuda_graph_enable,
-  );
-  const isOn = setting.some((value) => value === '1' || String(value).toLowerCase() === 'true');
-  return isOn ? 'in TensorRT' : null;
-}
-
-/** Returns the accelerators for GPUs and CPUs. */
-function listAccelerators({ optimization }: ModelConfig): readonly JsonObject[] {
-  const accelerators = optimization?.execution_accelerators as Record<string, unknown> | undefined;
-  return ['gpu_execution_accelerator', 'cpu_execution_accelerator'].flatMap((field) => {
-    const list = lookUp(accelerators, field);
-    return Array.isArray(list) ? (list as JsonObject[]) : [];
-  });
+  const switches = listAccelerators(config).map((each) => readParameters(each).trt_cuda_graph_enable);
+  return switches.some(isSwitchedOn) ? 'in TensorRT' : null;
 }
 
 function findPrecision(accelerators: readonly JsonObject[]): string | null {
-  const modes = accelerators.flatMap(({ parameters }) => {
-    const mode = (parameters as JsonObject | undefined)?.precision_mode;
-    return typeof mode === 'string' ? [mode] : [];
-  });
+  const modes = accelerators
+    .map((each) => readParameters(each).precision_mode)
+    .filter((mode) => typeof mode === 'string');
   return modes.length === 0 ? null : modes.join(', ');
 }

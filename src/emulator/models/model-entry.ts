@@ -279,7 +279,8 @@ export class ModelEntry {
   }
 
   #warmUp({ config, instances }: Placement, simulator: EmulatedModelSimulator, added = instances): WarmUp {
-    return createWarmUp(this.name, config, added, simulator);
+    const { engines, clock } = this.#around;
+    return createWarmUp(this.name, config, added, simulator, () => engines.firstExecutionMs(simulator, clock.nowNs()));
   }
 
   #serve(placement: Placement, simulator: EmulatedModelSimulator, warmUp: WarmUp, version: string): void {

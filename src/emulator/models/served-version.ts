@@ -236,8 +236,9 @@ export class ServedVersion implements Servable {
 
   /** Returns the extra time of the first execution of an instance, and of a batch size on it. */
   #coldNs(instance: number, batchSize: number): number {
-    const { firstExecutionMs, firstOfSizeMs } = this.#simulator;
-    let ms = this.#warm.has(instance) ? 0 : firstExecutionMs;
+    const { engines, clock } = this.#around;
+    const { firstOfSizeMs } = this.#simulator;
+    let ms = this.#warm.has(instance) ? 0 : engines.firstExecutionMs(this.#simulator, clock.nowNs());
     this.#warm.add(instance);
     if (firstOfSizeMs > 0) {
       const size = `${instance} ${batchSize}`;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { DeviceMemory } from '../scheduling/device.ts';
+import type { EngineCache } from '../scheduling/engine-cache.ts';
 import type { Processor } from '../scheduling/processor.ts';
 import type { WakeUps } from '../scheduling/wake-ups.ts';
 
@@ -13,6 +14,7 @@ export interface SharedParts {
   readonly processors: readonly Processor[];
   /** What runs the instances that a config puts on the CPU of a machine with GPUs. */
   readonly host: Processor;
+  readonly engines: EngineCache;
   /** Aborts when the emulator closes: a load that goes on then ends. */
   readonly closing: AbortSignal;
   /** Ends the whole server at once, as if its process were killed. */

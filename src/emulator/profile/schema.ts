@@ -89,7 +89,11 @@ const arm = z
     interference: interference.optional().describe("Replaces the model's own"),
     refuses: z.string().min(1).optional().describe('The backend refuses such configs with this message'),
     load_s: atLeastZero.optional().describe('Replaces `load.full_s`'),
-    first_execution_ms: atLeastZero.optional().describe("Replaces the model's own"),
+    first_execution_ms: atLeastZero
+      .optional()
+      .describe(
+        "Replaces the model's own, unless the config keeps engines (`trt_engine_cache_enable`) and has this one",
+      ),
     memory_scale: positive.default(1).describe("Multiplies the model's memory"),
   })
   .meta({ id: 'arm', description: 'What a config, or an uploaded file, changes in the model' });

@@ -2,6 +2,7 @@ import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
 import { createSpread, executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
 import { findCudaGraph, listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
+import { readEngineCache } from '../../triton/config/engine-cache.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { createLanguageModel } from '../language/language-model.ts';
 import type { LanguageProfile } from '../language/language-schema.ts';
@@ -44,6 +45,7 @@ export function createModelSimulator(
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
     firstExecutionMs:
       arms.findLast((arm) => arm.first_execution_ms !== undefined)?.first_execution_ms ?? profile.first_execution_ms,
+    keptEngine: describeKeptEngine(profile, config, arms),
     firstOfSizeMs: profile.first_execution_of_size_ms,
     responses: profile.responses,
     turnaroundMs: profile.law.turnaround_ms,
@@ -110,6 +112,21 @@ export function listArms(profile: ModelProfile, config: ModelConfig, files: Uplo
   return profile.arms.filter((arm) => configMeets(config, arm.when) && isUploaded(arm));
 }
 
+/**
+ * An arm with its own first execution builds an engine; to read it takes the model's first
+ * execution.
+ */
+function describeKeptEngine(
+  profile: ModelProfile,
+  config: ModelConfig,
+  arms: readonly Arm[],
+): EmulatedModelSimulator['keptEngine'] {
+  const directory = readEngineCache(config);
+  const built = arms.filter((arm) => arm.first_execution_ms !== undefined).map(({ name }) => name);
+  if (directory === null || built.length === 0) return null;
+  return { key: [profile.config.name, directory, ...built].join('\n'), readMs: profile.first_execution_ms };
+}
+
 const MS_PER_MINUTE = 60 * MS_PER_S;
 
 /** Changes linearly with time, and stays at its end. */
@@ -128,6 +145,7 @@ export function ensembleSimulator({ load }: EmulatorProfile['ensembles'][number]
     bls: null,
     atOnce: Number.POSITIVE_INFINITY,
     firstExecutionMs: 0,
+    keptEngine: null,
     firstOfSizeMs: 0,
     responses: 1,
     turnaroundMs: 0,

@@ -18,6 +18,11 @@ export interface EmulatedModelSimulator {
   readonly atOnce: number;
   /** Added to the first execution on every instance. */
   readonly firstExecutionMs: number;
+  /**
+   * The engine that its first execution builds, if the config keeps it: what it is known by, and
+   * how long it takes to read. null for what is built anew on every instance.
+   */
+  readonly keptEngine: { readonly key: string; readonly readMs: number } | null;
   /** Added to the first execution of every batch size on every instance. */
   readonly firstOfSizeMs: number;
   /** Responses of a decoupled model per request, spread evenly over its execution. */

@@ -28,14 +28,15 @@ interface Entry {
 
 /**
  * Returns the warm-up of `instances` new instances, including the cold start of their first
- * executions. As in Triton (checked on 2.51), a count of 0 is one execution, and a batch size of 0
- * none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
+ * executions, `firstExecutionMs`. As in Triton (checked on 2.51), a count of 0 is one execution,
+ * and a batch size of 0 none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
  */
 export function createWarmUp(
   model: string,
   config: ModelConfig,
   instances: number,
   simulator: EmulatedModelSimulator,
+  firstExecutionMs: () => number,
 ): WarmUp {
   const entries = (config.model_warmup ?? []) as unknown as readonly Entry[];
   for (const entry of entries) checkEntry(model, config, entry);
@@ -50,7 +51,7 @@ export function createWarmUp(
     }));
   if (samples.length === 0) return { samples: [], seconds: 0 };
   const sizes = new Set(samples.map(({ batchSize }) => batchSize)).size;
-  const coldMs = simulator.firstExecutionMs + sizes * simulator.firstOfSizeMs;
+  const coldMs = firstExecutionMs() + sizes * simulator.firstOfSizeMs;
   const ns = samples.reduce((sum, { executions, executionNs }) => sum + executions * executionNs, coldMs * NS_PER_MS);
   return { samples, seconds: (Math.ceil(instances / busy) * ns) / NS_PER_MS / MS_PER_S };
 }

@@ -1,6 +1,7 @@
 import { atMost } from '../../base/at-most.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { withoutEngineCache } from '../config/engine-cache.ts';
 import type { ModelConfig } from '../config/model-config.ts';
 import { ConfigValueError, normaliseConfig } from '../config/normal-form.ts';
 import { runMarkIn, withoutRunMark } from '../config/run-mark.ts';
@@ -124,7 +125,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     serverMetadata: async (call) => readServerMetadata(await ask({ kind: 'server-metadata' }, call)),
     modelMetadata: async (model, call) => readModelMetadata(await ask({ kind: 'model-metadata', model }, call)),
     index,
-    modelConfig: async (model, call) => withoutRunMark(await askConfig(model, call)),
+    modelConfig: async (model, call) => withoutEngineCache(withoutRunMark(await askConfig(model, call))),
     runMark: async (model, call) => runMarkIn(await askConfig(model, call)),
     load: async (model, config, call) => {
       const { files } = call ?? {};

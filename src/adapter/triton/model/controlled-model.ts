@@ -1,4 +1,5 @@
 import { isTrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { canonicalJson } from '../../../base/json.ts';
 import { nsToMs } from '../../../base/units.ts';
 import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
@@ -131,7 +132,17 @@ export class ControlledModel {
     const restored = await this.#putBack();
     this.#loads.isTouched = false;
     this.#loads.isSettled = true;
-    return restored;
+    const left = await this.#removeEngines();
+    return left === '' ? restored : { ...restored, detail: `${restored.detail}; ${left}` };
+  }
+
+  /** Removes the engines of the run's loads; returns where some are left, in words. */
+  async #removeEngines(): Promise<string> {
+    const { engineDirectories: directories } = this.#loads;
+    const remove = this.#options.engines?.remove;
+    if (remove) for (const directory of directories) await remove(directory);
+    if (remove || directories.length === 0) return '';
+    return `TensorRT's engines are left in ${listed(directories)} of the server's machine, and may be removed`;
   }
 
   async #putBack(): Promise<Restored> {

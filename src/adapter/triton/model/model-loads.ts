@@ -1,6 +1,7 @@
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { nsToMs } from '../../../base/units.ts';
 import { onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
+import { readEngineCache, withEngineCache } from '../../../triton/config/engine-cache.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { withRunMark } from '../../../triton/config/run-mark.ts';
@@ -17,14 +18,22 @@ const POLL_MS = 50;
 const MIN_WAIT_AFTER_INTERRUPT_MS = 30_000;
 const LONGEST_LOADS_AFTER_INTERRUPT = 3;
 
+/** What is added to a config on the server only. */
+interface Addition {
+  readonly name: 'mark' | 'engines';
+  /** Returns the config itself where there is nothing to add. */
+  readonly add: (config: ModelConfig) => ModelConfig;
+}
+
 /** The calls that load, unload and read one model; each ends when the server is done with it. */
 export class ModelLoads {
   readonly model: string;
   readonly #client: ControlClient;
   readonly #original: ModelConfig;
   readonly #options: ModelLoadOptions;
-  /** Whether the model loads with the mark of the run; null until that is known. */
-  #takesMark: boolean | null = null;
+  /** Whether the model loads with an addition; absent until that is known. */
+  readonly #takes = new Map<Addition['name'], boolean>();
+  readonly #engineDirectories = new Set<string>();
   /** True if anything may have been changed, by this run or by one that was killed. */
   isTouched: boolean;
   /**
@@ -81,24 +90,45 @@ export class ModelLoads {
     return Math.min(loadTimeoutMs, Math.max(MIN_WAIT_AFTER_INTERRUPT_MS, this.#interruptedAfterMs, usualMs));
   }
 
+  /** The directories of the server's machine in which loads of this run kept engines. */
+  get engineDirectories(): readonly string[] {
+    return [...this.#engineDirectories];
+  }
+
   /**
-   * Sends the config, marked. The original and what differs from it in instance counts only have no
-   * mark: Triton would load the model anew for it. A model whose code stops at a parameter that it
-   * does not know is loaded without the mark.
+   * Sends the config with its additions: the mark of the run, and a cache for TensorRT's engines.
+   * The original and what differs from it in instance counts only have none: Triton would load the
+   * model anew for them. What a model does not start with, such as a parameter that its code does
+   * not know, is left out from then on.
    */
   async #send(config: ModelConfig | undefined, call: LoadCall): Promise<void> {
-    const { mark } = this.#options;
-    if (!config || !mark || this.#takesMark === false || onlyInstancesDiffer(this.#original, config))
-      return this.#client.load(this.model, config, call);
+    if (!config || onlyInstancesDiffer(this.#original, config)) return this.#client.load(this.model, config, call);
+    const additions = this.#listAdditions(config, call);
+    const load = async (some: readonly Addition[]): Promise<void> => {
+      const sent = some.reduce((before, { add }) => add(before), config);
+      const directory = readEngineCache(sent);
+      if (some.some(({ name }) => name === 'engines') && directory !== null) this.#engineDirectories.add(directory);
+      await this.#client.load(this.model, sent, call);
+      for (const { name } of some) this.#takes.set(name, true);
+    };
     try {
-      await this.#client.load(this.model, withRunMark(config, mark), call);
-      this.#takesMark = true;
+      await load(additions);
     } catch (error) {
-      const mayBeTheMark = error instanceof LoadRefusedError && error.kind === 'init-failed';
-      if (!mayBeTheMark || this.#takesMark === true) throw error;
-      await this.#client.load(this.model, config, call);
-      this.#takesMark = false;
+      const isUnknown = ({ name }: Addition): boolean => !this.#takes.has(name);
+      const mayBeOurs = error instanceof LoadRefusedError && error.kind === 'init-failed';
+      if (!mayBeOurs || !additions.some(isUnknown)) throw error;
+      await load(additions.filter((each) => !isUnknown(each)));
+      for (const { name } of additions.filter(isUnknown)) this.#takes.set(name, false);
     }
+  }
+
+  #listAdditions(config: ModelConfig, { files }: LoadCall): readonly Addition[] {
+    const { mark, engines } = this.#options;
+    const all: Addition[] = [];
+    if (mark) all.push({ name: 'mark', add: (before) => withRunMark(before, mark) });
+    // Uploaded files may have the names of others.
+    if (engines && !files) all.push({ name: 'engines', add: (before) => withEngineCache(before, engines.run) });
+    return all.filter(({ name, add }) => this.#takes.get(name) !== false && add(config) !== config);
   }
 
   /**

@@ -1,7 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ControlOptions, createControl } from '../../../adapter/triton/control.ts';
-import type { ControlClient, OriginalState } from '../../../adapter/triton/model/control-options.ts';
+import type { ControlClient, KeptEngines, OriginalState } from '../../../adapter/triton/model/control-options.ts';
 import { createArtifacts } from '../../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../../adapter/triton/variants/cache.ts';
 import { realClock } from '../../../base/clock.ts';
@@ -21,7 +22,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
 
 type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
   Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
-  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts' | 'mark'>;
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts' | 'mark' | 'engines'>;
 
 /** Returns control over models whose earlier state is known. */
 export function controlOver(
@@ -36,6 +37,7 @@ export function controlOver(
     mayBeLoading = false,
     artifacts,
     mark,
+    engines,
   }: ControlLimits = {},
 ): Control {
   const longestLoadMs = toLoadTimeoutMs({ loadTimeoutSeconds });
@@ -51,8 +53,16 @@ export function controlOver(
     mayBeLoading,
     ...(artifacts && { artifacts }),
     ...(mark && { mark }),
+    ...(engines && { engines }),
   });
 }
+
+/** The machine of a server that was launched in a container, or emulated, ends with it. */
+const engineRemoval = (launch: string | undefined): Pick<KeptEngines, 'remove'> => {
+  if (launch === undefined) return {};
+  const isHere = launch === 'local';
+  return { remove: async (directory) => (isHere ? rm(directory, { recursive: true, force: true }) : undefined) };
+};
 
 /**
  * Returns control over what a study on a Triton changes. `onBuild` is called with the log of each
@@ -66,13 +76,15 @@ export function controlOfStudy(
 ): Control {
   const { model, server, limits, measurement } = spec;
   const isNewStudy = earlier.length === 0;
+  const mark = { host: hostname(), directory: resolve(directory) };
   return controlOver(client, listOriginals({ model, ...target }), server.restore, {
     ...limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,
     mayBeLoading: !isNewStudy && foldStudy(earlier).restored?.verified !== true,
     // A server that was started for the run ends with it.
-    ...(server.launch === undefined && { mark: { host: hostname(), directory: resolve(directory) } }),
+    ...(server.launch === undefined && { mark }),
+    engines: { run: `${mark.host}:${mark.directory}`, ...engineRemoval(server.launch) },
     artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
   });
 }

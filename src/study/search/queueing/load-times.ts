@@ -25,12 +25,15 @@ const LOAD_SCATTER = 0.3;
  */
 const SLOW_SECONDS = 60;
 
+type Load = Omit<ObservedLoad, 'seconds'>;
+
 /** One way to tell loads apart: those with the same text take the same time. */
-type Trait = (assignment: Assignment, before: Assignment | null) => string;
+type Trait = (load: Load, earlier: readonly ObservedLoad[]) => string;
 
 /**
  * Fits the time of a load by what it loads: by the value of each parameter, and for `slow`
- * parameters also by whether it changes. Each of these explains the loads in its way, by a mean for
+ * parameters also by whether it changes, and by whether a load had its value before, whose engine
+ * may be kept. Each of these explains the loads in its way, by a mean for
  * each value; the prediction is the mean over them, weighted by how well each explains the
  * logarithms (BIC weights: Schwarz 1978, "Estimating the dimension of a model").
  *
@@ -43,13 +46,18 @@ export function fitLoadTime(loads: readonly ObservedLoad[], usual: number, slow:
     () => '',
     ...names.map(
       (name): Trait =>
-        (assignment) =>
-          toText(assignment[name]),
+        (load) =>
+          toText(load.assignment[name]),
     ),
     ...slow.map(
       (name): Trait =>
-        (assignment, before) =>
-          String(isChanged(name, assignment, before)),
+        (load) =>
+          String(isChanged(name, load)),
+    ),
+    ...slow.map(
+      (name): Trait =>
+        (load, earlier) =>
+          String(earlier.some((each) => isSame(name, each, load))),
     ),
   ];
   const otherwise = loads.length > 0 ? mean(loads.map(({ seconds }) => seconds)) : usual;
@@ -57,10 +65,10 @@ export function fitLoadTime(loads: readonly ObservedLoad[], usual: number, slow:
   const best = Math.max(...fits.map(({ logWeight }) => logWeight));
   const weighted = fits.map((fit) => ({ ...fit, weight: Math.exp(fit.logWeight - best) }));
   const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
-  const unseen = slow.filter((name) => !loads.some(({ assignment, before }) => isChanged(name, assignment, before)));
+  const unseen = slow.filter((name) => !loads.some((load) => isChanged(name, load)));
   return (assignment, before) => {
-    const fitted = weighted.reduce((sum, { weight, toSeconds }) => sum + weight * toSeconds(assignment, before), 0);
-    const isSlow = unseen.some((name) => isChanged(name, assignment, before));
+    const fitted = weighted.reduce((sum, { weight, toSeconds }) => sum + weight * toSeconds({ assignment, before }), 0);
+    const isSlow = unseen.some((name) => isChanged(name, { assignment, before }));
     return isSlow ? Math.max(SLOW_SECONDS, fitted / total) : fitted / total;
   };
 }
@@ -68,18 +76,20 @@ export function fitLoadTime(loads: readonly ObservedLoad[], usual: number, slow:
 const toText = (value: ParameterValue | undefined): string =>
   typeof value === 'object' ? canonicalJson(value) : String(value);
 
-const isChanged = (name: string, assignment: Assignment, before: Assignment | null): boolean =>
+const isSame = (name: string, a: Load, b: Load): boolean => toText(a.assignment[name]) === toText(b.assignment[name]);
+
+const isChanged = (name: string, { assignment, before }: Load): boolean =>
   before !== null && toText(assignment[name]) !== toText(before[name]);
 
 function fitTrait(
   loads: readonly ObservedLoad[],
   trait: Trait,
   otherwise: number,
-): { readonly logWeight: number; readonly toSeconds: LoadTime } {
+): { readonly logWeight: number; readonly toSeconds: (load: Load) => number } {
   const groups = new Map<string, number[]>();
-  for (const { assignment, before, seconds } of loads) {
-    const key = trait(assignment, before);
-    groups.set(key, [...(groups.get(key) ?? []), Math.log(seconds)]);
+  for (const [index, load] of loads.entries()) {
+    const key = trait(load, loads.slice(0, index));
+    groups.set(key, [...(groups.get(key) ?? []), Math.log(load.seconds)]);
   }
   const means = new Map([...groups].map(([key, logs]) => [key, mean(logs)]));
   const squares = [...groups].flatMap(([key, logs]) => logs.map((log) => (log - (means.get(key) as number)) ** 2));
@@ -87,6 +97,6 @@ function fitTrait(
   const seconds = new Map([...means].map(([key, log]) => [key, Math.exp(log)]));
   return {
     logWeight: -residual / (2 * LOAD_SCATTER ** 2) - ((groups.size - 1) / 2) * Math.log(Math.max(1, loads.length)),
-    toSeconds: (assignment, before) => seconds.get(trait(assignment, before)) ?? otherwise,
+    toSeconds: (load) => seconds.get(trait(load, loads)) ?? otherwise,
   };
 }

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { createControl } from '../../src/adapter/triton/control.ts';
+import type { KeptEngines } from '../../src/adapter/triton/model/control-options.ts';
+import { realClock } from '../../src/base/clock.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import type { Faults } from '../../src/emulator/faults.ts';
+import { readEngineCache, withEngineCache, withoutEngineCache } from '../../src/triton/config/engine-cache.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { toCandidate } from '../study/builders.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+const RUN = 'gpu-box:/home/me/runs/1';
+const DIRECTORY = /^\/tmp\/tritune-engines-[0-9a-f]{12}$/;
+
+const accelerated = (parameters?: JsonObject, more: ModelConfig = {}): ModelConfig => ({
+  name: 'm',
+  backend: 'onnxruntime',
+  ...more,
+  optimization: {
+    execution_accelerators: {
+      gpu_execution_accelerator: [{ name: 'tensorrt', ...(parameters && { parameters }) }],
+      cpu_execution_accelerator: [{ name: 'openvino' }],
+    },
+  },
+});
+
+describe("a cache of TensorRT's engines", () => {
+  it('comes back from a config as it went in, and leaves nothing behind', () => {
+    for (const each of [accelerated(), accelerated({ precision_mode: 'FP16' })]) {
+      const cached = withEngineCache(each, RUN);
+      expect(readEngineCache(cached)).toMatch(DIRECTORY);
+      expect(readEngineCache(each)).toBeNull();
+      expect(withoutEngineCache(cached)).toEqual(each);
+    }
+  });
+
+  it.each([
+    ['another backend', { ...accelerated(), backend: 'tensorflow' }],
+    ['no accelerator', { name: 'm', backend: 'onnxruntime' }],
+    ['a cache of its own', accelerated({ trt_engine_cache_enable: 'true', trt_engine_cache_path: '/engines' })],
+    ['a cache that is off', accelerated({ trt_engine_cache_enable: '0' })],
+  ])('is not added to a config with %s, nor taken from it', (_, config) => {
+    expect(withEngineCache(config, RUN)).toBe(config);
+    expect(withoutEngineCache(config)).toBe(config);
+  });
+
+  it('has a directory for each run, model, version and file, whose engines ONNX Runtime could confuse', () => {
+    const others: readonly ModelConfig[] = [
+      accelerated(),
+      accelerated({}, { name: 'n' }),
+      accelerated({}, { default_model_filename: 'other.onnx' }),
+      accelerated({}, { version_policy: { specific: { versions: ['2'] } } }),
+    ];
+    const directories = [...others.map((each) => withEngineCache(each, RUN)), withEngineCache(accelerated(), 'other')];
+    expect(new Set(directories.map(readEngineCache)).size).toBe(5);
+    const larger = withEngineCache(accelerated({ precision_mode: 'FP16' }, { max_batch_size: 64 }), RUN);
+    expect(readEngineCache(larger)).toBe(readEngineCache(withEngineCache(accelerated(), RUN)));
+  });
+});
+
+/** A model under control, and where each load that the server saw keeps its engines. */
+async function controlled(engines: Partial<KeptEngines> = {}, refuseLoad?: Faults['refuseLoad']) {
+  const loads: (string | null)[] = [];
+  const faults: Faults = {
+    delayLoadMs: ({ config }) => {
+      loads.push(readEngineCache(config));
+      return 0;
+    },
+    ...(refuseLoad && { refuseLoad }),
+  };
+  const { grpcUrl, httpUrl } = await emulatorForTest({
+    profile: smallProfile({ config: { backend: 'onnxruntime' } }),
+    faults,
+  });
+  const client = connectGrpc(grpcUrl);
+  const original = await client.modelConfig('m');
+  const options = { clock: realClock, restore: 'config', loadTimeoutMs: 5000, settleTimeoutMs: 5000 } as const;
+  const control = createControl(client, [{ model: 'm', config: original, wasLoaded: true }], {
+    ...options,
+    engines: { run: RUN, ...engines },
+  });
+  const apply = (change: ModelConfig) =>
+    control.apply(toCandidate({ ...original, ...change }), new AbortController().signal);
+  return { loads, clients: [client, connectHttp(httpUrl)], original, control, apply };
+}
+
+describe('a study keeps the engines of its loads', () => {
+  const { optimization } = accelerated({ precision_mode: 'FP16' });
+  const fp16 = { optimization } as ModelConfig;
+
+  it('on the server only, and says where they are left', async () => {
+    const { loads, clients, original, control, apply } = await controlled();
+    await apply({ max_batch_size: 4 });
+    await apply({ ...fp16, max_batch_size: 4 });
+    for (const client of clients)
+      expect((await client.modelConfig('m')).optimization?.execution_accelerators).toEqual(
+        optimization?.execution_accelerators,
+      );
+    await apply({ ...fp16, max_batch_size: 4, instance_group: [{ count: 2, kind: 'KIND_CPU' }] });
+    expect(loads).toEqual([null, expect.stringMatching(DIRECTORY), loads[1]]);
+    const { verified, detail } = await control.restore();
+    expect(verified).toBe(true);
+    expect(detail).toContain(`TensorRT's engines are left in ${loads[1]} of the server's machine`);
+    expect(await clients[0]?.modelConfig('m')).toEqual(original);
+  });
+
+  it('and removes those on its own machine', async () => {
+    const removed: string[] = [];
+    const remove = async (directory: string): Promise<void> => void removed.push(directory);
+    const { loads, control, apply } = await controlled({ remove });
+    await apply(fp16);
+    expect((await control.restore()).detail).toBe("'m' has its original config again");
+    expect(removed).toEqual([loads[0]]);
+  });
+
+  it('but does without where the model does not load with them', async () => {
+    const { loads, control, apply } = await controlled({}, ({ config }) =>
+      readEngineCache(config) === null ? null : 'failed to create the directory',
+    );
+    await apply(fp16);
+    await apply({ ...fp16, max_batch_size: 4 });
+    expect(loads).toEqual([expect.stringMatching(DIRECTORY), null, null]);
+    expect((await control.restore()).verified).toBe(true);
+  });
+});
