@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
@@ -30,4 +32,43 @@ it('for as long as --first-request-timeout says', { timeout: 120_000 }, async ()
     code: 4,
     stderr: expect.stringMatching(/answered none of its first requests within 3 s/),
   });
+});
+
+it("once for each engine of ONNX Runtime's TensorRT, however often it is loaded", { timeout: 240_000 }, async () => {
+  const model = {
+    arms: [
+      {
+        name: 'TensorRT',
+        when: { 'optimization.execution_accelerators.gpu_execution_accelerator.name': 'tensorrt' },
+        first_execution_ms: BUILD_MS,
+        scale: 0.5,
+      },
+    ],
+  };
+  const config = {
+    backend: 'onnxruntime',
+    platform: 'onnxruntime_onnx',
+    instance_group: [{ count: 1, kind: 'KIND_GPU' }],
+  };
+  const device = { kind: 'gpu', name: 'emulated GPU', memory_mib: 8192 };
+  const emulator = await emulatorForTest({ profile: smallProfile({ model, config, profile: { device } }) });
+  const output = await freshDirectory();
+  const space = join(output, '..', 'precision.yaml');
+  await writeFile(
+    space,
+    'name: precision\nparameters:\n  tensorrt_precision: [FP16]\n  graph_level: [0, 1, 2]\n  instances: [1]\n',
+  );
+  const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--space', space, '--sampler', 'grid', '-o', output];
+  const outcome = await callCli([...study, '--max-trials', '3', '--precision', '30', ...OPTIONS]);
+  expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+  const waits = (await recordsOf(output)).flatMap((record) =>
+    record.type === 'trial-measured' ? (record.measurement.firstAnswersMs ?? []) : [],
+  );
+  expect(waits.filter((ms) => ms > BUILD_MS / 2)).toHaveLength(1);
+  expect(outcome.stdout).toMatch(
+    /\nmodel .*original config again; TensorRT's engines are left in \/tmp\/tritune-engines-/,
+  );
+  const summary = await summaryOf(output);
+  expect(summary.best?.assignment).toMatchObject({ tensorrt_precision: 'FP16' });
+  expect(JSON.stringify(await recordsOf(output))).not.toContain('trt_engine_cache');
 });
