@@ -10,7 +10,7 @@ import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import { toCandidate } from '../study/builders.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
-const RUN = 'gpu-box:/home/me/runs/1';
+const SECRET = 'b6f1';
 const DIRECTORY = /^\/tmp\/tritune-engines-[0-9a-f]{12}$/;
 
 const accelerated = (parameters?: JsonObject, more: ModelConfig = {}): ModelConfig => ({
@@ -28,7 +28,7 @@ const accelerated = (parameters?: JsonObject, more: ModelConfig = {}): ModelConf
 describe("a cache of TensorRT's engines", () => {
   it('comes back from a config as it went in, and leaves nothing behind', () => {
     for (const each of [accelerated(), accelerated({ precision_mode: 'FP16' })]) {
-      const cached = withEngineCache(each, RUN);
+      const cached = withEngineCache(each, SECRET);
       expect(readEngineCache(cached)).toMatch(DIRECTORY);
       expect(readEngineCache(each)).toBeNull();
       expect(withoutEngineCache(cached)).toEqual(each);
@@ -41,21 +41,24 @@ describe("a cache of TensorRT's engines", () => {
     ['a cache of its own', accelerated({ trt_engine_cache_enable: 'true', trt_engine_cache_path: '/engines' })],
     ['a cache that is off', accelerated({ trt_engine_cache_enable: '0' })],
   ])('is not added to a config with %s, nor taken from it', (_, config) => {
-    expect(withEngineCache(config, RUN)).toBe(config);
+    expect(withEngineCache(config, SECRET)).toBe(config);
     expect(withoutEngineCache(config)).toBe(config);
   });
 
-  it('has a directory for each run, model, version and file, whose engines ONNX Runtime could confuse', () => {
+  it('has a directory for each secret, model, version and file, whose engines ONNX Runtime could confuse', () => {
     const others: readonly ModelConfig[] = [
       accelerated(),
       accelerated({}, { name: 'n' }),
       accelerated({}, { default_model_filename: 'other.onnx' }),
       accelerated({}, { version_policy: { specific: { versions: ['2'] } } }),
     ];
-    const directories = [...others.map((each) => withEngineCache(each, RUN)), withEngineCache(accelerated(), 'other')];
+    const directories = [
+      ...others.map((each) => withEngineCache(each, SECRET)),
+      withEngineCache(accelerated(), 'other'),
+    ];
     expect(new Set(directories.map(readEngineCache)).size).toBe(5);
-    const larger = withEngineCache(accelerated({ precision_mode: 'FP16' }, { max_batch_size: 64 }), RUN);
-    expect(readEngineCache(larger)).toBe(readEngineCache(withEngineCache(accelerated(), RUN)));
+    const larger = withEngineCache(accelerated({ precision_mode: 'FP16' }, { max_batch_size: 64 }), SECRET);
+    expect(readEngineCache(larger)).toBe(readEngineCache(withEngineCache(accelerated(), SECRET)));
   });
 });
 
@@ -78,7 +81,7 @@ async function controlled(engines: Partial<KeptEngines> = {}, refuseLoad?: Fault
   const options = { clock: realClock, restore: 'config', loadTimeoutMs: 5000, settleTimeoutMs: 5000 } as const;
   const control = createControl(client, [{ model: 'm', config: original, wasLoaded: true }], {
     ...options,
-    engines: { run: RUN, ...engines },
+    engines: { secret: SECRET, ...engines },
   });
   const apply = (change: ModelConfig) =>
     control.apply(toCandidate({ ...original, ...change }), new AbortController().signal);
@@ -114,6 +117,28 @@ describe('a study keeps the engines of its loads', () => {
     expect(removed).toEqual([loads[0]]);
   });
 
+  it('or says where they are, if it cannot', async () => {
+    const remove = async (): Promise<void> => {
+      throw new Error('EACCES');
+    };
+    const { loads, control, apply } = await controlled({ remove });
+    await apply(fp16);
+    const { verified, detail } = await control.restore();
+    expect(verified).toBe(true);
+    expect(detail).toContain(`left in ${loads[0]} of`);
+  });
+
+  it('and never takes engines of the user for its own', async () => {
+    const removed: string[] = [];
+    const { loads, control, apply } = await controlled({ remove: async (directory) => void removed.push(directory) });
+    await apply(
+      accelerated({ trt_engine_cache_enable: '1', trt_engine_cache_path: '/engines' }, { max_batch_size: 4 }),
+    );
+    expect(loads).toEqual(['/engines']);
+    expect((await control.restore()).detail).toBe("'m' has its original config again");
+    expect(removed).toEqual([]);
+  });
+
   it('but does without where the model does not load with them', async () => {
     const { loads, control, apply } = await controlled({}, ({ config }) =>
       readEngineCache(config) === null ? null : 'failed to create the directory',
@@ -121,6 +146,6 @@ describe('a study keeps the engines of its loads', () => {
     await apply(fp16);
     await apply({ ...fp16, max_batch_size: 4 });
     expect(loads).toEqual([expect.stringMatching(DIRECTORY), null, null]);
-    expect((await control.restore()).verified).toBe(true);
+    expect(await control.restore()).toMatchObject({ verified: true, detail: "'m' has its original config again" });
   });
 });

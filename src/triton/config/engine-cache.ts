@@ -15,17 +15,20 @@ const PATH = 'trt_engine_cache_path';
 /** ONNX Runtime creates the last folder of a path only. */
 const DIRECTORY = '/tmp/tritune-engines-';
 
+/** True for a directory that `withEngineCache` names. */
+export const isEngineDirectory = (path: string): boolean => path.startsWith(DIRECTORY);
+
 /**
  * Returns the config with a cache of engines for its TensorRT accelerator in ONNX Runtime; as it is
  * if it has none, or says itself whether engines are kept. The cache is on the server only: see
- * `withoutEngineCache`. `run`: whose engines they are. ONNX Runtime knows an engine by the graph
- * and the file's name, not by the weights: each run, model, version policy and file has a
- * directory.
+ * `withoutEngineCache`. `secret`: what nobody else on the server's machine can guess, who could put
+ * an engine of their own there. ONNX Runtime knows an engine by the graph and the file's name, not
+ * by the weights: each secret, model, version policy and file has a directory.
  */
-export function withEngineCache(config: ModelConfig, run: string): ModelConfig {
+export function withEngineCache(config: ModelConfig, secret: string): ModelConfig {
   if (namesOfBackend(config)?.backend !== 'onnxruntime') return config;
   const { name, version_policy, default_model_filename } = config;
-  const key = canonicalJson([run, name, version_policy ?? null, default_model_filename ?? null] as Json);
+  const key = canonicalJson([secret, name, version_policy ?? null, default_model_filename ?? null] as Json);
   const path = `${DIRECTORY}${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
   return editTensorrt(config, (parameters) =>
     parameters[ENABLE] === undefined ? { ...parameters, [ENABLE]: '1', [PATH]: path } : parameters,
@@ -52,7 +55,7 @@ export function readEngineCache(config: ModelConfig): string | null {
   return kept ? String(kept[PATH] ?? '') : null;
 }
 
-const isOurs = (parameters: JsonObject): boolean => String(parameters[PATH]).startsWith(DIRECTORY);
+const isOurs = (parameters: JsonObject): boolean => isEngineDirectory(String(parameters[PATH]));
 
 /** Returns the config itself if the edit changes nothing. */
 function editTensorrt(config: ModelConfig, edit: (parameters: JsonObject) => JsonObject): ModelConfig {

@@ -41,16 +41,14 @@ export interface ModelLoadOptions {
   readonly mayBeLoading?: boolean;
   /** Marks configs that this run sends, for other machines, if it is killed. */
   readonly mark?: RunMark;
-  /** The run whose TensorRT engines the server's machine keeps, if any. */
+  /** Absent if TensorRT's engines are not kept between loads. */
   readonly engines?: KeptEngines;
 }
 
 /** Where TensorRT's engines stay between the loads of a run (`withEngineCache`). */
 export interface KeptEngines {
-  /** What no other run has. */
-  readonly run: string;
-  /**
-   * Removes a directory of engines; absent if it lies on another machine, and the person is told.
-   */
+  /** What names their directory, and nobody can guess. */
+  readonly secret: string;
+  /** Removes such a directory; absent if it is on another machine. Errors: the system's. */
   readonly remove?: (directory: string) => Promise<void>;
 }

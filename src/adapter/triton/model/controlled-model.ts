@@ -138,11 +138,19 @@ export class ControlledModel {
 
   /** Removes the engines of the run's loads; returns where some are left, in words. */
   async #removeEngines(): Promise<string> {
-    const { engineDirectories: directories } = this.#loads;
     const remove = this.#options.engines?.remove;
-    if (remove) for (const directory of directories) await remove(directory);
-    if (remove || directories.length === 0) return '';
-    return `TensorRT's engines are left in ${listed(directories)} of the server's machine, and may be removed`;
+    const left: string[] = [];
+    for (const directory of this.#loads.engineDirectories) {
+      const isGone =
+        remove !== undefined &&
+        (await remove(directory).then(
+          () => true,
+          () => false,
+        ));
+      if (!isGone) left.push(directory);
+    }
+    if (left.length === 0) return '';
+    return `TensorRT's engines are left in ${listed(left)} of the server's machine, and may be removed`;
   }
 
   async #putBack(): Promise<Restored> {

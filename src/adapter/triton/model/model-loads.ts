@@ -1,7 +1,7 @@
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { nsToMs } from '../../../base/units.ts';
 import { onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
-import { readEngineCache, withEngineCache } from '../../../triton/config/engine-cache.ts';
+import { isEngineDirectory, readEngineCache, withEngineCache } from '../../../triton/config/engine-cache.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { withRunMark } from '../../../triton/config/run-mark.ts';
@@ -106,10 +106,11 @@ export class ModelLoads {
     const additions = this.#listAdditions(config, call);
     const load = async (some: readonly Addition[]): Promise<void> => {
       const sent = some.reduce((before, { add }) => add(before), config);
-      const directory = readEngineCache(sent);
-      if (some.some(({ name }) => name === 'engines') && directory !== null) this.#engineDirectories.add(directory);
       await this.#client.load(this.model, sent, call);
       for (const { name } of some) this.#takes.set(name, true);
+      const directory = readEngineCache(sent);
+      // Engines of the user stay.
+      if (directory !== null && isEngineDirectory(directory)) this.#engineDirectories.add(directory);
     };
     try {
       await load(additions);
@@ -127,7 +128,7 @@ export class ModelLoads {
     const all: Addition[] = [];
     if (mark) all.push({ name: 'mark', add: (before) => withRunMark(before, mark) });
     // Uploaded files may have the names of others.
-    if (engines && !files) all.push({ name: 'engines', add: (before) => withEngineCache(before, engines.run) });
+    if (engines && !files) all.push({ name: 'engines', add: (before) => withEngineCache(before, engines.secret) });
     return all.filter(({ name, add }) => this.#takes.get(name) !== false && add(config) !== config);
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -76,15 +77,14 @@ export function controlOfStudy(
 ): Control {
   const { model, server, limits, measurement } = spec;
   const isNewStudy = earlier.length === 0;
-  const mark = { host: hostname(), directory: resolve(directory) };
   return controlOver(client, listOriginals({ model, ...target }), server.restore, {
     ...limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,
     mayBeLoading: !isNewStudy && foldStudy(earlier).restored?.verified !== true,
     // A server that was started for the run ends with it.
-    ...(server.launch === undefined && { mark }),
-    engines: { run: `${mark.host}:${mark.directory}`, ...engineRemoval(server.launch) },
+    ...(server.launch === undefined && { mark: { host: hostname(), directory: resolve(directory) } }),
+    engines: { secret: randomUUID(), ...engineRemoval(server.launch) },
     artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
   });
 }

@@ -33,9 +33,9 @@ type Trait = (load: Load, earlier: readonly ObservedLoad[]) => string;
 /**
  * Fits the time of a load by what it loads: by the value of each parameter, and for `slow`
  * parameters also by whether it changes, and by whether a load had its value before, whose engine
- * may be kept. Each of these explains the loads in its way, by a mean for
- * each value; the prediction is the mean over them, weighted by how well each explains the
- * logarithms (BIC weights: Schwarz 1978, "Estimating the dimension of a model").
+ * may be kept. Each of these explains the loads in its way, by a mean for each value; the
+ * prediction is the mean over them, weighted by how well each explains the logarithms (BIC weights:
+ * Schwarz 1978, "Estimating the dimension of a model").
  *
  * @param usual seconds of a load while none was observed.
  * @param slow names of parameters whose change is said to be slow.
