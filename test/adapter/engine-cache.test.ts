@@ -39,6 +39,8 @@ describe("a cache of TensorRT's engines", () => {
     ['another backend', { ...accelerated(), backend: 'tensorflow' }],
     ['no accelerator', { name: 'm', backend: 'onnxruntime' }],
     ['a cache of its own', accelerated({ trt_engine_cache_enable: 'true', trt_engine_cache_path: '/engines' })],
+    ['a place of its own', accelerated({ trt_engine_cache_path: '/engines' })],
+    ['a calibration table, which lies there', accelerated({ int8_calibration_table_name: 'table.flatbuffers' })],
     ['a cache that is off', accelerated({ trt_engine_cache_enable: '0' })],
   ])('is not added to a config with %s, nor taken from it', (_, config) => {
     expect(withEngineCache(config, SECRET)).toBe(config);

@@ -12,6 +12,9 @@ import type { ModelConfig } from './model-config.ts';
 const ENABLE = 'trt_engine_cache_enable';
 const PATH = 'trt_engine_cache_path';
 
+/** Parameters that say whether or where engines are kept. A calibration table lies beside them. */
+const STATED = [ENABLE, PATH, 'int8_calibration_table_name'];
+
 /** ONNX Runtime creates the last folder of a path only. */
 const DIRECTORY = '/tmp/tritune-engines-';
 
@@ -20,10 +23,10 @@ export const isEngineDirectory = (path: string): boolean => path.startsWith(DIRE
 
 /**
  * Returns the config with a cache of engines for its TensorRT accelerator in ONNX Runtime; as it is
- * if it has none, or says itself whether engines are kept. The cache is on the server only: see
- * `withoutEngineCache`. `secret`: what nobody else on the server's machine can guess, who could put
- * an engine of their own there. ONNX Runtime knows an engine by the graph and the file's name, not
- * by the weights: each secret, model, version policy and file has a directory.
+ * if it has none, or says itself whether or where engines are kept. The cache is on the server
+ * only: see `withoutEngineCache`. `secret`: what nobody else on the server's machine can guess, who
+ * could put an engine of their own there. ONNX Runtime knows an engine by the graph and the file's
+ * name, not by the weights: each secret, model, version policy and file has a directory.
  */
 export function withEngineCache(config: ModelConfig, secret: string): ModelConfig {
   if (namesOfBackend(config)?.backend !== 'onnxruntime') return config;
@@ -31,7 +34,7 @@ export function withEngineCache(config: ModelConfig, secret: string): ModelConfi
   const key = canonicalJson([secret, name, version_policy ?? null, default_model_filename ?? null] as Json);
   const path = `${DIRECTORY}${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
   return editTensorrt(config, (parameters) =>
-    parameters[ENABLE] === undefined ? { ...parameters, [ENABLE]: '1', [PATH]: path } : parameters,
+    STATED.some((name) => parameters[name] !== undefined) ? parameters : { ...parameters, [ENABLE]: '1', [PATH]: path },
   );
 }
 
