@@ -105,8 +105,9 @@ describe('a file of prompts', () => {
     expect(said(await read(lines({ messages }), { sessions: true }))).toEqual([['user:one', 'user:two']]);
   });
 
+  const ask = (content: string) => ({ role: 'user', content });
+
   it('is the calls of a session, also with the history in each', async () => {
-    const ask = (content: string) => ({ role: 'user', content });
     const answer = { role: 'assistant', content: 'yes' };
     const payloads = [{ messages: [ask('one')] }, { messages: [ask('one'), answer, ask('two')] }];
     const calls = lines({ session_id: 'a', payloads });
@@ -121,6 +122,14 @@ describe('a file of prompts', () => {
     const held = await read(records, { sessions: true });
     expect(said(held)).toEqual([['user:one', 'user:two'], ['user:three']]);
     expect(held.conversations[0]?.[1]).toMatchObject({ thinkMs: 70 });
+  });
+
+  it('is refused with a session that never ends, which would be held whole', async () => {
+    const records = Array.from({ length: 10_001 }, () => ({ session_id: 'a', payload: [{ messages: [ask('one')] }] }));
+    await expect(read(lines(...records), { sessions: true })).rejects.toThrow(
+      /line 10001: the session 'a' has more than 10000 turns/,
+    );
+    expect((await read(lines(...records.slice(1)), { sessions: true })).conversations[0]).toHaveLength(10_000);
   });
 
   it("is read from the list of perf_analyzer's and GenAI-Perf's files, with the lines of faults", async () => {

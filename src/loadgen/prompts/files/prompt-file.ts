@@ -1,6 +1,6 @@
 import { type Distribution, wholeNumbers } from '../../../base/distribution.ts';
 import { formatMessage, TrituneError } from '../../../base/errors.ts';
-import { listed } from '../../../base/format.ts';
+import { listed, plainLine } from '../../../base/format.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '../../../base/records.ts';
 import { listTexts, type Prompt } from '../prompt.ts';
@@ -44,6 +44,8 @@ export interface PromptFileRule {
 }
 
 const USUAL_PROMPTS = 10_000;
+/** Turns of a session whose records follow each other; they are all held until it ends. */
+const MAX_TURNS = 10_000;
 /** Fields that are not sent, of which a note names no more. */
 const MAX_NAMED = 8;
 /** Letters of such a name in that note. */
@@ -144,6 +146,11 @@ function textReader(
     else {
       open ??= { session, turns: [] };
       open.turns.push(...conversations.flat());
+      if (open.turns.length > MAX_TURNS)
+        throw new BadRecord(
+          `the session '${plainLine(session)}' has more than ${MAX_TURNS} turns`,
+          'give its parts session ids of their own, or leave --sessions out',
+        );
     }
   };
   add(first);
