@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
+import { listAccelerators } from '../../triton/config/accelerators.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import { type KnownKnobName, knownKnob } from '../source/known-knobs.ts';
 import { requirePath } from '../subject.ts';
@@ -138,10 +139,7 @@ function versionWrite(versions: ServedVersions): FieldWrite {
 
 function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']): boolean {
   if (accelerator !== undefined) return accelerator === 'tensorrt';
-  const { gpu_execution_accelerator: known = [] } = (base.optimization?.execution_accelerators ?? {}) as {
-    readonly gpu_execution_accelerator?: readonly { readonly name?: string }[];
-  };
-  return known.some(({ name }) => name === 'tensorrt');
+  return listAccelerators(base).some(({ name }) => name === 'tensorrt');
 }
 
 /** Exactly the requested groups; one on the same device keeps its other fields. */

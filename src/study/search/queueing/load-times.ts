@@ -44,21 +44,9 @@ export function fitLoadTime(loads: readonly ObservedLoad[], usual: number, slow:
   const names = [...new Set(loads.flatMap(({ assignment }) => Object.keys(assignment)))];
   const traits: readonly Trait[] = [
     () => '',
-    ...names.map(
-      (name): Trait =>
-        (load) =>
-          toText(load.assignment[name]),
-    ),
-    ...slow.map(
-      (name): Trait =>
-        (load) =>
-          String(isChanged(name, load)),
-    ),
-    ...slow.map(
-      (name): Trait =>
-        (load, earlier) =>
-          String(earlier.some((each) => isSame(name, each, load))),
-    ),
+    ...names.map(valueTrait),
+    ...slow.map(changeTrait),
+    ...slow.map(noveltyTrait),
   ];
   const otherwise = loads.length > 0 ? mean(loads.map(({ seconds }) => seconds)) : usual;
   const fits = traits.map((trait) => fitTrait(loads, trait, otherwise));
@@ -80,6 +68,21 @@ const isSame = (name: string, a: Load, b: Load): boolean => toText(a.assignment[
 
 const isChanged = (name: string, { assignment, before }: Load): boolean =>
   before !== null && toText(assignment[name]) !== toText(before[name]);
+
+const valueTrait =
+  (name: string): Trait =>
+  (load) =>
+    toText(load.assignment[name]);
+
+const changeTrait =
+  (name: string): Trait =>
+  (load) =>
+    String(isChanged(name, load));
+
+const noveltyTrait =
+  (name: string): Trait =>
+  (load, earlier) =>
+    String(earlier.some((each) => isSame(name, each, load)));
 
 function fitTrait(
   loads: readonly ObservedLoad[],
