@@ -140,7 +140,8 @@ it('waits for a real server that is restarted in order, which costs no candidate
   expect(await run.ended).toMatchObject({ code: 0 });
   const records = await recordsOf(output);
   expect(failuresIn(records)).toEqual([null, 'no-gpu', null, null, null]);
-  // A restart that no request meets is seen by the config that came back with the server. A final applies it again.
+  // A restart that no request meets is seen by the config that came back with the server. A final
+  // applies it again.
   const search = records.slice(
     0,
     records.findIndex((record) => record.type === 'trial-finished' && record.trial === 3),
