@@ -55,6 +55,48 @@ describe('a result table', () => {
     expect(setUp?.rows[0]).toMatchObject({ samplesPerRequest: 2, concurrency: 4 });
   });
 
+  it('is read from what perf_analyzer printed, the first of the models of a pipeline, the mean also where a percentile decides', () => {
+    const run = (batch: number, lines: readonly string[]): string[] => [
+      '*** Measurement Settings ***',
+      `  Batch size: ${batch}`,
+      '  Stabilizing using p95 latency',
+      '',
+      'Request concurrency: 4',
+      '  Client: ',
+      '    Request count: 635',
+      '    Throughput: 127 infer/sec',
+      '    p50 latency: 15004 usec',
+      '    p95 latency: 21624 usec',
+      '    Avg HTTP time: 15610 usec (send/recv 5775 usec + response wait 9835 usec)',
+      ...lines,
+      '',
+      'Inferences/Second vs. Client p95 Batch Latency',
+      'Concurrency: 4, throughput: 127 infer/sec, latency 21624 usec',
+    ];
+    const server = (queueUs: number, indent = ''): string[] => [
+      `${indent}    Inference count: 1270`,
+      `${indent}    Execution count: 635`,
+      `${indent}    Avg request latency: 7394 usec (overhead 73 usec + queue ${queueUs} usec + compute input 1427 usec + compute infer 4396 usec + compute output 1439 usec)`,
+    ];
+    const pipeline = ['  Server: ', ...server(59), '', '    Composing models: ', ...server(9999, '    ')];
+    const old = [
+      '  Server: ',
+      '    Avg request latency: 4824 usec (overhead 10 usec + queue 39 usec + compute 4775 usec)',
+    ];
+    const rate = ['Request Rate: 50 inference requests per second', '  Client: ', '    Throughput: 1 infer/sec'];
+    const setUps = read([...run(2, pipeline), ...run(1, old), ...rate].join('\n'));
+    expect(setUps.map(({ labels }) => labels)).toEqual([{ run: '1' }, { run: '2' }]);
+    expect(setUps.map(({ rows }) => rows.length)).toEqual([1, 1]);
+    const [row] = setUps[0]?.rows ?? [];
+    expect(row).toMatchObject({ concurrency: 4, samplesPerRequest: 2, inferPerSecond: 127, meanBatch: 2 });
+    expect(row?.latencyMs.p50).toBeCloseTo(15.004, 9);
+    expect(row?.latencyMs.mean).toBeCloseTo(15.61, 9);
+    expect(row?.server?.queueMs).toBeCloseTo(0.059, 9);
+    expect(row?.server?.outputMs).toBeCloseTo(1.439, 9);
+    expect(setUps[1]?.rows[0]?.server).toEqual({ queueMs: 0.039, inputMs: 0, inferMs: 4.775, outputMs: 0 });
+    expect(read(run(1, []).join('\n'))[0]?.labels).toEqual({});
+  });
+
   it('is read from Markdown, with the parameters that stand before it, as published documents have them', () => {
     const published = (dataset: string, row: string): string[] => [
       '| Parameter Name               | Parameter Value              |',

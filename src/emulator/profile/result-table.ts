@@ -1,6 +1,7 @@
 import { csvRows } from '../../base/csv.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
+import { isConsoleText, readConsoleLevels } from './console-levels.ts';
 import { markdownTables } from './markdown-tables.ts';
 import { type Cells, findColumns, type TableColumns } from './table-columns.ts';
 
@@ -30,18 +31,35 @@ interface Table {
 }
 
 /** Columns that describe the measured set-up, except those of a trial, which precede its level. */
-const LABELS = ['gpu', 'backend', 'backend accelerator', 'precision', 'dataset', 'sequence length', 'trial', 'role'];
+const LABELS = [
+  ...['gpu', 'backend', 'backend accelerator', 'precision', 'dataset', 'sequence length', 'run', 'trial', 'role'],
+];
 
 /**
  * Reads a result table: published ones with offline and online rows or those of
  * `tritune profile --scenario`, as CSV or as Markdown with the table or the list of parameters
- * before it; `results.csv` of a run; or perf_analyzer's. A row without a concurrency is of one
- * client. `clientBatch`: samples per request if the table does not say. Leaves out rows of request
- * rates, of failures, and of a client that was the limit. Throws INPUT_INVALID if nothing is left.
+ * before it; `results.csv` of a run; perf_analyzer's, or what it printed on a console. A row
+ * without a concurrency is of one client. `clientBatch`: samples per request if the table does not
+ * say. Leaves out rows of request rates, of failures, and of a client that was the limit. Throws
+ * INPUT_INVALID if nothing is left.
  */
 export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
-  const tables = /^\s*\|/m.test(text) ? tablesInMarkdown(text) : [{ common: {}, rows: csvRows(text) }];
-  const setUps = tables.flatMap(({ common, rows }) => {
+  const setUps = findSetUps(readTables(text), clientBatch);
+  if (setUps.length > 0) return joinedSetUps(setUps);
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `${file} has no rows with a concurrency or a batch size`,
+    "give a CSV or Markdown table with concurrency, throughput and p50 in tritune's or perf_analyzer's columns, or what perf_analyzer printed",
+  );
+}
+
+function readTables(text: string): readonly Table[] {
+  if (isConsoleText(text)) return [{ common: {}, rows: readConsoleLevels(text) }];
+  return /^\s*\|/m.test(text) ? tablesInMarkdown(text) : [{ common: {}, rows: csvRows(text) }];
+}
+
+const findSetUps = (tables: readonly Table[], clientBatch: number): SetUp[] =>
+  tables.flatMap(({ common, rows }) => {
     const columns = findColumns([common, ...rows], clientBatch);
     return rows.flatMap((cells): SetUp[] => {
       const row = findRow(cells, columns, clientBatch);
@@ -52,13 +70,6 @@ export function readResultTable(text: string, file: string, clientBatch: number)
       ];
     });
   });
-  if (setUps.length > 0) return joinedSetUps(setUps);
-  throw new TrituneError(
-    'INPUT_INVALID',
-    `${file} has no rows with a concurrency or a batch size`,
-    "give a CSV or Markdown table with concurrency, throughput and p50 in tritune's or perf_analyzer's columns",
-  );
-}
 
 /**
  * Returns the set-ups of several tables, with the rows of those that have the same labels together,

@@ -329,7 +329,10 @@ const tokenTable = refusing([], {
 
 const resultTable = refusing(['INPUT_INVALID'], {
   name: 'a table of results',
-  sources: ['emulator/profile/result-table.ts', 'base/csv.ts', 'cli/commands/calibrate/run.ts'],
+  sources: [
+    ...['emulator/profile/result-table.ts', 'emulator/profile/console-levels.ts'],
+    ...['base/csv.ts', 'cli/commands/calibrate/run.ts'],
+  ],
   read: (text) => {
     const setUps = readResultTable(text, 'f.csv', 1);
     for (const { rows } of setUps) {
@@ -342,6 +345,7 @@ const resultTable = refusing(['INPUT_INVALID'], {
   seeds: [
     'gpu,backend,instances,batch,concurrency,inferences_per_s,server_queue_ms,server_compute_input_ms,server_compute_infer_ms,server_compute_output_ms,p50_ms,avg_ms\nt4,pytorch,2,16,1,1900,0.1,0.2,7.2,0.1,8.3,8.4\na30,"x, ""y""",2,16,8,3264,13.9,0.8,8.9,14.2,43.8,38.5\n',
     'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency\r\n4,800,0,300,1000,10,2000,20,0,3200\r\n',
+    'Request concurrency: 8\n  Client: \n    Throughput: 146.657 infer/sec\n    p50 latency: 54562 usec\n    Avg HTTP time: 54486 usec (send/recv 8 usec + response wait 54478 usec)\n  Server: \n    Avg request latency: 54268 usec (overhead 193 usec + queue 40001 usec + compute input 9914 usec + compute infer 4112 usec + compute output 48 usec)\n',
     'trial,role,final_round,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,client_bound\n0,baseline,,true,1,concurrency,4,400,10,9,false\n',
   ],
   words: [

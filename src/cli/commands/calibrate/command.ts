@@ -10,7 +10,10 @@ import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
     .description('Fit the queueing model to a table of results, and write an emulator profile')
-    .argument('<table...>', 'CSV or Markdown tables of results, results.csv of a run, or CSV files of perf_analyzer');
+    .argument(
+      '<table...>',
+      'CSV or Markdown tables of results, results.csv of a run, or perf_analyzer: its CSV files or what it printed',
+    );
   return addOptions(command, calibrateOptionTable).action(
     async (files: readonly string[], options: CalibrateOptions) => {
       const { runCalibrate } = await import('./run.ts');

@@ -15,7 +15,7 @@ export function compareCommand(terminal: Terminal): Command {
     )
     .argument(
       '<baseline>',
-      'summary.json, capacity.json, directory of a run, file of profile --json, or a table of results (CSV or Markdown)',
+      'summary.json, capacity.json, directory of a run, file of profile --json, or a table of results (CSV, Markdown, what perf_analyzer printed)',
     )
     .argument('<run...>', 'The same of the run to judge; several are repeated measurements');
   addExamples(

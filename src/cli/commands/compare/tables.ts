@@ -5,8 +5,8 @@ import type { LevelTimes } from '../../../report/gate/times.ts';
 import { describeSetUp } from '../calibrate/tables.ts';
 
 /**
- * Reads a table of results, CSV or Markdown, whose figures have no intervals. Errors: INPUT_INVALID
- * for a text without a row.
+ * Reads a table of results, whose figures have no intervals. Errors: INPUT_INVALID for a text
+ * without a row.
  */
 export function readTable(text: string, file: string): GateDocument {
   const setUps = readResultTable(text, file, 1);

@@ -7,7 +7,10 @@ import { type PlotOptions, plotOptionTable } from './options.ts';
 export function plotCommand(terminal: Terminal): Command {
   const command = new Command('plot')
     .description('Draw throughput over latency, and the parts of latency, from tables of results')
-    .argument('<table...>', 'CSV or Markdown tables of results, results.csv of a run, or CSV files of perf_analyzer');
+    .argument(
+      '<table...>',
+      'CSV or Markdown tables of results, results.csv of a run, or perf_analyzer: its CSV files or what it printed',
+    );
   return addOptions(command, plotOptionTable).action(async (files: readonly string[], options: PlotOptions) => {
     const { runPlot } = await import('./run.ts');
     await runPlot(files, options, terminal);
