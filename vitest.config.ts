@@ -13,7 +13,7 @@ const fidelity = 'test/real/fidelity.test.ts';
 const ownFolder = 'test/support/own-folder.ts';
 const testFile = (name: string): string => `test/${name}.test.ts`;
 const onTriton = {
-  globalSetup: [ownFolder, 'test/real/global-setup.ts'],
+  globalSetup: [ownFolder, 'test/support/bundled-cli.ts', 'test/real/global-setup.ts'],
   fileParallelism: false,
   testTimeout: 120_000,
   hookTimeout: 180_000,

@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shellLine } from '../../src/base/shell-words.ts';
 import { textEndpoints } from '../../src/spec/language-spec.ts';
 import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
+import { cliProgram } from '../support/cli-program.ts';
 import { emulatorForTest, languageProfile, languageProfileFile } from '../support/emulator.ts';
 
 const requests = ['-m', 'talk', '-b', '4', '--input-tokens', '16', '--prompts', '40'];
@@ -53,9 +54,8 @@ describe('APIs that answer texts at once', { timeout: 240_000 }, () => {
     await writeFile(profile, JSON.stringify(languageProfileFile()));
     const space = join(folder, 'space.json');
     await writeFile(space, JSON.stringify({ engine: { name: 'emulator' }, parameters: { max_num_seqs: [8] } }));
-    const script = resolve(import.meta.dirname, '../../src/cli/main.ts');
     const ports = '--grpc-port 0 --metrics-port 0 --http-port {port}';
-    const launch = `${shellLine([process.execPath, script])} emulate --profile ${profile} ${ports} --max-num-seqs 1 {flags}`;
+    const launch = `${shellLine([process.execPath, cliProgram('main')])} emulate --profile ${profile} ${ports} --max-num-seqs 1 {flags}`;
     const run = await runCli([
       ...['tune', '--endpoint', 'rerank', ...requests, '--launch-command', launch, '--space', space, '-o', folder],
       ...['--concurrency', '4:4', '--precision', '50', '--sampler', 'grid', '--ui', 'lines'],

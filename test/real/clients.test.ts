@@ -9,13 +9,13 @@ import { launchEmulator } from '../../src/launch/emulator-server.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { printConfigText } from '../../src/triton/config/printer.ts';
 import { freshDirectory } from '../support/cli.ts';
+import { cliProgram } from '../support/cli-program.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { realTriton } from '../support/real-triton.ts';
 
 /** Clients that nobody here wrote, against the emulator. */
 const run = promisify(execFile);
 const script = resolve(import.meta.dirname, 'clients/everything.py');
-const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
 const REFUSED = 'refused: ';
 const FETCH_MS = 600_000;
 
@@ -163,7 +163,7 @@ describe('Model Analyzer', () => {
     const scratch = await freshDirectory();
     const profile = join(scratch, 'profile.json');
     await writeFile(profile, JSON.stringify(small));
-    const server = await launchEmulator({ profile, script: main, logDirectory: scratch });
+    const server = await launchEmulator({ profile, script: cliProgram('main'), logDirectory: scratch });
     try {
       const modelRepository = join(scratch, 'models');
       await mkdir(join(modelRepository, 'm', '1'), { recursive: true });

@@ -1,12 +1,12 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { median } from 'simple-statistics';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { launchEmulator } from '../../src/launch/emulator-server.ts';
+import { cliProgram } from '../support/cli-program.ts';
 import { openTunedServer, type Setting } from '../support/tuned-server.ts';
 
-const script = resolve(import.meta.dirname, '../../src/cli/main.ts');
 /** Each measures both servers in turn. More follow while a busy machine makes the medians stray. */
 const [MIN_ROUNDS, MAX_ROUNDS] = [3, 7];
 const [LOW, HIGH] = [0.7, 1.4];
@@ -25,7 +25,7 @@ const settings: readonly Setting[] = [
  */
 it('emulates a model that sleeps as a real Triton serves it', { timeout: 180_000 }, async () => {
   const logDirectory = await mkdtemp(join(tmpdir(), 'tritune-fidelity-'));
-  const emulator = await launchEmulator({ profile: 'sleeper', script, logDirectory });
+  const emulator = await launchEmulator({ profile: 'sleeper', script: cliProgram('main'), logDirectory });
   onTestFinished(() => emulator.stop());
   const real = await openTunedServer(inject('realServer').grpcUrl, 'sleeper', windows);
   onTestFinished(() => real.close());

@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type PerfAnalyzer, perfAnalyzer } from '../../bench/peers.ts';
 import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { dropIn, freshDirectory } from '../support/cli.ts';
 import { everyKindProfile } from '../support/emulator.ts';
 import { realTriton } from '../support/real-triton.ts';
 import { type RecordedRequest, recordGrpc, recordHttp } from '../support/recording-proxy.ts';
 
-const program = resolve(import.meta.dirname, '../../src/cli/perf-analyzer-main.ts');
 /** The last of an option counts in both programs. */
 const QUICK = ['-p', '400', '-r', '3', '-s', '100000'];
 const AT_ONCE = 3;
@@ -194,7 +193,7 @@ describe('the drop-in sends what perf_analyzer sends', () => {
       for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
         const args = [...line.split(' '), ...QUICK];
         const theirs = await play(peer.file, args);
-        played.set(line, { theirs, ours: await play(process.execPath, [program, ...args]) });
+        played.set(line, { theirs, ours: await play(process.execPath, [dropIn, ...args]) });
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, next));
