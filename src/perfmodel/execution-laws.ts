@@ -5,11 +5,11 @@ import type { NoisyReading, Normal } from '../stats/gaussian-process.ts';
 import { executionTimeFactors, levelled } from './execution-time-factors.ts';
 import type { ExecutionPoint } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
-import { type Observation, seenExecutions, servicePoints } from './observation.ts';
+import { type Observation, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, fitCorrectedLine } from './residual-correction.ts';
 import { type CategoricalSettings, settingFactors } from './setting-effects.ts';
-import { computeUncertainty } from './uncertainty.ts';
+import { batchSizeUncertainty } from './uncertainty.ts';
 
 /** A choice with its observations. */
 export interface Observed {
@@ -72,12 +72,10 @@ export function fitExecutionLaws(
   const level = levelled(points, factors);
 
   const correctedLines = new Map<string, CorrectedLine>();
-  const correctedLineFor = ({ settingsKey, policy, largestBatch }: Choice): CorrectedLine => {
+  const correctedLineFor = ({ settingsKey, policy }: Choice): CorrectedLine => {
     const instances = instancesPerDevice(policy);
-    const isSingle = largestBatch === 1;
-    const key = `${settingsKey} ${instances} ${isSingle}`;
-    const correctedLine =
-      correctedLines.get(key) ?? fitCorrectedLine(level, { settingsKey, instances, isSingle }, without);
+    const key = `${settingsKey} ${instances}`;
+    const correctedLine = correctedLines.get(key) ?? fitCorrectedLine(level, { settingsKey, instances }, without);
     correctedLines.set(key, correctedLine);
     return correctedLine;
   };
@@ -94,14 +92,13 @@ export function fitExecutionLaws(
     uncertainty(choice, batchSize, busyInstances) {
       const { settingsKey, policy, largestBatch } = choice;
       const busy = Math.round(busyBeside(policy, busyInstances) / BUSY_STEP) * BUSY_STEP;
-      const key = `${settingsKey} ${instancesPerDevice(policy)} ${largestBatch === 1} ${batchSize} ${busy}`;
-      const work = { largestBatch, batchSize, busyInstances: busy };
+      const key = `${settingsKey} ${instancesPerDevice(policy)} ${largestBatch} ${batchSize} ${busy}`;
       const uncertainty =
         uncertainties.get(key) ??
         Math.hypot(
           factors.has(settingsKey) ? 0 : unseen(choice).sd,
           correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
-          computeUncertainty(work, level, rough(choice), without),
+          batchSizeUncertainty(batchSize, level, rough(choice), without),
         );
       uncertainties.set(key, uncertainty);
       return uncertainty;
@@ -110,15 +107,11 @@ export function fitExecutionLaws(
 }
 
 /**
- * Returns the mean execution times of a choice by batch size, with the instances on one device and
- * the executions around them.
+ * Returns the mean execution times of a choice by batch size, with the instances on one device.
  */
 export function listPoints({ choice, observations }: Observed): ExecutionPoint[] {
   const instances = instancesPerDevice(choice.policy);
-  return observations.flatMap((observation) => {
-    const surroundingBatch = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
-    return servicePoints(observation).map((point): ExecutionPoint => ({ ...point, instances, surroundingBatch }));
-  });
+  return observations.flatMap(servicePoints).map((point) => ({ ...point, instances }));
 }
 
 /** Returns the factors of measured settings over their expected ones. */

@@ -33,8 +33,7 @@ export function executionTimeFactors(
     const correctedLines = new Map<number, CorrectedLine>();
     const correctedLineAt = (instances: number): CorrectedLine => {
       const correctedLine =
-        correctedLines.get(instances) ??
-        fitCorrectedLine(level, { settingsKey: reference, instances, isSingle: false }, without);
+        correctedLines.get(instances) ?? fitCorrectedLine(level, { settingsKey: reference, instances }, without);
       correctedLines.set(instances, correctedLine);
       return correctedLine;
     };

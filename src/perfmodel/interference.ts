@@ -3,14 +3,8 @@ import { type AffineFit, fitLine, interferenceFactor } from './affine-line.ts';
 import type { ServicePoint } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/**
- * A mean execution time with the number of instances of its config, busy or not, and
- * `surroundingBatch`: the mean number of requests in the executions around it.
- */
-export type ExecutionPoint = ServicePoint & { readonly instances: number; readonly surroundingBatch: number };
-
-/** True if the executions around a point are of single requests, or hardly of more. */
-export const isAmongSingles = ({ surroundingBatch }: ExecutionPoint): boolean => surroundingBatch <= 1.2;
+/** A mean execution time with the number of instances of its config, busy or not. */
+export type ExecutionPoint = ServicePoint & { readonly instances: number };
 
 /**
  * How instances slow each other down: a posterior over interference hypotheses (Bayesian model

@@ -7,7 +7,6 @@ export const modelParts = {
   'idle-interference': 'idle instances slow no others',
   averaging: 'the likeliest interference hypothesis alone, in place of the posterior mean',
   shape: 'an affine fit without residual corrections',
-  'surrounding-batches': 'single executions count alike beside batches and among themselves',
   'step-uncertainty': 'the uncertainty between measured batch sizes is that of a line',
   'joint-factors': 'factors of settings are fitted once, to the law without settings',
   'carry-over': 'measured combinations of settings say nothing about others',

@@ -1,5 +1,5 @@
 import { type AffineFit, affineNs } from './affine-line.ts';
-import { averagedInterference, type ExecutionPoint, type InterferenceModel, isAmongSingles } from './interference.ts';
+import { averagedInterference, type ExecutionPoint, type InterferenceModel } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
@@ -21,15 +21,11 @@ export interface CorrectedLine {
 
 /** The weight of a point with other settings. */
 const OTHER_SETTINGS_WEIGHT = 0.2;
-/** The weight of a single execution among batches, for a law of single executions only. */
-const OTHER_SURROUNDING_WEIGHT = 0.2;
 
 /** The target of a fit of the law. */
 export interface Like {
   readonly settingsKey: string;
   readonly instances: number;
-  /** True without batching. */
-  readonly isSingle: boolean;
 }
 /** The weight of points at which half of a correction applies. */
 const SHRINKAGE = 0.3;
@@ -64,8 +60,7 @@ interface Residual {
 /**
  * Fits execution times for one number of instances: an affine fit under interference, then four
  * kernel-smoothed corrections of the log residuals. Residuals use each point's own number of
- * instances, so that interference is not attributed to batch size. Without batching, the fit relies
- * on executions with no batches around them.
+ * instances, so that interference is not attributed to batch size.
  */
 export function fitCorrectedLine(
   points: readonly ExecutionPoint[],
@@ -73,10 +68,8 @@ export function fitCorrectedLine(
   without: WithoutParts = WHOLE,
 ): CorrectedLine {
   const { instances } = like;
-  const interference = interferenceFor(points, like, without);
-  const corrections = without.has('shape')
-    ? []
-    : fitCorrections(listResiduals(points, like, interference, instances, without));
+  const interference = interferenceFor(points, like.settingsKey, without);
+  const corrections = without.has('shape') ? [] : fitCorrections(listResiduals(points, like, interference));
   return {
     line: interference.lineFor(instances),
     correctionAt: (batchSize) => corrections.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0),
@@ -86,22 +79,21 @@ export function fitCorrectedLine(
   };
 }
 
-function weightFor({ settingsKey, isSingle }: Like, point: ExecutionPoint, without: WithoutParts): number {
-  const ofSettings = point.settingsKey === settingsKey ? 1 : OTHER_SETTINGS_WEIGHT;
-  const ofSurroundingBatch =
-    isSingle && !isAmongSingles(point) && !without.has('surrounding-batches') ? OTHER_SURROUNDING_WEIGHT : 1;
-  return point.weight * ofSettings * ofSurroundingBatch;
-}
+const computeWeight = (settingsKey: string, point: ExecutionPoint): number =>
+  point.weight * (point.settingsKey === settingsKey ? 1 : OTHER_SETTINGS_WEIGHT);
 
 const known = new WeakMap<readonly ExecutionPoint[], Map<string, InterferenceModel>>();
 
 /** Memoizes the interference model by the identity of the points. */
-function interferenceFor(points: readonly ExecutionPoint[], like: Like, without: WithoutParts): InterferenceModel {
-  const ofKinds = known.get(points) ?? new Map<string, InterferenceModel>();
-  known.set(points, ofKinds);
-  const kind = `${like.isSingle} ${like.settingsKey}`;
-  const interference = ofKinds.get(kind) ?? withoutSteps(points, like, without);
-  ofKinds.set(kind, interference);
+function interferenceFor(
+  points: readonly ExecutionPoint[],
+  settingsKey: string,
+  without: WithoutParts,
+): InterferenceModel {
+  const bySettings = known.get(points) ?? new Map<string, InterferenceModel>();
+  known.set(points, bySettings);
+  const interference = bySettings.get(settingsKey) ?? withoutSteps(points, settingsKey, without);
+  bySettings.set(settingsKey, interference);
   return interference;
 }
 
@@ -109,11 +101,15 @@ function interferenceFor(points: readonly ExecutionPoint[], like: Like, without:
  * Fits the interference to points without the steps between batch sizes that all numbers of
  * instances share, which would be attributed to interference.
  */
-function withoutSteps(points: readonly ExecutionPoint[], like: Like, without: WithoutParts): InterferenceModel {
-  const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
+function withoutSteps(
+  points: readonly ExecutionPoint[],
+  settingsKey: string,
+  without: WithoutParts,
+): InterferenceModel {
+  const weighed = points.map((point) => ({ ...point, weight: computeWeight(settingsKey, point) }));
   const rough = averagedInterference(weighed, without);
   if (without.has('shape')) return rough;
-  const shapes = fitCorrections(listResiduals(points, like, rough, 1, without)).slice(0, SHARED);
+  const shapes = fitCorrections(listResiduals(points, { settingsKey, instances: 1 }, rough)).slice(0, SHARED);
   return averagedInterference(
     weighed.map((point) => {
       const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
@@ -125,10 +121,8 @@ function withoutSteps(points: readonly ExecutionPoint[], like: Like, without: Wi
 
 function listResiduals(
   points: readonly ExecutionPoint[],
-  like: Like,
+  { settingsKey, instances }: Like,
   interference: InterferenceModel,
-  instances: number,
-  without: WithoutParts,
 ): Residual[] {
   const lines = new Map<number, AffineFit>();
   return points.map((point) => {
@@ -137,7 +131,7 @@ function listResiduals(
     return {
       log: Math.log(point.executionNs / affineNs(line, point)),
       at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
-      weight: weightFor(like, point, without),
+      weight: computeWeight(settingsKey, point),
     };
   });
 }

@@ -1,14 +1,6 @@
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import { type ExecutionPoint, isAmongSingles } from './interference.ts';
+import type { ExecutionPoint } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
-
-/** An execution whose time is to be predicted. */
-export interface PredictedExecution {
-  /** The largest batch that can form; 1 without batching. */
-  readonly largestBatch: number;
-  readonly batchSize: number;
-  readonly busyInstances: number;
-}
 
 /**
  * The standard deviation between two measured batch sizes, and beyond the largest, as a share of
@@ -34,68 +26,21 @@ const FALL_NOT_ON_A_LINE = 0.45;
 const APART = 1.4;
 /** … and those with a lower ratio than this count as the same. */
 const ALIKE = 1.07;
-/** With more busy instances than this they interfere with each other. */
-const INTERFERING = 1.2;
-/** Batching saves little if a sample in a batch takes more than this share of its time alone. */
-const LITTLE_SAVED = 0.5;
-/** The share of the slowdown of single executions among batches that may be due to the batches. */
-const SHARE_OF_SURROUNDING_BATCH = 0.8;
 /** The least weight of a point that counts as measured. */
 const MIN_WEIGHT = 0.2;
 
 /**
- * Returns the standard deviation of an execution time's logarithm that is due to unmeasured batch
- * sizes and to unmeasured single executions among themselves. The uncertainty of interference is
- * separate (interference.ts). `points` have all settings.
+ * Returns the standard deviation of an execution time's logarithm at an unmeasured batch size. Its
+ * time lies between those of its neighbours, and the uncertainty grows with their distance. It is
+ * larger still if no line can explain the times, because they grow faster than batches, or grow
+ * first and then stop: then there is a step (padding, a cliff), and there may be others. The
+ * uncertainty of interference is separate (interference.ts). `points` have all settings.
  */
-export const computeUncertainty = (
-  work: PredictedExecution,
+export function batchSizeUncertainty(
+  batchSize: number,
   points: readonly ExecutionPoint[],
   law: ServiceLaw,
   without: WithoutParts = WHOLE,
-): number =>
-  Math.hypot(
-    batchSizeUncertainty(work, points, law, without),
-    without.has('surrounding-batches') ? 0 : surroundingUncertainty(work, points, law),
-  );
-
-/**
- * Returns the uncertainty of single executions that were measured only among batches. The batches
- * may slow them: gathering inputs takes memory bandwidth and caches. Without batching this cost is
- * gone, which may outweigh the benefit of batches if these save little per sample. On a real Triton
- * (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without
- * batching, 1,247 µs among batches of 4.
- */
-function surroundingUncertainty(
-  { largestBatch, batchSize, busyInstances }: PredictedExecution,
-  points: readonly ExecutionPoint[],
-  law: ServiceLaw,
-): number {
-  if (largestBatch > 1 || batchSize > 1 || busyInstances <= INTERFERING) return 0;
-  const keptPoints = points.filter(({ weight }) => weight >= MIN_WEIGHT);
-  if (keptPoints.some((point) => point.busyInstances > INTERFERING && isAmongSingles(point))) return 0;
-  const batches = listSizes(points).filter((size) => size > 1);
-  const togetherNs = executionNs(law, 1, busyInstances);
-  const perSampleNs = batches.map((size) => executionNs(law, size, busyInstances) / size);
-  if (batches.length === 0 || Math.min(...perSampleNs) <= LITTLE_SAVED * togetherNs) return 0;
-  const aloneNs = Math.min(
-    executionNs(law, 1, 1),
-    ...keptPoints.filter((point) => point.batchSize === 1).map((point) => point.executionNs),
-  );
-  return SHARE_OF_SURROUNDING_BATCH * Math.log(togetherNs / aloneNs);
-}
-
-/**
- * Returns the uncertainty of an unmeasured batch size. Its time lies between those of its
- * neighbours, and the uncertainty grows with their distance. It is larger still if no line can
- * explain the times, because they grow faster than batches, or grow first and then stop: then there
- * is a step (padding, a cliff), and there may be others.
- */
-function batchSizeUncertainty(
-  { batchSize }: PredictedExecution,
-  points: readonly ExecutionPoint[],
-  law: ServiceLaw,
-  without: WithoutParts,
 ): number {
   const sizes = listSizes(points);
   const below = sizes.findLast((size) => size <= batchSize * ALIKE);

@@ -25,12 +25,11 @@ const point = (batchSize: number, instances: number, settingsKey = 'plain', fact
   batchSize,
   instances,
   busyInstances: instances,
-  surroundingBatch: 1,
   executionNs: MS * cliffMs(batchSize) * (1 + 0.4 * (instances - 1)) * factor,
   weight: 0.9,
 });
 const predictedMs = (points: readonly ExecutionPoint[], batch: number, instances: number): number => {
-  const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances, isSingle: false });
+  const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
 
@@ -47,57 +46,6 @@ describe('the law of a number of instances', () => {
     const points = [...ofOne, point(32, 4)];
     const ratio = predictedMs(points, 24, 4) / predictedMs(points, 16, 4);
     expect(ratio).toBeGreaterThan(2);
-  });
-});
-
-describe('the law without batching', () => {
-  /**
-   * Beside batches an execution of one takes three times as long as among its like, as where large
-   * inputs are gathered.
-   */
-  const single = (busyInstances: number, surroundingBatch: number, ms: number): ExecutionPoint => ({
-    ...point(1, 4),
-    busyInstances,
-    surroundingBatch,
-    executionNs: MS * ms,
-  });
-  const batch = { ...point(4, 4), surroundingBatch: 3, executionNs: 5 * MS };
-  const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
-  const crowdedMs = (isSingle: boolean): number => {
-    const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances: 4, isSingle });
-    return (affineNs(line, single(3.5, 1, 0)) * Math.exp(correctionAt(1))) / MS;
-  };
-
-  it('leans on executions that had no batches beside them', () => {
-    expect(crowdedMs(true)).toBeLessThan(0.8 * crowdedMs(false));
-    expect(crowdedMs(true)).toBeLessThan(1.5);
-  });
-
-  it('counts the batches around them in requests: those of eight samples are among themselves in executions of eight', () => {
-    const seen = (choice: Choice, requestsPerSecond: number, msBySize: Record<number, number>): Observed => ({
-      choice,
-      observations: [
-        {
-          settingsKey: choice.settingsKey,
-          policy: choice.policy,
-          concurrency: 16,
-          samplesPerRequest: 8,
-          requestsPerSecond,
-          latencyNs: { p50: 10 * MS, p99: 12 * MS },
-          roundTripNs: 0.1 * MS,
-          split: { input: 0.1, output: 0.1 },
-          batches: Object.entries(msBySize).map(([size, ms]) => ({
-            batchSize: Number(size),
-            executions: 100,
-            meanExecutionNs: MS * ms,
-          })),
-        },
-      ],
-    });
-    const plain = toChoice(toCandidate(configOf(4, 16)));
-    const batching = toChoice(toCandidate(configOf(4, 16, { dynamic_batching: {} })));
-    const laws = fitServiceTimes([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
-    expect(executionNs(laws?.of(plain) as ServiceLaw, 8, 3.5) / MS).toBeLessThan(1.15);
   });
 });
 
@@ -118,7 +66,7 @@ describe('the law of more instances than were seen at rest', () => {
 
   it('has no execution alone that is far faster than that of one instance', () => {
     const points = [...pointsOf(ofOne, 1, 1), ...pointsOf(ofFour, 4, 3.9)];
-    const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances: 4, isSingle: false });
+    const { line, correctionAt } = fitCorrectedLine(points, { settingsKey: 'plain', instances: 4 });
     const alone = { ...point(15, 4), busyInstances: 1 };
     expect((affineNs(line, alone) * Math.exp(correctionAt(15))) / MS).toBeGreaterThan(0.75 * 6.51);
   });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { listSwaps } from '../../src/benchmark/pipelines/neighbours.ts';
 import { oneByOneSampler } from '../../src/benchmark/pipelines/one-by-one.ts';
-import { listParts, toChoice } from '../../src/perfmodel/modelled-config.ts';
+import { toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { computeStanding } from '../../src/study/goal/ranking.ts';
 import { jointLoadChance } from '../../src/study/search/joint-load-chance.ts';
 import { pruneReason } from '../../src/study/search/pruning.ts';
-import { listSwaps, neighboursIn } from '../../src/study/search/queueing/joint-candidates.ts';
+import { neighboursIn } from '../../src/study/search/queueing/joint-candidates.ts';
 import { makeSampler, samplerNames } from '../../src/study/search/samplers/registry.ts';
 import type { FailureKind, Sampler, Trial } from '../../src/study/types.ts';
 import { model, pipeline, without } from '../perfmodel/network/made.ts';
@@ -72,20 +73,18 @@ describe('a joint space', () => {
   );
 
   it('has as neighbours what differs in one parameter, and as swaps an instance of one model for one of another', () => {
-    const listNeighbours = neighboursIn(problem.space);
-    const choice = toChoice(
-      candidate({
-        'a/max_batch_size': 4,
-        'a/queue_delay_us': 0,
-        'a/instances': 2,
-        'b/max_batch_size': 4,
-        'b/queue_delay_us': 0,
-        'b/instances': 3,
-      }),
-    );
-    const instances = (each: typeof choice) => listParts(each).map(({ policy }) => policy.instances);
-    expect(listNeighbours(choice)).toHaveLength(2 * (3 + 2));
-    expect(listSwaps(choice, listNeighbours).map(instances)).toEqual([
+    const middle = candidate({
+      'a/max_batch_size': 4,
+      'a/queue_delay_us': 0,
+      'a/instances': 2,
+      'b/max_batch_size': 4,
+      'b/queue_delay_us': 0,
+      'b/instances': 3,
+    });
+    const instances = ({ shape }: Candidate) =>
+      Object.values(shape.members ?? {}).map(({ policy }) => policy.instances);
+    expect(neighboursIn(problem.space)(toChoice(middle))).toHaveLength(2 * (3 + 2));
+    expect(listSwaps(problem.space, middle).map(instances)).toEqual([
       [3, 2],
       [1, 4],
     ]);

@@ -17,22 +17,22 @@ export interface OfflineStudy {
 /** From the 15th second on the machine has 0.6 of its speed. */
 export const slowerLater: MachineSpeed = (seconds) => (seconds < 15 ? 1 : 0.6);
 
-const known = new Map<MachineSpeed | undefined, Promise<OfflineStudy>>();
+const known = new Map<MachineSpeed | undefined, Map<number, Promise<OfflineStudy>>>();
 
 /**
  * A whole study of a made-up model on the host of the load generator, its machine as fast as that;
  * played once.
  */
-export function offlineStudy(speed?: MachineSpeed): Promise<OfflineStudy> {
-  const before = known.get(speed);
-  if (before) return before;
-  const played = play(speed);
-  known.set(speed, played);
+export function offlineStudy(speed?: MachineSpeed, model = 5): Promise<OfflineStudy> {
+  const studies = known.get(speed) ?? new Map<number, Promise<OfflineStudy>>();
+  known.set(speed, studies);
+  const played = studies.get(model) ?? play(speed, model);
+  studies.set(model, played);
   return played;
 }
 
-async function play(speed: MachineSpeed | undefined): Promise<OfflineStudy> {
-  const testProblem = scenarios(6).at(-1);
+async function play(speed: MachineSpeed | undefined, model: number): Promise<OfflineStudy> {
+  const testProblem = scenarios(6)[model];
   const problem = testProblem && listBudgetedProblems(testProblem)[1];
   if (!testProblem || !problem) throw new Error('there is no made-up model');
   const seed = 1;

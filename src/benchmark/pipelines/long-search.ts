@@ -1,7 +1,7 @@
 import { type Random, randomFor } from '../../base/random.ts';
 import type { Candidate } from '../../space/types.ts';
-import { nextTo } from '../../study/search/queueing/joint-candidates.ts';
 import { computeBudget, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
+import { listNeighbours } from './neighbours.ts';
 
 /** The best candidate and level that a long search finds. */
 export interface Optimum {
@@ -23,14 +23,13 @@ const MAX_STEPS = 60;
  */
 export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Optimum | null {
   const random = randomFor(`${problem.name} ${limitMs}`);
-  const listNeighbours = nextTo(problem.space);
   const starts = [problem.baseline, ...from, ...Array.from({ length: STARTS }, () => drawn(problem, random))];
   let best: Optimum | null = null;
   for (const start of starts) {
     let now = atBestLevel(problem, start, limitMs, problem.gridLevels);
     for (let step = 0; now && step < MAX_STEPS; step++) {
       const { candidate, level, throughput } = now;
-      const next: readonly Candidate[] = shuffled(listNeighbours(candidate), random);
+      const next: readonly Candidate[] = shuffled(listNeighbours(problem.space, candidate), random);
       const better = firstBetter(problem, next, limitMs, nearby(problem, level), throughput);
       if (!better) break;
       now = atBestLevel(problem, better.candidate, limitMs, problem.gridLevels) ?? better;

@@ -171,7 +171,7 @@ export function finePoints(
   }
   return [...seen.values()].flatMap(({ choice, level }) => {
     const known = coarseLevels(choice, context.range);
-    const levels = fineLevels(choice, level, context.range, context.without).filter((each) => !known.includes(each));
+    const levels = fineLevels(level, context.range).filter((each) => !known.includes(each));
     const batches = atFineBatches(choice, context.range).filter((each) => each !== choice);
     return [...pointsAt(choice, levels, context), ...batches.flatMap((each) => pointsAt(each, [level], context))];
   });

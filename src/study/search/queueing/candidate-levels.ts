@@ -1,6 +1,5 @@
 import { atClientBatch, type Choice, largestRequest, listParts } from '../../../perfmodel/modelled-config.ts';
 import type { LevelPoint, LevelRange } from '../../types.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
 
 /** Requests in flight per place in a batch beyond which more requests only wait, … */
 const USEFUL_DEPTH = 4;
@@ -87,14 +86,10 @@ function apart(levels: readonly number[]): number[] {
   return kept;
 }
 
-/**
- * Returns the levels of a choice from half of `level` to double, rounded to whole batches where one
- * is near.
- */
-export function fineLevels(choice: Choice, level: number, range: LevelRange, without: Without = NOTHING): number[] {
-  const batch = without.has('whole-batches') || choice.members || choice.continuous ? 1 : requestsPerBatch(choice);
+/** Returns the levels from half of `level` to double. */
+export function fineLevels(level: number, range: LevelRange): number[] {
   const rounded = stepsAround(level).map((each) =>
-    range.mode === 'concurrency' ? filled(Math.round(each), batch) : Number(each.toPrecision(3)),
+    range.mode === 'concurrency' ? Math.round(each) : Number(each.toPrecision(3)),
   );
   return [...new Set(rounded.map((each) => clamp(each, range)))];
 }
@@ -125,7 +120,7 @@ export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
 export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
   if (!range.batch || choice.clientBatch === null) return [];
   const within = listBatches(choice, range.batch);
-  const rounded = stepsAround(choice.clientBatch).map((each) => clamp(filled(Math.round(each), BATCH_UNIT), within));
+  const rounded = stepsAround(choice.clientBatch).map((each) => clamp(roundToUnit(Math.round(each)), within));
   return [...new Set(rounded)].map((batch) => atClientBatch(choice, batch));
 }
 
@@ -138,13 +133,10 @@ const listBatches = (choice: Choice, { low, high }: Ends): Ends => ({
   high: Math.min(high, largestRequest(choice)),
 });
 
-/**
- * Rounds to whole batches where they are within 9 %: where a few requests are missing, a batch
- * waits for the whole queue delay.
- */
-function filled(level: number, largestBatch: number): number {
-  const whole = Math.round(level / largestBatch) * largestBatch;
-  return whole > 0 && Math.max(whole / level, level / whole) <= ALIKE_LEVELS ? whole : level;
+/** Rounds to a multiple of 8 where one is within 9 %. */
+function roundToUnit(batch: number): number {
+  const whole = Math.round(batch / BATCH_UNIT) * BATCH_UNIT;
+  return whole > 0 && Math.max(whole / batch, batch / whole) <= ALIKE_LEVELS ? whole : batch;
 }
 
 function ladder(low: number, high: number, step: number): number[] {

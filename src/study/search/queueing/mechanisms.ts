@@ -14,13 +14,11 @@ export const mechanisms = {
   repeating: 'an infeasible reading is not measured again',
   staying: 'one level for each trial',
   lowest: 'the level of the highest acquisition value, where a lower one is worth about as much',
-  'whole-batches': 'levels that are a few requests short of whole batches',
   'load-feasibility': 'a refused load says nothing about other candidates',
   'gpu-memory': 'the GPU memory that the server reports says nothing about loads',
   coverage: 'values of settings that were never measured do not keep a search from ending',
   bisection: 'after a load ran out of memory more instances may be tried with other settings',
-  'coordinate-moves': 'candidates of a joint space are not looked for around the best trials',
-  'local-search': 'candidates of a joint space are those of a sample and next to the best trials only',
+  'local-search': 'candidates of a joint space are those of a sample only',
   'diminishing-returns': 'trials without a gain do not lower the expected gain of the next one',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -58,8 +58,8 @@ const MAX_LEVELS = 4;
  * `ask` proposes a candidate and its first level:
  *
  * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail;
- *    a seeded sample of a large space. Of models that are tuned together also the neighbours of the
- *    best trials (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
+ *    a seeded sample of a large space. Of models that are tuned together the best of a sample by a
+ *    bound (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
  * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy
  *    instances, from the server's statistics. An affine fit in the batch size under interference,
  *    averaged over the interference models that explain the points (Bayesian model averaging:

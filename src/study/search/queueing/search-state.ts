@@ -199,8 +199,8 @@ interface JointState {
 const JOINT_LOOKED_AT_CLOSELY = 5;
 
 /**
- * Returns the points of a joint space: candidates from its sample and from the best trials, and
- * those that climbs from the best reach.
+ * Returns the points of a joint space: candidates from its sample, and those that climbs from the
+ * best reach.
  */
 function jointPoints(
   { distinct, trials, tried, simulator, listNeighbours, context, best, device }: JointState,
@@ -211,16 +211,12 @@ function jointPoints(
   const isOpen = (choice: Choice): boolean =>
     again.has(choice.key) ||
     (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
-  const { without } = context;
-  const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : listNeighbours;
-  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen, device });
+  const candidates = jointCandidates(distinct, simulator, { seed: seed + trials.length, goal, levels, device });
   const coarse = coarsePoints(candidates, context);
   const search = { listNeighbours, isOpen, simulator, goal, levels, device };
-  const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
+  const all = context.without.has('local-search') ? coarse : climbed(coarse, context, best, search);
   return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
 }
-
-const NO_NEIGHBOURS: NeighboursOf = () => [];
 
 /** Returns the candidates with measurements, in the form that models are fitted to. */
 export const listMeasured = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): MeasuredChoice[] =>
