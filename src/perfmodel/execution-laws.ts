@@ -3,13 +3,14 @@ import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
 import type { NoisyReading, Normal } from '../stats/gaussian-process.ts';
 import { executionTimeFactors, levelled } from './execution-time-factors.ts';
+import { withFilling } from './filling.ts';
 import type { ExecutionPoint } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
 import { type Observation, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, fitCorrectedLine } from './residual-correction.ts';
 import { type CategoricalSettings, settingFactors } from './setting-effects.ts';
-import { batchSizeUncertainty } from './uncertainty.ts';
+import { batchSizeUncertainty, largestMeasured } from './uncertainty.ts';
 
 /** A choice with its observations. */
 export interface Observed {
@@ -80,15 +81,23 @@ export function fitExecutionLaws(
     return correctedLine;
   };
   const known = new Map<string, ServiceLaw>();
-  const rough = (choice: Choice): ServiceLaw => {
+  const findLine = (choice: Choice): ServiceLaw => {
     const key = `${choice.settingsKey} ${instancesPerDevice(choice.policy)} ${choice.largestBatch}`;
     const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), computeFactor(choice));
     known.set(key, law);
     return law;
   };
+  const largest = largestMeasured(level);
+  const filled = new Map<ServiceLaw, ServiceLaw>();
+  const findLaw = (choice: Choice): ServiceLaw => {
+    const line = findLine(choice);
+    const law = without.has('filling') ? line : (filled.get(line) ?? withFilling(line, largest));
+    filled.set(line, law);
+    return law;
+  };
   const uncertainties = new Map<string, number>();
   return {
-    of: rough,
+    of: findLaw,
     uncertainty(choice, batchSize, busyInstances) {
       const { settingsKey, policy, largestBatch } = choice;
       const busy = Math.round(busyBeside(policy, busyInstances) / BUSY_STEP) * BUSY_STEP;
@@ -98,7 +107,7 @@ export function fitExecutionLaws(
         Math.hypot(
           factors.has(settingsKey) ? 0 : unseen(choice).sd,
           correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
-          batchSizeUncertainty(batchSize, level, rough(choice), without),
+          batchSizeUncertainty(batchSize, level, findLine(choice), without),
         );
       uncertainties.set(key, uncertainty);
       return uncertainty;

@@ -1,4 +1,5 @@
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { fillingBeyond } from './filling.ts';
 import type { ExecutionPoint } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
@@ -33,8 +34,9 @@ const MIN_WEIGHT = 0.2;
  * Returns the standard deviation of an execution time's logarithm at an unmeasured batch size. Its
  * time lies between those of its neighbours, and the uncertainty grows with their distance. It is
  * larger still if no line can explain the times, because they grow faster than batches, or grow
- * first and then stop: then there is a step (padding, a cliff), and there may be others. The
- * uncertainty of interference is separate (interference.ts). `points` have all settings.
+ * first and then stop: then there is a step (padding, a cliff), and there may be others. Beyond the
+ * largest, the device may fill up. The uncertainty of interference is separate (interference.ts).
+ * `points` have all settings, `law` is without the filling.
  */
 export function batchSizeUncertainty(
   batchSize: number,
@@ -50,10 +52,14 @@ export function batchSizeUncertainty(
   const growth = (from: number, to: number): number =>
     Math.max(0, Math.log(executionNs(law, to, 1) / executionNs(law, from, 1)));
   const surely = without.has('step-uncertainty') ? 1 : 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
-  return above === undefined
-    ? SHARE_BEYOND * surely * growth(below, batchSize)
-    : SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));
+  if (above !== undefined)
+    return SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));
+  const filling = without.has('filling') ? 0 : fillingBeyond(batchSize, below, law).sd;
+  return Math.hypot(SHARE_BEYOND * surely * growth(below, batchSize), filling);
 }
+
+/** Returns the largest measured batch size. */
+export const largestMeasured = (points: readonly ExecutionPoint[]): number => listSizes(points).at(-1) ?? 1;
 
 /**
  * Returns the chance of steps by the exponents with which times grow: those of a line are at most

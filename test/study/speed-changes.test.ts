@@ -7,7 +7,7 @@ import type { Speeds } from '../../src/study/speed/speeds.ts';
 import { predictTrial } from '../../src/study/summary/prediction.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
+import { type OfflineStudy, offlineStudy, SLOWER_FROM_SECONDS, slowerLater } from '../support/drifting-study.ts';
 
 /** A moment every two seconds; the interval goes as far as this share to either side. */
 const courseOf = (values: readonly number[], halfWidth = 0.03): Speeds['course'] =>
@@ -77,26 +77,36 @@ describe('the range of speeds', () => {
 
 const told = (events: readonly TunerEvent[]) => events.filter((event) => event.type === 'speed-changed');
 
+/**
+ * The last speed over the one before the first change: the first that a study sees may be a
+ * moment's disturbance, and is not believed whole.
+ */
+const computeFall = (changes: ReturnType<typeof told>): number =>
+  (changes.at(-1)?.speed.value ?? 0) / (changes[0]?.before ?? 1);
+
+/** Counts the measurements of a study after its machine got slower, until it told that. */
+function countUntilTold({ events }: OfflineStudy): number {
+  const first = events.findIndex((event) => event.type === 'speed-changed');
+  return events
+    .slice(0, first)
+    .filter((event) => event.type === 'trial-measured' && (event.runMs ?? 0) > 1e3 * SLOWER_FROM_SECONDS).length;
+}
+
 describe('a study whose machine gets slower', () => {
-  it('tells by how much', async () => {
+  it('tells by how much, after a few measurements', async () => {
     const studies = await Promise.all([1, 3, 5].map((model) => offlineStudy(slowerLater, model)));
-    // The first that it sees may be a moment's disturbance, and is not believed whole.
-    const fallen = studies.map(({ events }) => {
-      const [change] = told(events);
-      return (change?.speed.value ?? 0) / (change?.before ?? 1);
-    });
-    const [, median] = fallen.toSorted((a, b) => a - b);
-    expect(median).toBeGreaterThan(0.55);
-    expect(median).toBeLessThan(0.7);
+    const [, fallen = 0] = studies.map(({ events }) => computeFall(told(events))).toSorted((a, b) => a - b);
+    expect(fallen).toBeGreaterThan(0.55);
+    expect(fallen).toBeLessThan(0.7);
+    // It takes two to be sure, more where each has settings that were never measured before.
+    const [, needed] = studies.map(countUntilTold).toSorted((a, b) => a - b);
+    expect(needed).toBeGreaterThan(1);
+    expect(needed).toBeLessThan(5);
   });
 
-  it('tells it when it is seen, with the speed that figures are compared at', async () => {
+  it('tells it with the speed that figures are compared at', async () => {
     const { events } = await offlineStudy(slowerLater);
     const changes = told(events);
-    const [change] = changes;
-    expect(change?.atSeconds).toBeGreaterThan(15);
-    // It takes two measurements to be sure.
-    expect(change?.atSeconds).toBeLessThan(25);
     for (const { speed, before } of changes) expect(speed.value).toBeLessThan(before);
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));

@@ -14,8 +14,10 @@ export interface OfflineStudy {
   readonly records: readonly StudyRecord[];
 }
 
-/** From the 15th second on the machine has 0.6 of its speed. */
-export const slowerLater: MachineSpeed = (seconds) => (seconds < 15 ? 1 : 0.6);
+export const SLOWER_FROM_SECONDS = 15;
+
+/** From then on the machine has 0.6 of its speed. */
+export const slowerLater: MachineSpeed = (seconds) => (seconds < SLOWER_FROM_SECONDS ? 1 : 0.6);
 
 const known = new Map<MachineSpeed | undefined, Map<number, Promise<OfflineStudy>>>();
 

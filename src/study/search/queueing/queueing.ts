@@ -63,8 +63,9 @@ const MAX_LEVELS = 4;
  * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy
  *    instances, from the server's statistics. An affine fit in the batch size under interference,
  *    averaged over the interference models that explain the points (Bayesian model averaging:
- *    Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a
- *    factor for categorical settings, which a Gaussian process carries over to unseen combinations.
+ *    Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; beyond
+ *    the measured batches a device that fills up (`perfmodel/filling.ts`); and a factor for
+ *    categorical settings, which a Gaussian process carries over to unseen combinations.
  * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with
  *    common random numbers; several models as one network
  *    (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous
