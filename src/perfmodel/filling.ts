@@ -11,8 +11,9 @@ const MAX_FILLING = Math.log(64);
  * Returns the logarithm of the time of a batch beyond the largest measured one, over that of the
  * law. A batch that does not fill a device takes hardly longer than a smaller one; from the batch
  * that fills it on, the time grows with the batch (the roofline: Williams, Waterman and Patterson,
- * 2009). So the more a larger batch seems to save, the less sure that is. On 101 published tables of
- * GPUs lines that were fitted to small batches are off as this says (docs/benchmarks/queueing.md).
+ * 2009). So the more a larger batch seems to save, the less sure that is. On 101 published tables
+ * of GPUs, lines that were fitted to small batches are off as this says
+ * (docs/benchmarks/queueing.md).
  */
 export function fillingBeyond(batchSize: number, largest: number, law: ServiceLaw): Normal {
   const growth = Math.log(executionNs(law, batchSize, 1) / executionNs(law, largest, 1));

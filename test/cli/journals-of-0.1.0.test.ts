@@ -49,15 +49,19 @@ interface Reported {
 }
 
 /**
- * Returns what must not change since: a margin is by the figure shown now, and a series had finals
- * of several rounds.
+ * Returns what must not change since: a margin is by the figure shown now, a prediction's figures
+ * are of today's model, and a series had finals of several rounds.
  */
 function lastingOf(reported: Reported, isOfSeries: boolean): object {
   const { best } = reported;
   const kept = best && Object.entries(best).filter(([name]) => !isOfSeries || !OF_A_ROUND.includes(name));
   const lasting = { ...reported, ...(kept && { best: Object.fromEntries(kept) }) };
   return JSON.parse(
-    JSON.stringify(lasting, (name, value: unknown) => (name === 'margin' ? undefined : value)),
+    JSON.stringify(lasting, (name, value: unknown) => {
+      if (name !== 'predicted') return name === 'margin' ? undefined : value;
+      const { from, extrapolates } = value as { readonly from: number; readonly extrapolates: readonly string[] };
+      return { from, extrapolates };
+    }),
   ) as object;
 }
 
