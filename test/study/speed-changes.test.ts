@@ -92,7 +92,7 @@ function countUntilTold({ events }: OfflineStudy): number {
     .filter((event) => event.type === 'trial-measured' && (event.runMs ?? 0) > 1e3 * SLOWER_FROM_SECONDS).length;
 }
 
-describe('a study whose machine gets slower', () => {
+describe('a study whose machine gets slower', { timeout: 240_000 }, () => {
   it('tells by how much, after a few measurements', async () => {
     const studies = await Promise.all([1, 3, 5].map((model) => offlineStudy(slowerLater, model)));
     const [, fallen = 0] = studies.map(({ events }) => computeFall(told(events))).toSorted((a, b) => a - b);
