@@ -1,7 +1,7 @@
 import { type Random, randomFor } from '../../base/random.ts';
 import type { Candidate } from '../../space/types.ts';
 import { computeBudget, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
-import { listNeighbours } from './neighbours.ts';
+import { listMoves } from './moves.ts';
 
 /** The best candidate and level that a long search finds. */
 export interface Optimum {
@@ -29,7 +29,7 @@ export function longSearch(problem: TestProblem, limitMs: number, from: readonly
     let now = atBestLevel(problem, start, limitMs, problem.gridLevels);
     for (let step = 0; now && step < MAX_STEPS; step++) {
       const { candidate, level, throughput } = now;
-      const next: readonly Candidate[] = shuffled(listNeighbours(problem.space, candidate), random);
+      const next: readonly Candidate[] = shuffled(listMoves(problem.space, candidate), random);
       const better = firstBetter(problem, next, limitMs, nearby(problem, level), throughput);
       if (!better) break;
       now = atBestLevel(problem, better.candidate, limitMs, problem.gridLevels) ?? better;

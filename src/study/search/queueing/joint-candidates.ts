@@ -2,6 +2,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
+import type { Candidate } from '../../../space/types.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import { memoizeByIdentity } from './memoize.ts';
@@ -19,18 +20,16 @@ const MAX_AT_RANDOM = 4;
  */
 export type NeighboursOf = (choice: Choice) => readonly Choice[];
 
-/**
- * Returns the neighbours in a space that knows them; memoized by choice, because every proposal
- * asks for each.
- */
-export function neighboursIn(space: SpaceView): NeighboursOf {
-  return memoizeByIdentity(({ candidate }: Choice) =>
-    [...(space.neighbours?.(candidate.assignment) ?? [])].flatMap((assignment) => {
-      const outcome = space.build(assignment);
-      return outcome.legal ? [toChoice(outcome.candidate)] : [];
-    }),
-  );
-}
+/** Returns the legal neighbours of a candidate in a space that knows them. */
+export const listNeighbours = (space: SpaceView, { assignment }: Candidate): readonly Candidate[] =>
+  [...(space.neighbours?.(assignment) ?? [])].flatMap((each) => {
+    const outcome = space.build(each);
+    return outcome.legal ? [outcome.candidate] : [];
+  });
+
+/** The same as choices; memoized by choice, because every proposal asks for each. */
+export const neighboursIn = (space: SpaceView): NeighboursOf =>
+  memoizeByIdentity(({ candidate }: Choice) => listNeighbours(space, candidate).map(toChoice));
 
 /** The context in which candidates are chosen. `seed`: another one for each proposal. */
 interface JointOptions {

@@ -1,20 +1,15 @@
 import type { Candidate } from '../../space/types.ts';
+import { listNeighbours } from '../../study/search/queueing/joint-candidates.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 
 /**
  * Returns the candidates next to one: those that differ in one parameter of one model, and those
  * with an instance of one model replaced by one of another.
  */
-export function listNeighbours(space: SpaceView, candidate: Candidate): readonly Candidate[] {
-  return [...listNext(space, candidate), ...listSwaps(space, candidate)];
-}
-
-function listNext(space: SpaceView, { assignment }: Candidate): readonly Candidate[] {
-  return [...(space.neighbours?.(assignment) ?? [])].flatMap((each) => {
-    const outcome = space.build(each);
-    return outcome.legal ? [outcome.candidate] : [];
-  });
-}
+export const listMoves = (space: SpaceView, candidate: Candidate): readonly Candidate[] => [
+  ...listNeighbours(space, candidate),
+  ...listSwaps(space, candidate),
+];
 
 /**
  * Returns the candidates with one step more instances of one model and one step fewer of another:
@@ -34,7 +29,7 @@ const countInstances = ({ shape }: Candidate, model: string): number => shape.me
 /** Returns the neighbour with the next number of instances of one model, up or down. */
 function step(space: SpaceView, candidate: Candidate, model: string, direction: 1 | -1): Candidate | undefined {
   const now = countInstances(candidate, model);
-  return listNext(space, candidate)
+  return listNeighbours(space, candidate)
     .filter((next) => Math.sign(countInstances(next, model) - now) === direction)
     .sort((a, b) => direction * (countInstances(a, model) - countInstances(b, model)))[0];
 }
