@@ -1,8 +1,6 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import {
   type AblationRow,
   type AblationSummary,
@@ -11,34 +9,24 @@ import {
   type LeftOut,
   playAblation,
 } from '../src/benchmark/ablation.ts';
-import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
-import { pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
-import { listBudgetedProblems, type TestProblem } from '../src/benchmark/problem.ts';
-import { recordedGrids, toGrid } from '../src/benchmark/problems.ts';
-import { scenario } from '../src/benchmark/scenarios.ts';
+import { listBudgetedProblems } from '../src/benchmark/problem.ts';
 import type { Interval } from '../src/stats/interval.ts';
 import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
+import { KINDS, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';
 
 /**
  * What each mechanism of the default sampler is worth: `npm run bench:ablation -- --log FILE`.
  * Searches of 12 measurements with nothing left out and with each mechanism left out alone;
- * problems and noise are the same for all. `--models 200-247` are made-up models, `--recorded` the
- * built-in grids, `--grids DIR` grid files, `--pipelines 0,4,8` made-up pipelines. `--seeds 1-4`
- * plays each with these seeds; a made-up model is played with one of them. `--studies` plays a
- * whole study after each search, on a machine that stalls. `--without a,b+c` leaves out `a`, and
- * `b` and `c` together, in place of each mechanism. The log gets a line for each search; those
- * that it has are not played again, so that pieces add up. Without problems it prints the log.
+ * problems (test-problems.ts) and noise are the same for all. `--studies` plays a whole study after
+ * each search, on a machine that stalls. `--without a,b+c` leaves out `a`, and `b` and `c`
+ * together, in place of each mechanism. The log gets a line for each search; those that it has are
+ * not played again, so that pieces add up. Without problems it prints the log.
  */
 const { values: options } = parseArgs({
   options: {
-    models: { type: 'string' },
-    recorded: { type: 'boolean', default: false },
-    grids: { type: 'string', multiple: true, default: [] },
-    pipelines: { type: 'string' },
-    seeds: { type: 'string', default: '1' },
+    ...problemOptions,
     studies: { type: 'boolean', default: false },
     without: { type: 'string' },
-    threads: { type: 'string', default: String(availableParallelism()) },
     log: { type: 'string' },
   },
 });
@@ -52,56 +40,7 @@ function mechanismOf(name: string): Mechanism {
   throw new Error(`no mechanism ${name}: ${Object.keys(mechanisms).join(', ')}`);
 }
 
-const KINDS = { model: 'made-up models', recorded: 'recorded grids', grid: 'grids', pipeline: 'made-up pipelines' };
-type Kind = keyof typeof KINDS;
-
-interface Task {
-  readonly kind: Kind;
-  /** The number of a made-up model or pipeline, the index of a recorded grid, or a grid's file. */
-  readonly name: string;
-  readonly seed: number;
-}
-
 type Row = AblationRow & Pick<Task, 'kind'>;
-
-/** Returns `3-5` as 3, 4, 5, and `0,4` as 0, 4. */
-function numbersIn(list: string): number[] {
-  return list.split(',').flatMap((part) => {
-    const [first = 0, last = first] = part.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  });
-}
-
-function tasksOf(): Task[] {
-  const seeds = numbersIn(options.seeds);
-  const models = options.models ? numbersIn(options.models) : [];
-  const pipelines = options.pipelines ? numbersIn(options.pipelines) : [];
-  const files = options.grids.flatMap((folder) =>
-    readdirSync(folder)
-      .filter((file) => file.endsWith('.json'))
-      .sort()
-      .map((file) => join(folder, file)),
-  );
-  const recorded = options.recorded ? recordedGrids().map((_, index) => String(index)) : [];
-  return [
-    ...models.map((number, index): Task => {
-      return { kind: 'model', name: String(number), seed: seeds[index % seeds.length] ?? 1 };
-    }),
-    ...seeds.flatMap((seed): Task[] => [
-      ...recorded.map((name): Task => ({ kind: 'recorded', name, seed })),
-      ...files.map((name): Task => ({ kind: 'grid', name, seed })),
-      ...pipelines.map((number): Task => ({ kind: 'pipeline', name: String(number), seed })),
-    ]),
-  ];
-}
-
-function problemOf({ kind, name }: Task): TestProblem {
-  if (kind === 'pipeline') return pipelineProblem(pipelineAt(Number(name)));
-  if (kind === 'model') return scenario(Number(name));
-  if (kind === 'recorded') return recordedGrids()[Number(name)] as TestProblem;
-  // The same name is that of another grid in another folder.
-  return { ...toGrid(name), name: `${basename(join(name, '..'))}/${basename(name, '.json')}` };
-}
 
 function readLog(): Row[] {
   if (!options.log || !existsSync(options.log)) return [];
@@ -117,7 +56,7 @@ async function work(tasks: readonly Task[]): Promise<void> {
   const played = new Set(readLog().map(keyOf));
   for (const task of tasks) {
     const { kind, seed } = task;
-    const testProblem = problemOf(task);
+    const testProblem = openProblem(task);
     for (const problem of listBudgetedProblems(testProblem)) {
       for (const without of [[], ...leftOut]) {
         const { tightness } = problem;
@@ -131,24 +70,12 @@ async function work(tasks: readonly Task[]): Promise<void> {
 }
 
 async function play(): Promise<Row[]> {
-  const all = tasksOf();
   const rows = readLog();
-  const threads = Math.min(all.length, Number(options.threads));
-  await Promise.all(
-    Array.from({ length: threads }, (_, thread) => {
-      const tasks = all.filter((_, index) => index % threads === thread);
-      const worker = new Worker(new URL(import.meta.url), { workerData: tasks, argv: process.argv.slice(2) });
-      worker.on('message', (row: Row) => {
-        rows.push(row);
-        if (options.log) appendFileSync(options.log, `${JSON.stringify(row)}\n`);
-        if (row.without === null) console.error(`${row.testProblem}, ${row.tightness}, seed ${row.seed}`);
-      });
-      return new Promise<void>((done, fail) => {
-        worker.on('error', fail);
-        worker.on('exit', (code) => (code === 0 ? done() : fail(new Error(`a thread ended with ${code}`))));
-      });
-    }),
-  );
+  await playOnThreads<Row>(import.meta.url, listTasks(options), Number(options.threads), (row) => {
+    rows.push(row);
+    if (options.log) appendFileSync(options.log, `${JSON.stringify(row)}\n`);
+    if (row.without === null) console.error(`${row.testProblem}, ${row.tightness}, seed ${row.seed}`);
+  });
   return rows;
 }
 

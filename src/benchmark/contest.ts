@@ -47,11 +47,11 @@ export interface ContestOutcome {
   readonly promises: readonly Promised[];
 }
 
-/** The sampler's predicted chance that a proposal meets the goal, and the outcome. */
+/** A stated chance that a config meets the goal at a level, and the outcome. */
 export interface Promised {
   /** 0 to 1. */
   readonly chance: number;
-  /** True if the truth meets the goal at the level that was measured first. */
+  /** True if the truth meets the goal at that level; for a proposal, the one measured first. */
   readonly isMet: boolean;
 }
 

@@ -77,3 +77,29 @@ export function summarizeStudies(results: readonly StudyResult[]): StudySummary 
     seconds: mean(outcomes.map(({ seconds }) => seconds)),
   };
 }
+
+/** Certificates of whole studies. */
+export interface CertificateSummary {
+  /** Studies that state a gain, and … */
+  readonly stated: number;
+  /** … those of them whose recommended config is within that gain of the optimum. */
+  readonly held: number;
+  /** The median of the stated gains, a fraction. */
+  readonly median: number;
+}
+
+/** A share that is this near to the optimum counts as the optimum: levels are those of a grid. */
+const NEAR = 0.005;
+
+/** Summarises the certificates of studies; null if no study states a gain. */
+export function summarizeCertificates(
+  outcomes: readonly Pick<WholeStudyOutcome, 'certificate' | 'configShare'>[],
+): CertificateSummary | null {
+  const stated = outcomes.flatMap(({ certificate, configShare }) =>
+    certificate?.gain == null ? [] : [{ gain: certificate.gain, configShare }],
+  );
+  if (stated.length === 0) return null;
+  const held = stated.filter(({ gain, configShare }) => configShare * (1 + gain) >= 1 - NEAR).length;
+  const gains = stated.map(({ gain }) => gain).sort((a, b) => a - b);
+  return { stated: stated.length, held, median: quantileSorted(gains, 0.5) };
+}

@@ -1,4 +1,5 @@
 import { quantileSorted } from 'simple-statistics';
+import type { Promised } from './contest.ts';
 import { type ContestOutcome, contest, type MakeSampler, type SearchStanding } from './contest.ts';
 import { type BudgetedProblem, listBudgetedProblems, type TestProblem } from './problem.ts';
 import type { WorldOptions } from './world.ts';
@@ -91,25 +92,22 @@ const levelsPerTrial = ({ stoppedAfter, standings, trials }: ContestOutcome): nu
 const CHANCE_BANDS = [0, 0.3, 0.5, 0.7, 0.9, 1] as const;
 
 /**
- * Proposals with a chance from `low` up to `high`, and the share of them that truly met the goal.
+ * Statements with a chance from `low` up to `high`, and the share of them that were true.
  */
 export interface ChanceBand {
   readonly low: number;
   readonly high: number;
-  readonly proposals: number;
+  readonly count: number;
   readonly met: number;
 }
 
-/** Returns the calibration of the sampler's chances; bands without proposals are left out. */
-export function summarizeChances(results: readonly Result[]): readonly ChanceBand[] {
-  const promises = results.flatMap(({ outcome }) => outcome.promises);
+/** Returns the calibration of stated chances; bands without any are left out. */
+export function summarizeChances(promises: readonly Promised[]): readonly ChanceBand[] {
   return CHANCE_BANDS.slice(0, -1).flatMap((low, index) => {
     const high = CHANCE_BANDS[index + 1] as number;
     const keptPromises = promises.filter(({ chance }) => chance >= low && (chance < high || high === 1));
     const met = keptPromises.filter(({ isMet }) => isMet).length;
-    return keptPromises.length === 0
-      ? []
-      : [{ low, high, proposals: keptPromises.length, met: met / keptPromises.length }];
+    return keptPromises.length === 0 ? [] : [{ low, high, count: keptPromises.length, met: met / keptPromises.length }];
   });
 }
 

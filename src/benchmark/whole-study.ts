@@ -1,10 +1,14 @@
 import { median } from 'simple-statistics';
+import type { Candidate } from '../space/types.ts';
 import { FINAL_ROUNDS, representative } from '../study/final/final.ts';
+import { recommend } from '../study/level/recommendation.ts';
 import { usualTrials } from '../study/search/samplers/registry.ts';
 import type { EstimateSpeeds } from '../study/speed/speeds.ts';
+import type { Recommendation } from '../study/summary/schema/point.ts';
+import type { Certificate } from '../study/types.ts';
 import { tune } from '../tuner/tune.ts';
-import { createPlan, type MakeSampler, toGoal } from './contest.ts';
-import { type BudgetedProblem, computeWorth, problemAtSpeed } from './problem.ts';
+import { createPlan, type MakeSampler, type Promised, toGoal } from './contest.ts';
+import { type BudgetedProblem, computeWorth, isMetAt, problemAtSpeed } from './problem.ts';
 import { OfflineWorld, type WorldOptions } from './world.ts';
 
 /** The result of a whole study, including the final. */
@@ -17,6 +21,10 @@ export interface WholeStudyOutcome {
   readonly share: number;
   /** The same for the config at its best level. */
   readonly configShare: number;
+  /** The stated chance that the recommended level keeps the budget; null without one. */
+  readonly promise: Promised | null;
+  /** The certificate of the recommended config; null without one. */
+  readonly certificate: Certificate | null;
   readonly measurements: number;
   readonly seconds: number;
 }
@@ -64,9 +72,23 @@ export async function playStudy(
     problem,
     share,
     configShare: Math.max(share, ...problem.testProblem.gridLevels.map(worth)),
+    promise:
+      best && stands && toPromise(recommend(state, best), best.candidate, stands.measurement.level.value, judgedAt),
+    certificate: state.finished?.certificate ?? null,
     measurements: state.counts.measurements,
     seconds,
   };
+}
+
+/** Judges a recommendation: it is kept if the truth at a usual speed keeps the budget. */
+function toPromise(
+  recommended: Recommendation | null,
+  candidate: Candidate,
+  level: number,
+  judgedAt: readonly BudgetedProblem[],
+): Promised | null {
+  if (recommended?.chance == null) return null;
+  return { chance: recommended.chance, isMet: judgedAt.some((judged) => isMetAt(judged, candidate, level)) };
 }
 
 /** A speed is usual from this share of the study's time on. */

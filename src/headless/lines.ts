@@ -13,6 +13,7 @@ import type {
   TrialStarted,
 } from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
+import { describeCertificate } from '../study/summary/certificate-words.ts';
 import { describeClients } from '../study/summary/client-words.ts';
 import {
   assignmentLines,
@@ -45,8 +46,9 @@ export function describeEnd(
   event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>,
 ): readonly string[] {
   if (event.type === 'model-restored') return [`${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`];
-  const { wallSeconds, stopReason, notes = [] } = event;
-  return [`ended after ${formatDuration(wallSeconds)}: ${stopReason}`, ...notes.map((note) => `    ${note}`)];
+  const { certificate, wallSeconds, stopReason, notes = [] } = event;
+  const all = certificate ? [...notes, `certificate: ${describeCertificate(certificate)}`] : notes;
+  return [`ended after ${formatDuration(wallSeconds)}: ${stopReason}`, ...all.map((note) => `    ${note}`)];
 }
 
 /**

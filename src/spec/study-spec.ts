@@ -72,6 +72,14 @@ const samplerSpec = z.strictObject({
     .describe(
       'Smallest gain worth having: the original config is kept for less, and the search stops when another trial is expected to gain less; by default any, and by the number of trials',
     ),
+  certifyPercent: z
+    .number()
+    .positive()
+    .max(100)
+    .optional()
+    .describe(
+      'Continue the search until no config of the space can be better than its best by more than this, with a probability of 95 %; by default the certificate is only stated',
+    ),
   candidates: text.optional().describe('File with the candidates of the manual sampler'),
   earlyExits: z
     .boolean()

@@ -5,9 +5,10 @@ import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 
 import type { Metrics } from './goal/metrics/registry.ts';
+import type { Certificate } from './records/schema/certificate.ts';
 import type { Constraint, CostTerms, LatencyBudget, LevelPlan, Objective } from './records/schema/goal.ts';
 
-export type { Constraint, LatencyBudget, LevelPlan, Objective };
+export type { Certificate, Constraint, LatencyBudget, LevelPlan, Objective };
 
 /** The objectives of a study, and what a measurement must satisfy to be feasible. */
 export interface Goal {
@@ -216,6 +217,11 @@ export interface Sampler {
    * Samplers without this method trust every reading.
    */
   doubted?(history: History): readonly Doubted[];
+  /**
+   * Returns how much better than a candidate at a level any config of the space can be. Samplers
+   * without this method cannot tell.
+   */
+  certify?(history: History, candidate: Candidate, level: LevelPoint): Certificate;
   /**
    * True if it may propose a candidate again at another level, so that a trial needs only one
    * measurement.

@@ -5,7 +5,7 @@ import { machineSpeed, slowestSpeed } from '../../src/benchmark/machine-speed.ts
 import { type BudgetedProblem, computeWorth, listBudgetedProblems } from '../../src/benchmark/problem.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import { scenario } from '../../src/benchmark/scenarios.ts';
-import { playStudies, summarizeStudies } from '../../src/benchmark/study-suite.ts';
+import { playStudies, summarizeCertificates, summarizeStudies } from '../../src/benchmark/study-suite.ts';
 import { type Result, runSuite, summarize } from '../../src/benchmark/suite.ts';
 import { playStudy } from '../../src/benchmark/whole-study.ts';
 import type { Candidate } from '../../src/space/types.ts';
@@ -146,12 +146,33 @@ describe('the offline comparison of samplers', () => {
     const problem = listBudgetedProblems(grid)[0] as BudgetedProblem;
     const results = Array.from({ length: 21 }, (_, index) => ({
       sampler: 'queueing',
-      outcome: { problem, share: index / 20, configShare: 1, measurements: 10 + index, seconds: 40 },
+      outcome: {
+        problem,
+        share: index / 20,
+        configShare: 1,
+        promise: null,
+        certificate: null,
+        measurements: 10 + index,
+        seconds: 40,
+      },
     }));
     expect(summarizeStudies(results)).toMatchObject({ studies: 21, median: 0.5, worst: 0, configs: 1, seconds: 40 });
     expect(summarizeStudies(results).mean).toBeCloseTo(0.5, 9);
     expect(summarizeStudies(results).worstTenth).toBeCloseTo(0.1, 9);
     expect(summarizeStudies(results).measurements).toBeCloseTo(20, 9);
+  });
+
+  it('counts the certificates that the truth keeps', () => {
+    const certificate = { confidence: 0.95, reason: null, configs: 80 };
+    const outcomes = [
+      { configShare: 0.9, certificate: { ...certificate, gain: 0.12 } },
+      { configShare: 0.9, certificate: { ...certificate, gain: 0.05 } },
+      { configShare: 1, certificate: { ...certificate, gain: 0 } },
+      { configShare: 0.2, certificate: { ...certificate, gain: null, reason: 'too few trials' } },
+      { configShare: 0.2, certificate: null },
+    ];
+    expect(summarizeCertificates(outcomes)).toEqual({ stated: 3, held: 2, median: 0.05 });
+    expect(summarizeCertificates(outcomes.slice(3))).toBeNull();
   });
 
   it('has grids of real servers, each with problems that the best of it solves', () => {

@@ -44,6 +44,7 @@ const records: StudyRecord[] = [
     at,
     stopReason: 'the limit of 2 trials was reached',
     notes: ['there was no time for all rounds of the final', 'another trial was expected to gain 3.0 %'],
+    certificate: { confidence: 0.95, gain: 0.123, reason: null, configs: 80 },
     interrupted: false,
     wallSeconds: 12,
   },
@@ -80,6 +81,7 @@ describe('the lines of a run', () => {
       'ended after 12 s: the limit of 2 trials was reached',
       '    there was no time for all rounds of the final',
       '    another trial was expected to gain 3.0 %',
+      '    certificate: none of the 80 configs of the space is more than 12 % better (95 % sure)',
     ]);
   });
 });

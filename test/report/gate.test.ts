@@ -18,6 +18,7 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
   isEmulated: false,
   flaw: null,
   assumptions: [],
+  certificate: null,
   machine: null,
   times: [],
   readings: [

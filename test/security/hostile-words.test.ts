@@ -195,6 +195,7 @@ describe('hostile words in documents', () => {
       flaw: words,
       readings: [],
       assumptions: [],
+      certificate: null,
       machine: null,
       times: [],
     } as const;

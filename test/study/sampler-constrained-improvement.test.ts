@@ -4,6 +4,7 @@ import type { LogFigure } from '../../src/perfmodel/correction.ts';
 import { expectedImprovement } from '../../src/stats/normal.ts';
 import {
   type Cost,
+  cheaperChance,
   constrainedImprovement,
   type FigureConstraint,
   feasibleChance,
@@ -62,5 +63,40 @@ describe('the gain that is expected within limits', () => {
     expect(sum.mean).toBeCloseTo(1.5, 12);
     expect(sum.shared).toBeCloseTo(0, 12);
     expect(sum.sd).toBeCloseTo(Math.hypot(0.2, 0.2), 12);
+  });
+});
+
+describe('the chance to be cheaper within limits', () => {
+  const sd = fc.double({ min: 0.02, max: 1, noNaN: true });
+  const mean = fc.double({ min: -1, max: 1, noNaN: true });
+
+  it('is what the improvement loses for each bit that the best is better', () => {
+    fc.assert(
+      fc.property(
+        mean,
+        sd,
+        mean,
+        sd,
+        fc.double({ min: -0.9, max: 0.9, noNaN: true }),
+        (cost, costSd, late, lateSd, part) => {
+          const limits = [atMost(0, figure(late, lateSd, part * lateSd))];
+          const at = (best: number): number =>
+            constrainedImprovement(plain(cost, costSd, part * costSd), limits, best, 1);
+          const slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+          expect(cheaperChance(plain(cost, costSd, part * costSd), limits, 0, 1)).toBeCloseTo(slope, 4);
+        },
+      ),
+    );
+  });
+
+  it('counts the steps of a cost', () => {
+    const whole: Cost = {
+      linear: figure(0, 0),
+      stepped: [{ figure: figure(0, 0.1), weight: 1, of: (logarithm) => Math.ceil(logarithm) }],
+    };
+    // Half of the time one replica more is needed.
+    expect(cheaperChance(whole, [], 0.5, 1)).toBeCloseTo(0.5, 0);
+    expect(cheaperChance(whole, [], 1.5, 1)).toBeCloseTo(1, 2);
+    expect(cheaperChance(whole, [], -0.5, 1)).toBeCloseTo(0, 2);
   });
 });

@@ -87,7 +87,13 @@ describe('the values of settings', () => {
 
 describe('a refusal for memory', () => {
   const sure: PosteriorModel = {
-    predict: () => ({ smoothCost: 0, cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
+    predict: () => ({
+      smoothCost: 0,
+      cost: { mean: 0, sd: 1 },
+      feasibleChance: () => 1,
+      expectedImprovement: () => 1,
+      cheaperChance: () => 1,
+    }),
     predictedPoint: () => null,
     toPlace: () => ({ coordinates: [], settings: new Map() }),
   };

@@ -1,3 +1,4 @@
+import { TrituneError } from '../../base/errors.ts';
 import { trituneVersion } from '../../base/package.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { Machine } from '../../profiler/machine.ts';
@@ -86,12 +87,15 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
       levels,
       topology: target.topology,
       workloads: simulated,
-      leastGain: samplerSpec.leastGainPercent === undefined ? undefined : samplerSpec.leastGainPercent / 100,
+      leastGain: toFraction(samplerSpec.leastGainPercent),
+      certify: toFraction(samplerSpec.certifyPercent),
       candidates,
       ...listed,
     });
+  const sampler = samplerFor(goal, {});
+  checkCertificate(samplerSpec, sampler, kind);
   return {
-    sampler: samplerFor(goal, {}),
+    sampler,
     samplerFor,
     expected,
     ...(kind.keepsTime && {
@@ -129,6 +133,19 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
       earlier,
     },
   };
+}
+
+const toFraction = (percent: number | undefined): number | undefined =>
+  percent === undefined ? undefined : percent / 100;
+
+/** Errors: USAGE for a certificate that the sampler cannot give. */
+function checkCertificate({ certifyPercent }: StudySpec['sampler'], sampler: Sampler, kind: SamplerKind): void {
+  if (certifyPercent === undefined || sampler.certify) return;
+  throw new TrituneError(
+    'USAGE',
+    `--certify does not go with --sampler ${kind.name}: it cannot tell how good other configs may be`,
+    'leave out --sampler, or --certify',
+  );
 }
 
 function maxTrials({ limits: { maxTrials, timeBudgetSeconds } }: StudySpec, { isEndless }: SamplerKind): number {

@@ -25,6 +25,7 @@ const resumable: readonly string[] = [
   ...secretOptionNames,
   ...tlsNames,
   'leastGain',
+  'certify',
   'maxTrials',
   'timeBudget',
   'allowForeignTraffic',

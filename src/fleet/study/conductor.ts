@@ -2,6 +2,7 @@ import { asTrituneError, isTrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
+import { certifyBest } from '../../tuner/certify.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
 import { failedInFinal } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
@@ -105,9 +106,15 @@ export class Conductor {
     const how = restored.find((each) => !each.verified)?.how ?? restored[0]?.how ?? 'nothing-changed';
     const detail = restored.map((each) => `${each.server}: ${each.detail}`).join('; ') || 'no server was changed';
     await recorder.conclude({ type: 'model-restored', how, verified, detail, servers: restored });
-    const { stopReason, notes } = end;
-    const wallSeconds = time.elapsedMs / MS_PER_S;
-    await recorder.conclude({ type: 'study-finished', stopReason, ...(notes && { notes }), interrupted, wallSeconds });
+    const certificate = end.failure || interrupted ? null : certifyBest(this.#run);
+    await recorder.conclude({
+      type: 'study-finished',
+      stopReason: end.stopReason,
+      ...(end.notes && { notes: end.notes }),
+      ...(certificate && { certificate }),
+      interrupted,
+      wallSeconds: time.elapsedMs / MS_PER_S,
+    });
   }
 
   async #take(outcome: WorkOutcome): Promise<void> {

@@ -76,7 +76,10 @@ export function decideGate(
   const comparisons = byMetric.flat();
   const [inOneSide, across] = otherModels(baselines, runs);
   const meant = rule.allowsOtherModel ? across : [];
-  const notes = [...meant, ...otherMachines(baselines, runs), ...listAssumptions(baselines, runs)];
+  const certificates = runs.flatMap(({ certificate }) =>
+    certificate === null ? [] : [`certificate of the run: ${certificate}`],
+  );
+  const notes = [...meant, ...otherMachines(baselines, runs), ...listAssumptions(baselines, runs), ...certificates];
   const unasked = across.filter((each) => !meant.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
   const faults = [...inOneSide, ...unasked, ...listFaults(baselines, runs)];
   const isRegression =

@@ -9,6 +9,7 @@ import { describeMachine, type Machine } from '../../profiler/machine.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { allowedErrorRate } from '../../study/goal/goal.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
+import { describeCertificate } from '../../study/summary/certificate-words.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
 import { best, type CostPoint } from '../../study/summary/schema/point.ts';
 import { summarySchema } from '../../study/summary/summary-schema.ts';
@@ -46,6 +47,8 @@ export interface GateDocument {
   readonly readings: readonly MetricReading[];
   /** What was made up for the requests, one line for each input. */
   readonly assumptions: readonly string[];
+  /** How much better other configs can be, in words; null where that is not known. */
+  readonly certificate: string | null;
   /** What it was measured on, in words; null in documents of earlier versions. */
   readonly machine: string | null;
   /** Where the time went, level by level; empty where that is not known. */
@@ -64,7 +67,8 @@ const summary = summarySchema
       .pick({ load: true, throughput: true, budgetLatencyMs: true, tokens: true, goodput: true, cost: true })
       .extend(best.pick({ errorRate: true, failure: true }).partial().shape)
       .nullable(),
-    ...summarySchema.pick({ constraints: true, objectives: true, assumptions: true }).partial().shape,
+    ...summarySchema.pick({ constraints: true, objectives: true, assumptions: true, certificate: true }).partial()
+      .shape,
   });
 
 const level = profileLevel
@@ -144,6 +148,7 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     // A cheaper config may well serve less on one server.
     readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
     assumptions: more.assumptions ?? [],
+    certificate: more.certificate?.gain == null ? null : describeCertificate(more.certificate),
     machine: findMachine(more.server?.machine),
     times: [],
   };
@@ -192,6 +197,7 @@ function profileDocument({ model, server, levels, assumptions = [] }: z.infer<ty
     flaw: bound ? `the client was the limit at ${formatName(bound.level)}` : (failing[0] ?? null),
     readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
     assumptions,
+    certificate: null,
     machine: findMachine(server.machine),
     times: levels.flatMap(findTimes),
   };
@@ -274,6 +280,7 @@ function capacityReadings(document: z.infer<typeof capacity>): GateDocument {
         : []),
     ],
     assumptions: document.assumptions ?? [],
+    certificate: null,
     machine: null,
     times: [],
   };

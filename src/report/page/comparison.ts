@@ -4,6 +4,7 @@ import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
 import { toMetrics } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { describeCertificate } from '../../study/summary/certificate-words.ts';
 import { decidingFigures } from '../../study/summary/deciding-figures.ts';
 import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
 import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
@@ -15,7 +16,7 @@ import { costText, gainText, levelText } from './verdict.ts';
 
 /** Returns the best and the original side by side, with their intervals. */
 export function comparison(state: StudyState, summary: Summary): Html {
-  const { best, baseline } = summary;
+  const { best, baseline, certificate } = summary;
   if (!best) return none;
   const isBaseline = isOriginal(best, baseline);
   const points: readonly (readonly [string, StandingPoint])[] = [
@@ -48,7 +49,8 @@ ${words === '' ? none : html`<p>${words}</p>`}
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
 <p class="soft">Ranges are 95 % intervals. ${points.some(([, { compared }]) => compared) ? "Figures are normalised to the machine's usual speed, unless they are called measured. " : ''}${points.length === 2 ? gainNote(summary) : ''}</p>
-${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, chooseRateUnit(best))}.</p>` : none}`;
+${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, chooseRateUnit(best))}.</p>` : none}
+${certificate ? html`<p class="soft">Certificate: ${describeCertificate(certificate)}.</p>` : none}`;
 }
 
 /** Returns the metrics of the goal that no other row shows. */

@@ -5,6 +5,7 @@ import { count, json, openObject, text, writtenJsonSchema } from '../../base/sch
 import { machineSchema } from '../../profiler/machine.ts';
 import { goodputSpec } from '../../spec/language-spec.ts';
 import { modelAnalyzerSource } from '../../spec/study-spec.ts';
+import { certificate } from '../records/schema/certificate.ts';
 import { noiseFloor, speed, topology, workloads } from './schema/context.ts';
 import { explanation } from './schema/explanation.ts';
 import { assignment, budgetLatencyMs, constraint, figure, load, ratio, throughput } from './schema/figures.ts';
@@ -112,6 +113,9 @@ export const summarySchema = openObject({
   wallSeconds: figure.describe('duration of all runs of the study'),
   stopReason: text.describe('why the search ended'),
   stopNotes: z.array(text).describe('what else there is to say about the end, the most important first'),
+  certificate: certificate
+    .nullable()
+    .describe('how much better than the best any config of the space can be; null if the sampler cannot tell'),
   interrupted: z.boolean().describe('whether the run was interrupted'),
   restored: openObject({
     how: text.describe('by its config, a reload, an unload, not at all (nothing changed), or failed'),

@@ -68,6 +68,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
     stopNotes: finished?.notes ?? [],
+    certificate: finished?.certificate ?? null,
     interrupted: finished?.interrupted ?? true,
     restored: restored && { how: restored.how, verified: restored.verified, detail: restored.detail },
     sampler: started.sampler,

@@ -2,6 +2,7 @@ import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../
 import type { StudyFinished } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
+import { describeCertificate } from '../../study/summary/certificate-words.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
@@ -31,7 +32,7 @@ const MAX_ENDED_ROWS = 3;
  * Returns the reason for the study's end, which may take two rows, and a row for each note on it.
  */
 function endedRows(
-  { stopReason, notes = [] }: Pick<StudyFinished, 'stopReason' | 'notes'>,
+  { certificate, stopReason, notes = [] }: Pick<StudyFinished, 'certificate' | 'stopReason' | 'notes'>,
   width: number,
 ): readonly Row[] {
   const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
@@ -39,6 +40,7 @@ function endedRows(
   return [
     [span('■ ', 'good'), span(first)],
     ...second.map((line) => row(`  ${line}`)),
+    ...(certificate ? [row(`  certificate: ${foreign(describeCertificate(certificate))}`, 'muted')] : []),
     ...notes.map((note) => row(`  ${foreign(note)}`, 'muted')),
   ].slice(0, MAX_ENDED_ROWS);
 }

@@ -1,10 +1,16 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { MakeSampler } from '../../../benchmark/contest.ts';
 import type { TestProblem } from '../../../benchmark/problem.ts';
-import { playStudies, type StudyResult, summarizeStudies } from '../../../benchmark/study-suite.ts';
+import {
+  playStudies,
+  type StudyResult,
+  summarizeCertificates,
+  summarizeStudies,
+} from '../../../benchmark/study-suite.ts';
 import { steadySpeeds } from '../../../study/speed/speeds.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { BenchSearchOptions } from './options.ts';
+import { tellBands } from './tables.ts';
 
 /** The problems of whole studies: made-up models and recorded ones. */
 export interface Contestants {
@@ -76,5 +82,19 @@ function table(title: string, results: readonly StudyResult[], terminal: Termina
     const figures = [...[mean, median, worstTenth, worst, configs].map((share) => 100 * share), measurements, seconds];
     const cells = figures.map((figure, index) => figure.toFixed(1).padStart((COLUMNS[index]?.length ?? 0) + 2));
     terminal.print(`${name.padEnd(NAME_WIDTH)}${cells.join('')}`);
+    tellStatements(studyResults, terminal);
   }
+}
+
+/** Prints how often the statements of studies were true: on the budget, and certificates. */
+function tellStatements(results: readonly StudyResult[], terminal: Terminal): void {
+  const promises = results.flatMap(({ outcome }) => outcome.promise ?? []);
+  tellBands('    the recommended level keeps the budget, by its chance', promises, terminal);
+  const certificates = summarizeCertificates(results.map(({ outcome }) => outcome));
+  if (!certificates) return;
+  const { stated, held, median } = certificates;
+  const share = `${((100 * held) / stated).toFixed(1)} %`;
+  terminal.print(
+    `    certificates: ${stated} of ${results.length} studies, ${share} true, ${(100 * median).toFixed(1)} % in the median`,
+  );
 }

@@ -1,3 +1,4 @@
+import type { Promised } from '../../../benchmark/contest.ts';
 import { type Result, sharesByStarts, summarize, summarizeChances, summarizeStops } from '../../../benchmark/suite.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -67,16 +68,20 @@ export function printStarts(
   }
 }
 
-/** Prints the outcomes of proposals, by the sampler's predicted chance to meet the goal. */
+/** Prints how often proposals met the goal, by the sampler's predicted chance. */
 export function tellChances(results: readonly Result[], names: readonly string[], terminal: Terminal): void {
   for (const name of names) {
-    const bands = summarizeChances(results.filter(({ sampler }) => sampler === name));
-    const texts = bands.map(
-      ({ low, high, proposals, met }) => `${percent(low)} to ${percent(high)} %: ${percent(met)} % of ${proposals}`,
-    );
-    if (texts.length > 0)
-      terminal.print(`${name.padEnd(12)}met the goal, by the chance they were given: ${texts.join('; ')}`);
+    const promises = results.flatMap(({ sampler, outcome }) => (sampler === name ? outcome.promises : []));
+    tellBands(`${name.padEnd(12)}met the goal, by the chance they were given`, promises, terminal);
   }
+}
+
+/** Prints how often statements were true, by their chance. */
+export function tellBands(title: string, promises: readonly Promised[], terminal: Terminal): void {
+  const texts = summarizeChances(promises).map(
+    ({ low, high, count, met }) => `${percent(low)} to ${percent(high)} %: ${percent(met)} % of ${count}`,
+  );
+  if (texts.length > 0) terminal.print(`${title}: ${texts.join('; ')}`);
 }
 
 const percent = (share: number): string => (100 * share).toFixed(0);

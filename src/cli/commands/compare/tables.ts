@@ -17,6 +17,7 @@ export function readTable(text: string, file: string): GateDocument {
     flaw: null,
     readings: [],
     assumptions: [],
+    certificate: null,
     machine: null,
     times: setUps.flatMap((setUp) =>
       setUp.rows

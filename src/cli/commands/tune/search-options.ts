@@ -5,7 +5,7 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 
 type SearchOptions = Pick<
   FlatStudyOptions,
-  'space' | 'clientBatch' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'maxTrials' | 'timeBudget'
+  'space' | 'clientBatch' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'certify' | 'maxTrials' | 'timeBudget'
 >;
 type LevelOptions = Pick<FlatStudyOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
 
@@ -27,6 +27,10 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   leastGain: {
     flags: '--least-gain <percent>',
     help: 'Smallest gain worth having, in percent: keep the original config for less; the queueing sampler stops when the next trial is expected to gain less (default: any; 25 / trials so far, at least 1)',
+  },
+  certify: {
+    flags: '--certify <percent>',
+    help: 'Continue the search until no config of the space can be better than its best by more than this, with 95 % (docs/search.md)',
   },
   sampler: {
     flags: '--sampler <name|file>',

@@ -4,6 +4,7 @@ import { interval } from '../../../profiler/figure-schemas.ts';
 import { measurement } from '../../../profiler/measurement.ts';
 import { FAILURE_KINDS } from '../../types.ts';
 import { assignment, candidate } from './candidate.ts';
+import { certificate } from './certificate.ts';
 import { goal, levels, restriction, server } from './goal.ts';
 import { ofServer, stamp, trial } from './stamp.ts';
 import { studyStarted } from './study-started.ts';
@@ -194,6 +195,7 @@ export const record = z.discriminatedUnion('type', [
     ...stamp,
     stopReason: text.describe('why the search ended'),
     notes: z.array(text).optional().describe('what else there is to say about the end, the most important first'),
+    certificate: certificate.optional().describe('how good other configs can be; absent if the sampler cannot tell'),
     interrupted: z.boolean().describe('whether the run was interrupted'),
     wallSeconds: figure.describe('duration of all runs of the study'),
   }).describe('The last record of a run'),

@@ -24,6 +24,9 @@ export function listChoices(space: SpaceView, seed: number): readonly Choice[] {
   return [...choices.values()];
 }
 
+/** True if the space has more assignments than are listed, and so is sampled. */
+export const isSampled = (space: SpaceView): boolean => listWhole(space) === null;
+
 /** Returns every assignment of the space; null for a space with more than are listed. */
 function listWhole(space: SpaceView): readonly Assignment[] | null {
   const listed: Assignment[] = [];

@@ -35,6 +35,7 @@ export function withLoadFeasibility(
         ...prediction,
         feasibleChance: (inflation) => chance * prediction.feasibleChance(inflation),
         expectedImprovement: (best, inflation) => chance * prediction.expectedImprovement(best, inflation),
+        cheaperChance: (most, inflation) => chance * prediction.cheaperChance(most, inflation),
       };
     },
   };

@@ -6,7 +6,7 @@ import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../g
 import { nextLevel } from '../../goal/levels.ts';
 import { bestTrial, findChosen } from '../../goal/ranking.ts';
 import { findInFlight } from '../../level/line.ts';
-import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
+import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Stop, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import {
   type AcquisitionPoint,
@@ -17,7 +17,8 @@ import {
   type ValuedPoint,
 } from './acquisition.ts';
 import { firstPoint } from './candidate-levels.ts';
-import { listChoices } from './choices.ts';
+import { findPossibleGain, mostDoubtful, type PossibleGain, toCertificate } from './certificate.ts';
+import { isSampled, listChoices } from './choices.ts';
 import { covering } from './coverage.ts';
 import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
@@ -115,6 +116,32 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       ...pending.flatMap(({ candidate, level }) => [candidate, level?.value, level?.batch]),
     ],
   );
+  const possibleGainAt = (trials: readonly Trial[], candidate: Candidate, level: LevelPoint): PossibleGain | string => {
+    const state = stateAt(trials, null, []);
+    const all = listed ?? [];
+    const fitToFirst = (count: number): PosteriorModel => {
+      const training = trainingSubset(listMeasured(trials.slice(0, count)), options.goal);
+      return fitModels(all, training, options, space.expectedTime).posterior;
+    };
+    const search = { ...searchOptions, all, isSample: isSampled(space), trials, state, fitToFirst };
+    return findPossibleGain(search, { choice: atClientBatch(toChoice(candidate), level.batch), level: level.value });
+  };
+  /** Continues a search until its certificate holds; stops it if none is to be reached. */
+  const certifying = (state: SearchState, trials: readonly Trial[], reason: string): Proposal | Stop => {
+    const { certify: wanted, goal } = options;
+    const best = bestTrial(trials, goal);
+    const level = best && findChosen(best)?.level;
+    if (wanted === undefined || !best || !level) return { kind: 'stop', reason };
+    const possible = possibleGainAt(trials, best.candidate, level);
+    if (typeof possible === 'string') return { kind: 'stop', reason: `${reason}; no certificate: ${possible}` };
+    if (possible.gain <= wanted) {
+      const percent = Number((100 * wanted).toPrecision(3));
+      return { kind: 'stop', reason: `no config can be more than ${percent} % better than the best of the search` };
+    }
+    const doubtful = mostDoubtful(state.points, possible, wanted);
+    if (doubtful) return toProposal(doubtful.choice, doubtful.level);
+    return { kind: 'stop', reason: `${reason}; no certificate: nothing is left that could be measured for it` };
+  };
   return {
     comesBack: !needsCapacity(options),
     ask({ trials, pending = [] }, { pace }) {
@@ -123,7 +150,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       const next = lowestAlike(ranked(points, best), without);
       const unseen = state.unseen.map(({ label }) => label);
-      if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
+      if (!next) return showing(state, trials) ?? certifying(state, trials, NONE_BETTER);
       const context = { ...options, pace, findsCapacities: needsCapacity(options) };
       // The stopping decision uses only known results, not expected ones.
       const gainAfter = (known: readonly Trial[]): number => largestImprovementIn(stateAt(known, null, []));
@@ -132,13 +159,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         trials.length > 1 &&
         wasHardlyWorth(trials, context, gainAfter) &&
         (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), context, gainAfter))
-      )
-        return (
-          showing(state, trials) ?? {
-            kind: 'stop',
-            reason: stopReason(gainAfter(trials), trials, context, state.context.seconds(next.choice)),
-          }
-        );
+      ) {
+        const reason = stopReason(gainAfter(trials), trials, context, state.context.seconds(next.choice));
+        return showing(state, trials) ?? certifying(state, trials, reason);
+      }
       const proposal = {
         ...toProposal(next.choice, next.level),
         chance: statedChance(next.prediction.feasibleChance(1)),
@@ -161,6 +185,9 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
       if (without.has('staying') && !isVisitedAgain) return null;
       return isVisitedAgain ? ownLevel(state, running, options.goal) : worthStaying(state, running, options.goal);
+    },
+    certify({ trials }, candidate, level) {
+      return toCertificate(possibleGainAt(trials, candidate, level), listed?.length ?? 0);
     },
     doubted({ trials }) {
       if (without.has('false-feasible')) return [];

@@ -38,18 +38,37 @@ export function byBound(
   choices: readonly Choice[],
   simulator: Simulator,
   goal: Goal,
-  { batch, high }: LevelRange,
+  levels: LevelRange,
   device: DeviceMetrics = {},
 ): Choice[] {
-  const { budget } = goal;
-  const limits: BoundLimits = {
-    limitNs: budget ? budget.latencyMs * 1e6 : Number.POSITIVE_INFINITY,
-    requests: batch ? { largest: batch.high, inFlight: high } : null,
-  };
+  const limits = toLimits(goal, levels);
   return choices
     .map((choice) => ({ choice, bound: computeWorth(goal, choice, simulator.bound(choice, limits), device) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
+}
+
+const toLimits = ({ budget }: Goal, { batch, high }: LevelRange): BoundLimits => {
+  return {
+    limitNs: budget ? budget.latencyMs * 1e6 : Number.POSITIVE_INFINITY,
+    requests: batch ? { largest: batch.high, inFlight: high } : null,
+  };
+};
+
+/**
+ * Returns a lower bound on each choice's cost, a logarithm, from the bound on its throughput; null
+ * where the goal has other objectives and there are choices.
+ */
+export function boundInCost(
+  choices: readonly Choice[],
+  simulator: Simulator,
+  goal: Goal,
+  levels: LevelRange,
+): readonly number[] | null {
+  if (choices.length === 0) return [];
+  if (goal.objectives.length > 1 || goal.objectives[0]?.metric !== 'throughput') return null;
+  const limits = toLimits(goal, levels);
+  return choices.map((choice) => -Math.log(1e9 * simulator.bound(choice, limits)));
 }
 
 /**

@@ -47,6 +47,10 @@ export interface QueueingOptions {
    * late (`Remaining.pace`).
    */
   readonly leastGain?: number | undefined;
+  /**
+   * The search continues until no config can be better than its best by more than this fraction.
+   */
+  readonly certify?: number | undefined;
   /** The relations between models that are tuned together; absent for a single model. */
   readonly topology?: Topology | undefined;
   /** The arrivals at each level; absent for an even rate. */

@@ -90,6 +90,33 @@ export function constrainedImprovement(
 }
 
 /**
+ * Returns the probability that a cost is below `most` where all limits are met, with every standard
+ * deviation multiplied by `inflation`. Cost and limits are correlated as in
+ * `constrainedImprovement`.
+ */
+export function cheaperChance(
+  cost: Cost,
+  limits: readonly FigureConstraint[],
+  most: number,
+  inflation: number,
+): number {
+  return SHARED.reduce((sum, { deviations, chance }) => {
+    const known = (figure: LogFigure): Normal => conditioned(figure, deviations, inflation);
+    return sum + chance * chanceOfAll(limits, known) * computeCheaperChance(cost, known, most);
+  }, 0);
+}
+
+/** Returns the probability that a cost is below `most`, known up to the figures' own parts. */
+function computeCheaperChance(cost: Cost, at: (figure: LogFigure) => Normal, most: number): number {
+  const { mean, sd } = at(cost.linear);
+  if (cost.stepped.length === 0) return chanceBelow((most - mean) / sd);
+  return OWN.reduce(
+    (sum, { deviations, chance }) => sum + chance * chanceBelow((most - steppedAt(cost, at, deviations) - mean) / sd),
+    0,
+  );
+}
+
+/**
  * Returns the mean and standard deviation of a cost. The part with steps is assumed to be off in
  * the same direction.
  */

@@ -25,6 +25,7 @@ import type { Goal, PredictedPoint } from '../../../types.ts';
 import { NOTHING, type Without } from '../mechanisms.ts';
 import {
   type Cost,
+  cheaperChance,
   computeMoments,
   constrainedImprovement,
   type FigureConstraint,
@@ -51,6 +52,8 @@ export interface PosteriorPrediction {
    * The expected improvement over the cost `best` where every constraint is met, inflated likewise.
    */
   expectedImprovement(best: number, inflation: number): number;
+  /** The probability of a cost below `most` where every constraint is met, inflated likewise. */
+  cheaperChance(most: number, inflation: number): number;
 }
 
 /** Predicts the goal's metrics from the simulator and the measurements. */
@@ -126,6 +129,7 @@ export function createPosteriorModel(
       smoothCost: stepped.reduce((sum, { smooth, weight }) => sum + weight * (smooth ?? 0), linear.mean),
       feasibleChance: (inflation) => feasibleChance(limits, inflation),
       expectedImprovement: (best, inflation) => constrainedImprovement(cost, limits, best, inflation),
+      cheaperChance: (most, inflation) => cheaperChance(cost, limits, most, inflation),
     };
   };
   return {
