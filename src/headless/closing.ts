@@ -10,6 +10,7 @@ import { decidingFigures, describeBasis, judgedPoint } from '../study/summary/de
 import {
   assignmentLines,
   describeGoodput,
+  describeGpuCause,
   describeLevel,
   describePrediction,
   describeRecommendation,
@@ -120,9 +121,11 @@ const rejected = ({ rejected: trial }: Summary): string[] =>
   trial ? [row('rejected', `trial ${trial.trial} seemed better in the search, but ${trial.reason}`)] : [];
 
 /** Returns a line only if figures of different speeds were compared. */
-function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
+function speed({ speed: { usual, lowest, highest, changes, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
-  const range = `${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its initial speed`;
+  const cause = changes.findLast(({ gpu }) => gpu)?.gpu;
+  const why = cause ? `, ${describeGpuCause(cause)}` : '';
+  const range = `${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its initial speed${why}`;
   return [
     row(
       'speed',

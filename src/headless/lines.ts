@@ -109,7 +109,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         print(`    ${plainLine(event.reason)}: waiting for it, ${formatDuration(event.limitMs / MS_PER_S)} at most`);
         return;
       case 'speed-changed':
-        print(`    ${describeSpeedChange(event.speed.value)}`);
+        print(`    ${describeSpeedChange(event)}`);
         return;
       case 'trial-applied':
         for (const line of preparationLines(event)) print(line);

@@ -4,6 +4,7 @@ import { createLines } from '../../src/headless/lines.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { findCorrection, findRange, latestChange, listChanges, reportedBy } from '../../src/study/speed/changes.ts';
 import type { Speeds } from '../../src/study/speed/speeds.ts';
+import { describeSpeedChange } from '../../src/study/summary/describe.ts';
 import { predictTrial } from '../../src/study/summary/prediction.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
@@ -26,6 +27,27 @@ describe('changes of speed', () => {
       { atSeconds: 6, speed: { value: 0.6 }, before: 1 },
       { atSeconds: 10, speed: { value: 1 }, before: 0.6 },
     ]);
+  });
+
+  it('name the GPU whose clock fell with them', () => {
+    const clocks = [1410, 1410, 1400, 1120, 1130, 1120];
+    const gpus = (index: number) => [
+      { uuid: 'GPU-1', clockMhz: 1410, powerW: 60 },
+      { uuid: 'GPU-2', clockMhz: clocks[index], powerW: 298 },
+    ];
+    const course = courseOf([1, 1, 1, 0.78, 0.78, 0.78]);
+    const throttled = course.map((each, index) => ({ ...each, gpus: gpus(index) }));
+    const [change] = listChanges({ course: throttled });
+    expect(change?.gpu).toEqual({ uuid: 'GPU-2', fromMhz: 1410, toMhz: 1130, powerW: 298 });
+    expect(change && describeSpeedChange(change)).toBe(
+      'the machine is running at 78 % of its initial speed, as the clock of its GPU went from 1410 to 1130 MHz, at 298 W; comparisons are normalised',
+    );
+    // A clock that hardly changed, or rose, explains nothing.
+    const others = course.map((each, index) => ({ ...each, gpus: gpus(index).slice(0, 1) }));
+    expect(listChanges({ course: others })).toMatchObject([{ gpu: null }]);
+    const rising = course.map((each, index) => ({ ...each, gpus: [{ uuid: 'GPU-1', clockMhz: 1000 + 100 * index }] }));
+    expect(listChanges({ course: rising })).toMatchObject([{ gpu: null }]);
+    expect(listChanges({ course })).toMatchObject([{ gpu: null }]);
   });
 
   it('are told when two measurements in a row show them, the same way', () => {

@@ -1,6 +1,6 @@
 import type { StudyState } from '../../study/records/state.ts';
 import { findRange } from '../../study/speed/changes.ts';
-import { describeSpeedShare } from '../../study/summary/describe.ts';
+import { describeGpuCause, describeSpeedShare } from '../../study/summary/describe.ts';
 import type { SpeedSummary } from '../../study/summary/schema/context.ts';
 import { speedChart } from '../charts/speed-chart.ts';
 import type { Chart } from '../charts/svg.ts';
@@ -22,7 +22,7 @@ export function speedStrip({ speeds }: StudyState): Chart | null {
 }
 
 /** Returns the machine's speed and its uses; empty if the speed held. */
-export function speedSection(state: StudyState, { corrected }: SpeedSummary): Html {
+export function speedSection(state: StudyState, { changes, corrected }: SpeedSummary): Html {
   const chart = speedStrip(state);
   const { lowest = 1, highest = 1 } = findRange(state.speeds) ?? {};
   if (!chart) return none;
@@ -30,8 +30,9 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
     corrected === 0
       ? 'Comparisons use the measured figures.'
       : `${corrected} measurements were made at a different speed. The search, the best, the original and the gain use them normalised to the usual speed. Other figures and the charts on this page are as measured.`;
+  const causes = changes.flatMap(({ gpu }) => (gpu ? [describeGpuCause(gpu)] : []));
   return html`<h2>The machine's speed</h2>
-<p>Machine and server ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of their speed in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${used}</p>
+<p>Machine and server ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of their speed in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${causes.map((cause) => html`It changed ${cause}. `)}${used}</p>
 ${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, repeated measurements of a config and, if the server is on this machine, a fixed piece of work.`)}`;
 }
 

@@ -1,5 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
+import { findGpuCause, type GpuCause } from './gpu-cause.ts';
 import type { Speeds } from './speeds.ts';
 
 /** A change of the speed worth reporting. */
@@ -10,12 +11,17 @@ export interface SpeedChange {
   readonly speed: Interval;
   /** The last reported speed; at first that of the first measurement. */
   readonly before: number;
+  /** The GPU whose clock changed with it; null if none did, or clocks are unknown. */
+  readonly gpu: GpuCause | null;
 }
 
 /** The ratio from which on changes are reported. */
 const TOLD = 1.15;
 /** Speeds within this ratio are called steady. */
 const HELD = 1.05;
+
+/** Measurements before a change whose clocks are compared with those after it. */
+const CLOCKS_BEFORE = 3;
 
 type Course = Pick<Speeds, 'course'>;
 
@@ -35,7 +41,10 @@ function changeAt(course: Course['course'], index: number, before: number): Spee
   const [earlier, now] = [course[index - 1], course[index]];
   if (!earlier || !now || !isChanged(now.speed, before)) return null;
   const isSameWay = earlier.speed.value > before === now.speed.value > before;
-  return isSameWay && isChanged(earlier.speed, before) ? { atSeconds: now.atSeconds, speed: now.speed, before } : null;
+  if (!isSameWay || !isChanged(earlier.speed, before)) return null;
+  const gpus = course.slice(Math.max(0, index - 1 - CLOCKS_BEFORE), index - 1).map((each) => each.gpus ?? []);
+  const gpu = findGpuCause(gpus, now.gpus ?? [], now.speed.value / before);
+  return { atSeconds: now.atSeconds, speed: now.speed, before, gpu };
 }
 
 function isChanged({ value, low, high }: Interval, before: number): boolean {

@@ -1,5 +1,6 @@
 import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { GpuMetrics } from '../../profiler/server-figures.ts';
 import type { Candidate } from '../../space/types.ts';
 import { findExplanation, type NoisyReading, type Posterior } from '../../stats/gaussian-process.ts';
 import type { Interval } from '../../stats/interval.ts';
@@ -20,13 +21,23 @@ export interface Speeds {
    * speed. The same object where the speed was the usual one.
    */
   comparable(measurement: Measurement): Measurement;
-  /** Speeds in the order of time. `isFinal`: at a measurement of the final. */
-  readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
+  /** Speeds in the order of time. */
+  readonly course: readonly SpeedAt[];
   /**
    * How many times as fast each server is as the first, by measurements made on both; absent for a
    * single server. The speed at a measurement includes that factor; `course` is of the first alone.
    */
   readonly servers?: readonly ServerSpeed[];
+}
+
+/** The speed at one measurement. */
+export interface SpeedAt {
+  readonly atSeconds: number;
+  readonly speed: Interval;
+  /** True for a measurement of the final. */
+  readonly isFinal?: boolean;
+  /** The GPUs meanwhile, if the server reports them. */
+  readonly gpus?: readonly GpuMetrics[] | undefined;
 }
 
 /** The speed of one of several servers relative to the first. */
@@ -77,11 +88,11 @@ export function fitSpeeds(all: readonly TimedMeasurement[]): Speeds {
   // Only the kept ones: each is a term of every covariance.
   const begin = kept.filter(({ atSeconds }) => atSeconds <= first.atSeconds + FIRST_SECONDS);
   const reference = begin.map(({ atSeconds }): SpeedTerm => ({ atSeconds, times: -1 / begin.length }));
-  const course = all.map(({ atSeconds, isFinal = false }) => {
+  const course = all.map(({ atSeconds, isFinal = false, measurement: { device } }) => {
     const log = posterior({ source: { kind: 'speed' }, terms: [{ atSeconds, times: 1 }, ...reference] });
     const half = DEVIATIONS_AT_95_PERCENT * Math.hypot(log.sd, MODEL_SD);
     const speed = { value: Math.exp(log.mean), low: Math.exp(log.mean - half), high: Math.exp(log.mean + half) };
-    return { atSeconds, speed, ...(isFinal && { isFinal }) };
+    return { atSeconds, speed, gpus: device.gpus, ...(isFinal && { isFinal }) };
   });
   const usual = findUsual(course.filter((_, index) => !all[index]?.isFinal));
   const bySpeed = new Map(all.map(({ measurement }, index) => [measurement, course[index]?.speed ?? STEADY]));

@@ -6,6 +6,8 @@ import type { Narrowing } from '../../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../../space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
+import type { SpeedChange } from '../speed/changes.ts';
+import type { GpuCause } from '../speed/gpu-cause.ts';
 import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { TokenPoint } from './schema/parts.ts';
 import type { Prediction, Recommendation } from './schema/point.ts';
@@ -147,12 +149,18 @@ const MAX_CERTAIN = 0.99;
 const toPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Describes a change of the machine's speed, which is relative to that in the first minute. */
-export function describeSpeedChange(speed: number): string {
+export function describeSpeedChange({ speed: { value: speed }, gpu }: Pick<SpeedChange, 'speed' | 'gpu'>): string {
   const now =
     Math.abs(speed - 1) < ABOUT_ONE
       ? 'the machine is back at its initial speed'
       : `the machine is running at ${describeSpeedShare(speed)} of its initial speed`;
-  return `${now}; comparisons are normalised`;
+  return `${now}${gpu ? `, ${describeGpuCause(gpu)}` : ''}; comparisons are normalised`;
+}
+
+/** `as the clock of its GPU went from 1410 to 1120 MHz, at 298 W`. */
+export function describeGpuCause({ fromMhz, toMhz, powerW }: GpuCause): string {
+  const power = powerW === undefined ? '' : `, at ${formatFigure(powerW)} W`;
+  return `as the clock of its GPU went from ${Math.round(fromMhz)} to ${Math.round(toMhz)} MHz${power}`;
 }
 
 const ABOUT_ONE = 0.03;

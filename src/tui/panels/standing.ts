@@ -99,7 +99,7 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   const { usual } = study.speeds;
   const text = study.finished
     ? `${describeSpeedShare(range.lowest)} to ${describeSpeedShare(range.highest)} of the initial speed; comparisons are normalised to the usual one, ${describeSpeedShare(usual)}`
-    : describeSpeedChange(change.speed.value);
+    : describeSpeedChange(change);
   const lines = wrapped(text, width - LABEL_COLUMNS);
   return lines.map((line, index) => [label(index === 0 ? 'speed' : ''), span(line, 'warning')]);
 }

@@ -20,6 +20,15 @@ export const speed = openObject({
           high: finite.describe('upper end of the 95 % interval'),
         }).describe('the new speed'),
         before: z.number().describe('the earlier speed'),
+        gpu: openObject({
+          uuid: text.describe('as the driver names it'),
+          fromMhz: z.number().describe('its clock before'),
+          toMhz: z.number().describe('its clock after the change'),
+          powerW: z.number().optional().describe('its power after the change'),
+        })
+          .nullable()
+          .optional()
+          .describe('the GPU whose clock changed with it; null if none did, or clocks are unknown'),
       }),
     )
     .describe('changes by more than 15 %'),
