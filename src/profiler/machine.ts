@@ -14,6 +14,7 @@ export const machineSchema = openObject({
   memoryMib: count.describe('its memory in MiB'),
   system: text.describe('its system'),
   servesHere: z.boolean().describe('whether the server was on it too'),
+  roundTripMs: z.number().optional().describe('shortest time in which a connection to the server opened'),
   gpus: z
     .array(
       openObject({

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { realClock } from '../../base/clock.ts';
 import { followLines } from '../../launch/follow-lines.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
+import { measureRoundTripMs } from '../../loadgen/transports/round-trip.ts';
 import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-probe.ts';
 import { hostWork } from '../../profiler/devices/host-work.ts';
 import { nvidiaSmi, withGpus } from '../../profiler/devices/nvidia-smi.ts';
@@ -35,9 +36,15 @@ export function listDevices({ server, metricsUrl, metricsTls, headers }: Watched
   return { probe: withGpus(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
 
-/** Returns what is measured on, with the GPUs of a real server on this machine. Never throws. */
-export const readServerMachine = ({ url, emulated }: WatchedServer['server']): Promise<Machine> =>
-  readMachine(followLines, { servesHere: isOfThisMachine(url), isEmulated: emulated !== null });
+/**
+ * Returns what is measured on and over, with the GPUs of a real server on this machine. Never
+ * throws.
+ */
+export async function readServerMachine({ url, emulated }: WatchedServer['server']): Promise<Machine> {
+  const roundTripMs = await measureRoundTripMs(url);
+  const machine = await readMachine(followLines, { servesHere: isOfThisMachine(url), isEmulated: emulated !== null });
+  return { ...machine, roundTripMs };
+}
 
 /** True if the host in `HOST:PORT` is this machine, judging by its name alone. */
 export function isOfThisMachine(address: string): boolean {

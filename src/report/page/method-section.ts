@@ -1,5 +1,5 @@
 import { median } from 'simple-statistics';
-import { formatDuration, formatFigure } from '../../base/format.ts';
+import { formatDuration, formatFigure, formatMs } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import { typedLine } from '../../base/shell-words.ts';
 import { describeMachine } from '../../profiler/machine.ts';
@@ -50,6 +50,9 @@ function what({ started, server }: StudyState): readonly Fact[] {
       `${describeServer(server)}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
     ],
     ...(server.machine ? [['measured on', describeMachine(server.machine)] as const] : []),
+    ...(server.machine?.roundTripMs === undefined
+      ? []
+      : [['round trip', `${formatMs(server.machine.roundTripMs)} to open a connection to the server`] as const]),
   ];
 }
 
