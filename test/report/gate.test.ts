@@ -449,6 +449,28 @@ describe('what the gate reads', () => {
     expect(readGateDocument(JSON.stringify({ ...summary, feasible: false }), 's').flaw).toMatch(/no configuration met/);
   });
 
+  it('has where the time of the best went, and what is left to gain', () => {
+    const time = (queueMs: number) => {
+      return { totalMs: 10 + queueMs, parts: { queueMs, computeMs: 8, outsideMs: 2 }, execution: null };
+    };
+    const certificate = { confidence: 0.95, gain: 0.04, reason: null, configs: 80 };
+    const read = (change: object) => readGateDocument(JSON.stringify({ ...summary, ...change }), 'summary.json');
+    const before = read({ explanation: { after: time(5) } });
+    const after = read({ explanation: { after: time(1) }, certificate });
+    const { notes, times } = decide(before, after);
+    expect(times.map(timesLine)).toEqual([
+      "time at the best's level: mean latency 15 → 11 ms (-27 %), queue 5 → 1 ms (-80 %), compute 8 → 8 ms (+0 %), network and client 2 → 2 ms (+0 %)",
+    ]);
+    expect(notes).toEqual([
+      'certificate of the run: none of the 80 configs of the space is more than 4 % better (95 % sure)',
+    ]);
+    // Neither is known of a run without statistics, or of an earlier version.
+    expect(decide(read({ explanation: null }), read({ certificate: { ...certificate, gain: null } }))).toMatchObject({
+      notes: [],
+      times: [],
+    });
+  });
+
   it.each([
     ['nonsense', /not JSON/],
     ['[]', /not as expected/],

@@ -11,6 +11,7 @@ import { allowedErrorRate } from '../../study/goal/goal.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeCertificate } from '../../study/summary/certificate-words.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
+import { explanation } from '../../study/summary/schema/explanation.ts';
 import { best, type CostPoint } from '../../study/summary/schema/point.ts';
 import { summarySchema } from '../../study/summary/summary-schema.ts';
 import { profileLevel, profileSchema } from '../profile-json.ts';
@@ -69,6 +70,7 @@ const summary = summarySchema
       .nullable(),
     ...summarySchema.pick({ constraints: true, objectives: true, assumptions: true, certificate: true }).partial()
       .shape,
+    explanation: explanation.pick({ after: true }).partial().nullish(),
   });
 
 const level = profileLevel
@@ -150,8 +152,23 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     assumptions: more.assumptions ?? [],
     certificate: more.certificate?.gain == null ? null : describeCertificate(more.certificate),
     machine: findMachine(more.server?.machine),
-    times: [],
+    times: bestTimes(more.explanation),
   };
+}
+
+/** Returns the parts of a request's mean time at the best; none where that is not known. */
+function bestTimes(why: z.infer<typeof summary>['explanation']): readonly LevelTimes[] {
+  const time = why?.after;
+  if (!time) return [];
+  const { totalMs, parts } = time;
+  const all = {
+    'mean latency': totalMs,
+    queue: parts?.queueMs ?? null,
+    compute: parts?.computeMs ?? null,
+    'network and client': parts?.outsideMs ?? null,
+  };
+  const known = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [{ name, unit: 'ms', value }]));
+  return [{ subject: "the best's level", figures: [], parts: known }];
 }
 
 /**
