@@ -301,6 +301,15 @@ describe('finalists', () => {
     expect(opening(0.005)).toEqual([0, 1]);
   });
 
+  it('are those that kept the budget before those whose curves promise more without having kept it', () => {
+    // At half of these levels it would serve three times less than its line says.
+    const steep: Law = { throughput: (level) => 4 * level ** 2, p99Ms: (level) => level };
+    const rivals = [14, 15, 16].map((level): Searched => ({ law: steep, levels: [level] }));
+    const played = playFinal({ original, rivals: [...rivals, fastOne] });
+    expect(turnsOf(played)[0]?.slice(0, 2)).toEqual([0, 4]);
+    expect(played.decision?.best).toBe(4);
+  });
+
   it('that hold at no level are out, and the next best of the search comes in', () => {
     const played = playFinal({ original, rivals: [lucky, fastOne] });
     expect(turnsOf(played)[0]).toEqual([0, 1]);

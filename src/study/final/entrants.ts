@@ -1,6 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
-import { assess, compareAssessments, costHalfWidth } from '../goal/goal.ts';
+import { assess, compareAssessments, costHalfWidth, isFeasible } from '../goal/goal.ts';
 import { findChosen } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { Goal } from '../types.ts';
@@ -87,12 +87,19 @@ function findSeenCost(side: Side, goal: Goal): number {
   return curve && Number.isFinite(seen) ? Math.max(cost, costServing(side, curve.throughput(seen).mean, goal)) : cost;
 }
 
+/** Compares for sorting: those that were seen to meet the goal first, by their expected cost. */
 function compareSides(a: Side, b: Side, state: FinalState): number {
+  const [seen, otherSeen] = [hasMet(a, state.goal), hasMet(b, state.goal)];
+  if (seen !== otherSeen) return seen ? -1 : 1;
   const [one, other] = [computeCost(a, state.goal), computeCost(b, state.goal)];
   if (one !== other) return one < other ? -1 : 1;
   const assessed = ({ trial }: Side) => assess(findChosen(trial) as Measurement, trial.candidate, state.goal);
   return compareAssessments(assessed(a), assessed(b));
 }
+
+/** True if the side holds, and a reading of it met the goal: else its level is a guess. */
+const hasMet = (side: Side, goal: Goal): boolean =>
+  side.holds && listMeasurements(side).some((each) => isFeasible(each, side.trial.candidate, goal));
 
 /** True if measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
