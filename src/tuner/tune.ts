@@ -3,7 +3,6 @@ import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { isFinalOver } from '../study/final/final.ts';
 import type { StudyState } from '../study/records/state.ts';
-import type { Certificate } from '../study/types.ts';
 import type { StopReason } from './ask.ts';
 import { certifyBest } from './certify.ts';
 import { currentSampler } from './current-sampler.ts';
@@ -20,7 +19,6 @@ import { recordUserCommands } from './user-commands.ts';
 import { openFinal, visitOriginal } from './visit-original.ts';
 
 interface Ending extends StopReason {
-  readonly certificate: Certificate | null;
   /** null if the run came to its end or was interrupted. */
   readonly error: TrituneError | null;
   readonly interrupted: boolean;
@@ -45,11 +43,13 @@ export async function tune(
   const ending = await search(run).catch(createEnding(signal));
   run.steering.listen(null);
   const restoreError = await restore(run);
+  // After the restore, because it can take seconds.
+  const certificate = ending.error || ending.interrupted ? null : certifyBest(run);
   const unwritten = await run.recorder.conclude({
     type: 'study-finished',
     stopReason: ending.reason,
     ...(ending.notes.length > 0 && { notes: ending.notes }),
-    ...(ending.certificate && { certificate: ending.certificate }),
+    ...(certificate && { certificate }),
     interrupted: ending.interrupted,
     wallSeconds: run.time.elapsedMs / MS_PER_S,
   });
@@ -80,7 +80,7 @@ async function writeOpening(run: Run): Promise<void> {
 async function search(run: Run): Promise<Ending> {
   const { recorder, plan } = run;
   if (recorder.state.gain && isFinalOver(recorder.state, plan.finalRounds))
-    return ended(run, { reason: 'the study was already finished', notes: [] }, await traceBest(run));
+    return ended({ reason: 'the study was already finished', notes: [] }, await traceBest(run));
   if (!recorder.state.baseline) {
     const candidate = recorder.state.unfinished?.candidate ?? plan.study.original;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
@@ -88,7 +88,7 @@ async function search(run: Run): Promise<Ending> {
   const isInFinal = recorder.state.finals.length > 0;
   const searched = isInFinal ? { reason: ALREADY_SEARCHED, notes: [] } : await searchAgain(run, await runSearch(run));
   const cutShort = await runFinal(run);
-  return ended(run, searched, cutShort, await traceBest(run));
+  return ended(searched, cutShort, await traceBest(run));
 }
 
 /**
@@ -122,17 +122,18 @@ async function restoreModel(run: Run): Promise<TrituneError | null> {
 }
 
 /** `later`: what went wrong after the search, which weighs more than what the search says. */
-const ended = (run: Run, { reason, notes }: StopReason, ...later: readonly (string | null)[]): Ending => {
-  const all = [...later.filter((note) => note !== null), ...notes];
-  return { reason, notes: all, certificate: certifyBest(run), error: null, interrupted: false };
-};
+const ended = ({ reason, notes }: StopReason, ...later: readonly (string | null)[]): Ending => ({
+  reason,
+  notes: [...later.filter((note) => note !== null), ...notes],
+  error: null,
+  interrupted: false,
+});
 
 function createEnding(signal: AbortSignal): (error: unknown) => Ending {
   return (thrown) => {
-    const nothing = { notes: [], certificate: null };
-    if (signal.aborted) return { ...nothing, reason: 'interrupted', error: null, interrupted: true };
+    if (signal.aborted) return { reason: 'interrupted', notes: [], error: null, interrupted: true };
     const error = asTrituneError(thrown);
-    return { ...nothing, reason: `${error.code}: ${error.message}`, error, interrupted: false };
+    return { reason: `${error.code}: ${error.message}`, notes: [], error, interrupted: false };
   };
 }
 
