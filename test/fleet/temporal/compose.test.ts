@@ -26,6 +26,15 @@ async function up(name: string): Promise<RunningCli> {
   return started;
 }
 
+/** Resolves when a worker says that it takes work, so that a study has both from its start. */
+async function untilReady({ child, ended }: RunningCli): Promise<void> {
+  const isReady = new Promise<boolean>((done) => {
+    for (const output of [child.stdout, child.stderr])
+      output?.on('data', (chunk: Buffer) => chunk.toString().includes(': ready') && done(true));
+  });
+  if (!(await Promise.race([isReady, ended.then(() => false)]))) throw new Error((await ended).stderr);
+}
+
 async function end(name: string): Promise<CliOutcome> {
   const { child, ended } = running.get(name) as RunningCli;
   child.kill('SIGTERM');
@@ -43,7 +52,7 @@ beforeAll(async () => {
   const emulated = (at: number) => [[`triton-${at}:8001`, local(2 * at)] as const];
   place = {
     folder,
-    variables: { MODEL: 'yolov7', LATENCY_BUDGET_MS: '2000', MAX_TRIALS: '3', STUDY: 'composed' },
+    variables: { MODEL: 'yolov7', LATENCY_BUDGET_MS: '2000', MAX_TRIALS: '5', STUDY: 'composed' },
     addresses: new Map([
       ['temporal:7233', temporal.address],
       ['0.0.0.0:7420', local(1)],
@@ -72,7 +81,8 @@ afterAll(async () => {
 
 describe('the compose file, with processes in place of containers', () => {
   it('tunes over both servers, and shows it on the page', async () => {
-    await Promise.all(['worker-1', 'worker-2', 'watch'].map(up));
+    const [, ...workers] = await Promise.all(['watch', 'worker-1', 'worker-2'].map(up));
+    await Promise.all(workers.map(untilReady));
     const study = await up('study');
     const seen = await watched(watchUrl, (events) => events.some((each) => /"phase":"ended: /.test(each)));
     const { code, stdout, stderr } = await study.ended;
@@ -85,7 +95,7 @@ describe('the compose file, with processes in place of containers', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as StudyRecord);
-    // Three trials may all go to the server that is free first; the other has measured the original
+    // All trials may go to the server that is free first; the other has measured the original
     // config meanwhile.
     const servers = new Set(
       records.flatMap((record) =>
@@ -94,7 +104,7 @@ describe('the compose file, with processes in place of containers', () => {
     );
     expect(servers.size).toBe(2);
     const last = JSON.parse(seen.at(-1) as string);
-    expect(last).toMatchObject({ study: 'composed', group: 'host', progress: { done: 3, share: 1 } });
+    expect(last).toMatchObject({ study: 'composed', group: 'host', progress: { done: 5, share: 1 } });
     expect(last.servers.map(({ state }: { state: string }) => state)).toEqual(['back as it was', 'back as it was']);
     // Window by window, of both servers.
     const measuring = seen.flatMap((each) => JSON.parse(each).servers ?? []);

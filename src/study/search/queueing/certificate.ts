@@ -47,7 +47,7 @@ export interface CertifiedPoint {
   readonly level: number;
 }
 
-/** How much better than a config another one can be, and what could be. */
+/** How much better than a config any other can be. */
 export interface PossibleGain {
   /** A fraction; infinity where too little is known. */
   readonly gain: number;
