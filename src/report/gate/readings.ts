@@ -161,15 +161,16 @@ function bestTimes(why: z.infer<typeof summary>['explanation']): readonly LevelT
   const time = why?.after;
   if (!time) return [];
   const { totalMs, parts } = time;
-  const all = {
-    'mean latency': totalMs,
-    queue: parts?.queueMs ?? null,
-    compute: parts?.computeMs ?? null,
-    'network and client': parts?.outsideMs ?? null,
-  };
-  const known = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [{ name, unit: 'ms', value }]));
-  return [{ subject: "the best's level", figures: [], parts: known }];
+  const split = parts && { queue: parts.queueMs, compute: parts.computeMs, 'network and client': parts.outsideMs };
+  return [toTimes("the best's level", { 'mean latency': totalMs, ...split })];
 }
+
+/** `partsMs`: the mean latency and its parts by name, in milliseconds. */
+const toTimes = (subject: string, partsMs: Readonly<Record<string, number>>): LevelTimes => ({
+  subject,
+  figures: [],
+  parts: Object.entries(partsMs).map(([name, value]) => ({ name, unit: 'ms', value })),
+});
 
 /**
  * Returns the costs in the study's goal. A cost without an interval, such as a price per hour, is
@@ -234,14 +235,7 @@ function findTimes({ level: of, latencyMs, server, clientTimes }: z.infer<typeof
     client: (sendUs + receiveUs) / US_PER_MS,
   };
   const rest = Math.max(0, latencyMs.avg - Object.values(parts).reduce((sum, ms) => sum + ms, 0));
-  const all = { 'mean latency': latencyMs.avg, ...parts, 'network and front end': rest };
-  return [
-    {
-      subject: formatName(of),
-      figures: [],
-      parts: Object.entries(all).map(([name, value]) => ({ name, unit: 'ms', value })),
-    },
-  ];
+  return [toTimes(formatName(of), { 'mean latency': latencyMs.avg, ...parts, 'network and front end': rest })];
 }
 
 const findFailed = ({
