@@ -1,6 +1,5 @@
 import { quantileSorted } from 'simple-statistics';
-import type { Promised } from './contest.ts';
-import { type ContestOutcome, contest, type MakeSampler, type SearchStanding } from './contest.ts';
+import { type ContestOutcome, contest, type MakeSampler, type Promised, type SearchStanding } from './contest.ts';
 import { type BudgetedProblem, listBudgetedProblems, type TestProblem } from './problem.ts';
 import type { WorldOptions } from './world.ts';
 

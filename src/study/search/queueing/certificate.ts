@@ -1,3 +1,4 @@
+import { rootMeanSquare } from 'simple-statistics';
 import { MIN_NOISE } from '../../../perfmodel/correction.ts';
 import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
@@ -30,10 +31,8 @@ const HALVINGS = 12;
 export interface CertifiedSearch {
   readonly goal: Goal;
   readonly levels: LevelRange;
-  /** Every listed config of the space. */
+  /** Every config of the space. */
   readonly all: readonly Choice[];
-  /** True if the space has more configs than these. */
-  readonly isSample: boolean;
   readonly trials: readonly Trial[];
   /** The state after these trials. */
   readonly state: SearchState;
@@ -64,8 +63,7 @@ export interface PossibleGain {
  * earlier predictions in the same search. Returns the reason where it cannot be known.
  */
 export function findPossibleGain(search: CertifiedSearch, { choice, level }: CertifiedPoint): PossibleGain | string {
-  const { all, goal, isSample, levels, state } = search;
-  if (isSample) return `the space has more than the ${all.length} configs that the search looks at`;
+  const { goal, levels, state } = search;
   const cost = state.posterior.predict(choice, level)?.cost.mean;
   if (cost === undefined) return 'the performance model cannot predict the config';
   const misfit = computeMisfit(search);
@@ -129,7 +127,7 @@ function computeMisfit({ goal, trials, fitToFirst }: CertifiedSearch): number | 
     }
   }
   if (deviations.length < MIN_PREDICTIONS) return null;
-  return Math.sqrt(deviations.reduce((sum, each) => sum + each ** 2, 0) / deviations.length);
+  return rootMeanSquare(deviations);
 }
 
 /**

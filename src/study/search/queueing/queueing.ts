@@ -1,3 +1,4 @@
+import { formatFigure } from '../../../base/format.ts';
 import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
 import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
@@ -117,13 +118,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     ],
   );
   const possibleGainAt = (trials: readonly Trial[], candidate: Candidate, level: LevelPoint): PossibleGain | string => {
+    listed ??= listChoices(space, options.seed);
+    const all = listed;
+    if (isSampled(space)) return `the space has more than the ${all.length} configs that the search looks at`;
     const state = stateAt(trials, null, []);
-    const all = listed ?? [];
     const fitToFirst = (count: number): PosteriorModel => {
       const training = trainingSubset(listMeasured(trials.slice(0, count)), options.goal);
       return fitModels(all, training, options, space.expectedTime).posterior;
     };
-    const search = { ...searchOptions, all, isSample: isSampled(space), trials, state, fitToFirst };
+    const search = { ...searchOptions, all, trials, state, fitToFirst };
     return findPossibleGain(search, { choice: atClientBatch(toChoice(candidate), level.batch), level: level.value });
   };
   /** Continues a search until its certificate holds; stops it if none is to be reached. */
@@ -135,7 +138,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     const possible = possibleGainAt(trials, best.candidate, level);
     if (typeof possible === 'string') return { kind: 'stop', reason: `${reason}; no certificate: ${possible}` };
     if (possible.gain <= wanted) {
-      const percent = Number((100 * wanted).toPrecision(3));
+      const percent = formatFigure(100 * wanted);
       return { kind: 'stop', reason: `no config can be more than ${percent} % better than the best of the search` };
     }
     const doubtful = mostDoubtful(state.points, possible, wanted);
