@@ -31,6 +31,7 @@ interface ProblemChoice {
   readonly seeds: string;
 }
 
+/** The kinds of problems, with their titles. */
 export const KINDS = {
   model: 'made-up models',
   recorded: 'recorded grids',
@@ -55,6 +56,7 @@ function numbersIn(list: string): number[] {
   });
 }
 
+/** Lists what the options choose, each with its seed. */
 export function listTasks(options: ProblemChoice): Task[] {
   const seeds = numbersIn(options.seeds);
   const models = options.models ? numbersIn(options.models) : [];
@@ -78,6 +80,7 @@ export function listTasks(options: ProblemChoice): Task[] {
   ];
 }
 
+/** Errors: those of reading a grid's file. */
 export function openProblem({ kind, name }: Task): TestProblem {
   if (kind === 'pipeline') return pipelineProblem(pipelineAt(Number(name)));
   if (kind === 'model') return scenario(Number(name));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listSwaps } from '../../src/benchmark/pipelines/moves.ts';
+import { listSwaps } from '../../src/benchmark/pipelines/long-search.ts';
 import { oneByOneSampler } from '../../src/benchmark/pipelines/one-by-one.ts';
 import { toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
