@@ -71,7 +71,7 @@ async function work(tasks: readonly Task[]): Promise<void> {
 
 async function play(): Promise<Row[]> {
   const rows = readLog();
-  await playOnThreads<Row>(import.meta.url, listTasks(options), Number(options.threads), (row) => {
+  await playOnThreads<Task, Row>(import.meta.url, listTasks(options), Number(options.threads), (row) => {
     rows.push(row);
     if (options.log) appendFileSync(options.log, `${JSON.stringify(row)}\n`);
     if (row.without === null) console.error(`${row.testProblem}, ${row.tightness}, seed ${row.seed}`);

@@ -70,7 +70,7 @@ function print(title: string, rows: readonly Row[]): void {
 
 if (isMainThread) {
   const rows: Row[] = [];
-  await playOnThreads<Row>(import.meta.url, listTasks(options), Number(options.threads), (row) => {
+  await playOnThreads<Task, Row>(import.meta.url, listTasks(options), Number(options.threads), (row) => {
     rows.push(row);
     if (options.log) appendFileSync(options.log, `${JSON.stringify(row)}\n`);
   });

@@ -93,9 +93,9 @@ export function openProblem({ kind, name }: Task): TestProblem {
  * Plays tasks on threads, each of which runs the program at `url` with its part of them. `tell`
  * gets every message.
  */
-export async function playOnThreads<Row>(
+export async function playOnThreads<Part, Row>(
   url: string,
-  tasks: readonly Task[],
+  tasks: readonly Part[],
   threads: number,
   tell: (row: Row) => void,
 ): Promise<void> {

@@ -52,7 +52,10 @@ export function candidateOver(axes: GridAxes): GridSpace {
     },
     sample,
     complete: (assignment, random) => ({ ...sample(random), ...assignment }),
-    build: (assignment) => ({ legal: true, candidate: candidate(assignment) }),
+    build: (assignment) =>
+      Number(assignment.settingsIndex) < axes.settings.length
+        ? { legal: true, candidate: candidate(assignment) }
+        : { legal: false, reason: 'it has no such settings' },
     candidate: ({ instances, maxBatchSize, queueDelayUs, settingsIndex }) =>
       candidate({ instances, maxBatchSize, queueDelayUs, settingsIndex }),
   };

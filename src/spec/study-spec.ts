@@ -81,6 +81,10 @@ const samplerSpec = z.strictObject({
       'Continue the search until no config of the space can be better than its best by more than this, with a probability of 95 %; by default the certificate is only stated',
     ),
   candidates: text.optional().describe('File with the candidates of the manual sampler'),
+  priors: z
+    .array(text)
+    .optional()
+    .describe('Run directories of earlier studies of the same model, or of one like it: their best is tried first'),
   earlyExits: z
     .boolean()
     .optional()

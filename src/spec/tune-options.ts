@@ -46,6 +46,7 @@ export const optionNames = {
   'prompts.thinkTimeMs': 'thinkTimeMs',
   'traffic.agentClockLimitMs': 'agentClockLimitMs',
   'sampler.name': 'sampler',
+  'sampler.priors': 'prior',
   'sampler.earlyExits': null,
   'accuracy.absolute': 'atol',
   'accuracy.relative': 'rtol',

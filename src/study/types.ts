@@ -179,6 +179,8 @@ export type Proposal = {
   readonly unseen?: readonly string[];
   /** The bottleneck that this candidate addresses, for models that are tuned together. */
   readonly bottleneck?: Bottleneck;
+  /** The earlier study whose best this is. */
+  readonly prior?: string;
 };
 
 /** A trial that the user requests. */

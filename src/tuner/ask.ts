@@ -117,7 +117,7 @@ const formatPromise = ({ expectedGain, unseen = [] }: Proposal): readonly string
  */
 function assigned(
   run: Planning,
-  { assignment, levels, bottleneck }: Wish & Pick<Proposal, 'bottleneck'>,
+  { assignment, levels, bottleneck, prior }: Wish & Pick<Proposal, 'bottleneck' | 'prior'>,
   number: number,
   { requested }: { readonly requested: boolean } = { requested: false },
 ): NextStep {
@@ -127,7 +127,15 @@ function assigned(
     const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
     return { kind: 'trial', trial, refusal: { kind: 'illegal', reason: outcome.reason } };
   }
-  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested, bottleneck };
+  const trial: Assigned = {
+    number,
+    role: 'search',
+    candidate: outcome.candidate,
+    levels,
+    requested,
+    bottleneck,
+    prior,
+  };
   const { batch } = run.plan.study.levels;
   const largest = largestRequest(outcome.candidate.shape);
   if (batch && batch.low > largest) {

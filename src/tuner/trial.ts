@@ -26,6 +26,8 @@ export interface Assigned {
   readonly requested?: boolean;
   /** The bottleneck of the best before it. */
   readonly bottleneck?: Bottleneck | undefined;
+  /** The earlier study whose best it is. */
+  readonly prior?: string | undefined;
   /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
   /** True if its figures are reported, so that it is measured in full. */
@@ -74,9 +76,9 @@ export async function refuseTrial(run: Planning, trial: Assigned, failure: Trial
 
 function recordStart(
   run: Planning,
-  { number, role, candidate, levels, bottleneck, requested = false }: Assigned,
+  { number, role, candidate, levels, bottleneck, prior, requested = false }: Assigned,
 ): Promise<void> {
-  const why = bottleneck && { bottleneck };
+  const why = { ...(bottleneck && { bottleneck }), ...(prior !== undefined && { prior }) };
   const start = { type: 'trial-started', trial: number, role, candidate, levels, ...why } as const;
   return run.recorder.record(requested ? { ...start, requested } : start);
 }

@@ -29,6 +29,7 @@ describe('a study over a group of servers', () => {
     [{ tokenFile: 'token' }, '--token-file', /fleet worker --server/],
     [{ tlsCa: 'ca.pem' }, '--tls-ca', /fleet worker --server/],
     [{ trace: true }, '--trace', /on one server/],
+    [{ prior: ['runs/a'] }, '--prior', /do not have/],
     [{ adapter: 'a.ts' }, '--adapter', /without --temporal/],
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
     [{ accuracyCommand: ['python top1.py', 'top1>=1'] }, '--accuracy-command', /no commands/],

@@ -37,7 +37,7 @@ type Refused = readonly [isStated: boolean, what: string, hint: string];
  * USAGE.
  */
 export function checkFleetSpec(spec: StudySpec): void {
-  const { accuracy, adapter, server, trace, traffic } = spec;
+  const { accuracy, adapter, sampler, server, trace, traffic } = spec;
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
     [adapter !== undefined, '--adapter', 'tune this server without --temporal: workers drive Tritons only'],
@@ -52,6 +52,7 @@ export function checkFleetSpec(spec: StudySpec): void {
       '--launch-command',
       'start the servers yourself, or tune one without --temporal',
     ],
+    [sampler.priors !== undefined, '--prior', 'leave it out: the workers do not have the directories'],
     [trace === true, '--trace', 'leave it out, and trace the best on one server afterwards'],
     ...ownOfServers.map((key) => [server[key] !== undefined, optionFlag(key), ofWorkers] as const),
     [

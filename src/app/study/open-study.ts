@@ -22,6 +22,7 @@ import { effectsOfResuming } from '../trust/run-effects.ts';
 import { withPrices } from './cost/cost-terms.ts';
 import { findSampler } from './find-sampler.ts';
 import { chooseLevels, toGoal } from './goal.ts';
+import { readPriors } from './read-priors.ts';
 import type { OpenStudy } from './study.ts';
 import { checkWorkloads } from './workloads/check-workloads.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
@@ -67,12 +68,13 @@ export async function openStudy(studySpec: StudySpec, besideSpec: BesideSpec, wa
   checkSpec(studySpec, metricsWith(besideSpec));
   const { spec, workloads } = await withWorkloads(studySpec);
   const parts = await readParts(spec, besideSpec, null, workloads);
+  const priors = await readPriors(spec);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
   if (!(await hasBegun(directory))) await checkFree(directory, DOCUMENT_NAMES);
   const journal = await createJournal(await journalToWrite(directory));
   const shown = commandLineWithoutValues(besideSpec.commandLine ?? [], spec.server);
-  return { spec, ...parts, workloads, directory, journal, earlier: [], started: null, commandLine: shown };
+  return { spec, ...parts, workloads, priors, directory, journal, earlier: [], started: null, commandLine: shown };
 }
 
 /**
@@ -97,8 +99,9 @@ export async function resumeStudy(
     const parts = await readParts(spec, besideSpec, started, workloads);
     checkAdapter(started, parts.target.name);
     checkSameWorkloads(started.workloads, workloads);
+    const priors = await readPriors(spec, records);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
-    return { spec, ...parts, workloads, directory, ...kept };
+    return { spec, ...parts, workloads, priors, directory, ...kept };
   } catch (error) {
     await journal.close();
     throw error;

@@ -39,6 +39,7 @@ export interface PlannedStudy {
 /** The inputs of a plan: a study, opened or not. */
 export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine' | 'workloads'> & {
   readonly metrics?: Metrics;
+  readonly priors?: OpenStudy['priors'];
   /** What the study is measured on, for its journal. */
   readonly machine?: Machine;
 };
@@ -48,7 +49,7 @@ export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'star
  * journal. Errors: USAGE, INPUT_INVALID.
  */
 export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedStudy {
-  const { spec, sampler: kind, earlier, started, workloads } = study;
+  const { spec, sampler: kind, earlier, started, workloads, priors } = study;
   const { sampler: samplerSpec, limits: statedSamplerSpec } = spec;
   const goal = started?.goal ?? goalOverModels(toGoal(spec, study.metrics), target.topology);
   const levels = levelsOfStudy(study, target.space.places);
@@ -90,6 +91,7 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
       leastGain: toFraction(samplerSpec.leastGainPercent),
       certify: toFraction(samplerSpec.certifyPercent),
       candidates,
+      priors,
       ...listed,
     });
   const sampler = samplerFor(goal, {});

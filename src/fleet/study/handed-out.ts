@@ -29,7 +29,7 @@ export class HandedOut {
 
   /** Starts a trial on a server. Errors: those of the journal. */
   async trial(server: string, trial: Assigned): Promise<Work & { readonly kind: 'trial' }> {
-    const { number, role, candidate, levels, requested, bottleneck } = trial;
+    const { number, role, candidate, levels, requested, bottleneck, prior } = trial;
     const attempt = (this.#attempts.get(number) ?? 0) + 1;
     this.#attempts.set(number, attempt);
     await this.#recorder.record({
@@ -42,6 +42,7 @@ export class HandedOut {
       attempt,
       ...(requested && { requested }),
       ...(bottleneck && { bottleneck }),
+      ...(prior !== undefined && { prior }),
     });
     const { assignment, fingerprint } = candidate;
     const what = { kind: 'trial', server, trial: number, assignment, fingerprint, levels, isFull: false } as const;

@@ -4,6 +4,7 @@ import { nothingSeen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
+import { readPriors } from '../../../app/study/read-priors.ts';
 import { withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { toTarget } from '../../../app/target/target-of.ts';
 import { spaceOfOne } from '../../../app/target/triton/pipeline/tuned-space.ts';
@@ -25,7 +26,9 @@ export async function dryRunOfEngine(studySpec: StudySpec, terminal: Terminal): 
   const sampler = await findSampler(spec);
   const logs = await temporaryFolder();
   try {
-    const study = { spec, sampler, workloads, directory: logs.path, earlier: [], started: null, commandLine: [] };
+    const priors = await readPriors(spec);
+    const begun = { earlier: [], started: null, commandLine: [] };
+    const study = { spec, sampler, workloads, priors, directory: logs.path, ...begun };
     const { tell } = terminal;
     const target = await toTarget(study, undefined).open(study, { signal: new AbortController().signal, tell });
     try {

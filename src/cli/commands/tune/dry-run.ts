@@ -7,6 +7,7 @@ import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
+import { readPriors } from '../../../app/study/read-priors.ts';
 import { isSeriesSpec, type RequestedSpec } from '../../../app/study/read-spec.ts';
 import { type StudiedWorkloads, withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { callsFinder } from '../../../app/target/triton/calls/find-calls.ts';
@@ -86,7 +87,8 @@ async function printPlan(studySpec: StudySpec, opened: OpenServer, terminal: Ter
   const tried = tryRequests(spec, workloads, opened, models);
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
-  const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
+  const priors = await readPriors(spec);
+  const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads, priors };
   const triton = describeTriton(study, server, { ...models, counted });
   const { space } = triton;
   const { plan, expected, usual } = planStudy(study, triton);

@@ -5,7 +5,16 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 
 type SearchOptions = Pick<
   FlatStudyOptions,
-  'space' | 'clientBatch' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'certify' | 'maxTrials' | 'timeBudget'
+  | 'space'
+  | 'clientBatch'
+  | 'sampler'
+  | 'candidates'
+  | 'seed'
+  | 'leastGain'
+  | 'certify'
+  | 'prior'
+  | 'maxTrials'
+  | 'timeBudget'
 >;
 type LevelOptions = Pick<FlatStudyOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
 
@@ -31,6 +40,10 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   certify: {
     flags: '--certify <percent>',
     help: 'Continue the search until no config of the space can be better than its best by more than this, with 95 % (docs/search.md)',
+  },
+  prior: {
+    flags: '--prior <directory>',
+    help: 'Run directory of an earlier study of the model, or of one like it: its best is tried first; repeatable (docs/search.md)',
   },
   sampler: {
     flags: '--sampler <name|file>',

@@ -8,6 +8,7 @@ import { gridSampler } from './grid.ts';
 import { hillClimbSampler } from './hill-climb.ts';
 import { manualSampler } from './manual.ts';
 import { nsga2Sampler } from './nsga2.ts';
+import { type PriorStudy, startingFrom } from './prior-studies.ts';
 import { randomSampler } from './random.ts';
 import { ANYWHERE, BY_MODEL, EVERY_LEVEL, LEVEL_BY_LEVEL, type SearchLength } from './search-length.ts';
 import type { SpaceView } from './space-view.ts';
@@ -19,6 +20,8 @@ export interface SamplerOptions extends QueueingOptions {
   readonly candidates?: readonly Assignment[];
   /** False: the grid sampler has no early exits. */
   readonly earlyExits?: boolean;
+  /** Earlier studies, whose best is tried first. */
+  readonly priors?: readonly PriorStudy[] | undefined;
   /** Fixed load levels for every candidate. */
   readonly values?: readonly number[];
 }
@@ -95,11 +98,13 @@ export const makeSampler = (name: SamplerName, space: SpaceView, options: Sample
 
 /**
  * Creates a sampler of the kind over the space, restricted to `options.values` where they are
- * given.
+ * given, and starting from `options.priors`.
  */
 export function createSampler(kind: SamplerKind, space: SpaceView, options: SamplerOptions): Sampler {
+  const { priors = [], goal, levels } = options;
   const made = kind.create(space, options);
-  const sampler = kind.seesPending ? made : countingPending(made);
+  const started = priors.length > 0 ? startingFrom(made, priors, { space, goal, levels }) : made;
+  const sampler = kind.seesPending ? started : countingPending(started);
   return options.values ? atLevels(sampler, options.values) : sampler;
 }
 

@@ -1,0 +1,38 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+const OPTIONS = ['--max-trials', '1', '--precision', '50', '--concurrency', '1:4', '--ui', 'lines'];
+const startsIn = async (directory: string) =>
+  (await recordsOf(directory)).flatMap((record) => (record.type === 'trial-started' ? record : []));
+
+it('a study tries the best of an earlier one first, and goes on without it', { timeout: 120_000 }, async () => {
+  const directory = await freshDirectory();
+  const [earlier, later] = [join(directory, 'earlier'), join(directory, 'later')];
+  const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ a: 4 }) });
+  const study = ['tune', '-m', 'm', '-u', grpcUrl];
+  expect(await callCli([...study, ...OPTIONS, '-o', earlier])).toMatchObject({ code: 0, stderr: '' });
+  const outcome = await callCli([...study, ...OPTIONS, '-o', later, '--prior', earlier, '--seed', '2']);
+  expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+  expect(outcome.stdout).toContain(`\n    the best of ${earlier}, tried first\n`);
+  const [before, started] = await Promise.all([earlier, later].map(startsIn));
+  expect(started?.slice(0, 2)).toMatchObject([
+    { role: 'baseline' },
+    { role: 'search', prior: earlier, candidate: { assignment: before?.[1]?.candidate.assignment } },
+  ]);
+  await rename(earlier, join(directory, 'away'));
+  const resumed = await callCli(['tune', '--resume', later, '--ui', 'lines']);
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('and is refused without one, before anything is changed', async () => {
+  const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });
+  const directory = await freshDirectory();
+  const study = ['tune', '-m', 'm', '-u', grpcUrl, '-o', join(directory, 'run'), '--prior', join(directory, 'none')];
+  const refusal = { code: 2, stderr: expect.stringMatching(/JOURNAL_INVALID: cannot read .*none/) };
+  expect(await callCli(study)).toMatchObject(refusal);
+  expect(await callCli([...study, '--dry-run'])).toMatchObject(refusal);
+});
