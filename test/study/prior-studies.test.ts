@@ -8,19 +8,19 @@ const candidate = (instances: number): Trial['candidate'] => ({
   ...toCandidate(configOf(instances, 4)),
   assignment: { instances },
 });
-const MOST_INSTANCES = 3;
+const MAX_INSTANCES = 3;
 const space: SpaceView = {
   assignments: () => [],
   sample: () => ({}),
   complete: () => null,
   build: ({ instances }) =>
-    Number(instances) <= MOST_INSTANCES
+    Number(instances) <= MAX_INSTANCES
       ? { legal: true, candidate: candidate(Number(instances)) }
       : { legal: false, reason: 'too many instances' },
 };
 const levels = { mode: 'concurrency', low: 1, high: 16 } as const;
 const others: Proposal = { kind: 'trial', assignment: { instances: 1 }, levels: { kind: 'search' } };
-const plain: Sampler = { ask: () => others, level: () => 8 };
+const plain: Sampler = { ask: () => others, level: () => 8, comesBack: true };
 const left = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 
 const trial = (number: number, instances: number, ...measurements: Trial['measurements']): Trial =>
@@ -77,6 +77,8 @@ it('only once, and the original config has one level before', () => {
   const running = { number: 0, role: 'baseline', candidate: baseline.candidate } as const;
   expect(sampler.level?.(history, { ...running, measurements: [] })).toBe(8);
   expect(sampler.level?.(history, { ...running, measurements: baseline.measurements })).toBeNull();
+  const onward = startingFrom({ ...plain, comesBack: false }, [earlier], { space, goal: goalOf(17), levels });
+  expect(onward.level?.(history, { ...running, measurements: baseline.measurements })).toBe(8);
   const after = { trials: [baseline, trial(1, 3, measured(8, 500, 16))] };
   expect(sampler.ask(after, left)).toEqual(others);
   expect(sampler.level?.({ trials: after.trials.slice(1) }, { ...running, measurements: baseline.measurements })).toBe(

@@ -23,8 +23,8 @@ interface Searched {
 /**
  * Makes a sampler start with the reading of earlier studies that would be best here: their times
  * are scaled by the ratio of the two original configs at the same level. The sampler continues from
- * there, with its own proposals. A study that is not alike costs one trial. The original config is
- * then measured at one level before the start; its others can wait.
+ * there, with its own proposals. A study that is not alike costs one trial. A sampler that comes
+ * back to earlier candidates measures the original config at one level before the start.
  */
 export function startingFrom(sampler: Sampler, priors: readonly PriorStudy[], searched: Searched): Sampler {
   const { level } = sampler;
@@ -38,7 +38,9 @@ export function startingFrom(sampler: Sampler, priors: readonly PriorStudy[], se
     ...(level && {
       level(history, running) {
         const isFirst = running.role === 'baseline' && history.trials.length === 0 && running.measurements.length > 0;
-        return isFirst && findStart(running, priors, searched) ? null : level.call(sampler, history, running);
+        return sampler.comesBack && isFirst && findStart(running, priors, searched)
+          ? null
+          : level.call(sampler, history, running);
       },
     }),
     ...(sampler.doubted && { doubted: (history) => sampler.doubted?.(history) ?? [] }),
@@ -101,6 +103,9 @@ function expectedReadings({ name, trials }: PriorStudy, own: Measurement): reado
     );
 }
 
-/** Returns the level that loads a server of another speed as much: as many in flight, or more requests a second. */
+/**
+ * Returns the level that loads a server of another speed as much: as many requests in flight, or a
+ * higher rate on a faster server.
+ */
 const levelAt = (level: LoadLevel, speed: number): LoadLevel =>
   level.mode === 'concurrency' ? level : { ...level, value: Number((level.value * speed).toPrecision(3)) };
