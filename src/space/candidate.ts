@@ -90,7 +90,10 @@ function listed(options: readonly ParameterOption[]): string {
 
 function whyNot(setting: BoundSpace['settings'][number]): string {
   if (setting.obstacle !== '') return setting.obstacle;
-  return `it needs that ${setting.cases.map(({ when }) => describeCondition(when)).join(' or ')}`;
+  const needs = setting.cases.map(({ when }) => describeCondition(when));
+  // A case that needs the same as another, and more, adds nothing.
+  const least = needs.filter((each) => !needs.some((other) => each.startsWith(`${other} and `)));
+  return `it needs that ${least.join(' or ')}`;
 }
 
 /**

@@ -168,13 +168,26 @@ describe('the presets', () => {
     ]);
   });
 
+  it.each([
+    [undefined, 5000],
+    [10_000, 5000],
+    [20_000, 10_000],
+    [40_000, 20_000],
+  ])('have delays that a latency budget of %s µs has room for', (latency_budget_us, longest) => {
+    const limits = latency_budget_us === undefined ? {} : { latency_budget_us };
+    const space = loadSpace('base', { limits });
+    const base = toOriginal({ ...cpuModel, dynamic_batching: {} });
+    const delays = [...assignments(space, base)].map(({ queue_delay_us }) => Number(queue_delay_us ?? 0));
+    expect(Math.max(...delays)).toBe(longest);
+  });
+
   it('describe themselves', () => {
     const text = describeSpace(loadSpace('onnxruntime'), toOriginal(cpuModel));
     expect(text).toContain('valid candidates');
     expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
     const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');
     expect(delay && describeParameter(delay)).toBe(
-      'queue_delay_us = 0, 100, 500, 1000, 2000, 5000 when dynamic_batching is on [dynamic_batching.max_queue_delay_microseconds, reload]',
+      'queue_delay_us = 0, 100, 500, 1000, 2000, 5000, 10000, 20000 when dynamic_batching is on and limits.latency_budget_us is at least 20000; 0, 100, 500, 1000, 2000, 5000 when dynamic_batching is on [dynamic_batching.max_queue_delay_microseconds, reload]',
     );
   });
 });
