@@ -21,6 +21,7 @@ export const machineSchema = openObject({
         uuid: text.describe('as the driver names it'),
         name: text.describe('its name'),
         driver: text.optional().describe('version of the driver'),
+        cuda: text.optional().describe('latest version of CUDA that the driver serves'),
         memoryMib: z.number().optional().describe('its memory in MiB'),
         powerLimitW: z.number().optional().describe('its power limit in watts'),
         maxClockMhz: z.number().optional().describe('its highest clock in MHz'),
@@ -76,22 +77,34 @@ async function readGpus(follow: FollowLines): Promise<Machine['gpus']> {
       ...((mig === 'Enabled' || mig === 'Disabled') && { mig: mig === 'Enabled' }),
     });
   });
-  return gpus;
+  if (gpus.length === 0) return gpus;
+  const cuda = await readCuda(follow);
+  return cuda === null ? gpus : gpus.map((gpu) => ({ ...gpu, cuda }));
+}
+
+/** Returns the version of CUDA in the head of `nvidia-smi --query`; null without one. */
+async function readCuda(follow: FollowLines): Promise<string | null> {
+  let version: string | null = null;
+  await readTool(follow, ['--query', '--display=COMPUTE'], (line) => {
+    version ??= /^CUDA Version\s*:\s*(\d+(?:\.\d+)*)\s*$/.exec(line)?.[1] ?? null;
+  });
+  return version;
 }
 
 /**
  * Returns a machine in words: `Intel Xeon (16 cores, 128 GiB, Linux 6.1 x64) with the server,
- * NVIDIA A30 (24 GiB, 165 W, driver 550.54)`.
+ * NVIDIA A30 (24 GiB, 165 W, driver 550.54, CUDA 12.4)`.
  */
 export function describeMachine({ processor, cores, memoryMib, system, servesHere, gpus }: Machine): string {
   const client = `${processor} (${cores} cores, ${formatGib(memoryMib)}, ${system})`;
-  const words = gpus.map(({ name, memoryMib: own, powerLimitW, maxClockMhz, driver, mig }) => {
+  const words = gpus.map(({ name, memoryMib: own, powerLimitW, maxClockMhz, driver, cuda, mig }) => {
     const facts = [
       own === undefined ? [] : formatGib(own),
       powerLimitW === undefined ? [] : `${powerLimitW} W`,
       maxClockMhz === undefined ? [] : `${maxClockMhz} MHz`,
       mig === true ? 'MIG' : [],
       driver === undefined ? [] : `driver ${driver}`,
+      cuda === undefined ? [] : `CUDA ${cuda}`,
     ].flat();
     return facts.length === 0 ? name : `${name} (${facts.join(', ')})`;
   });

@@ -169,13 +169,12 @@ describe('the presets', () => {
   });
 
   it.each([
-    [undefined, 5000],
+    [null, 5000],
     [10_000, 5000],
     [20_000, 10_000],
     [40_000, 20_000],
   ])('have delays that a latency budget of %s µs has room for', (latency_budget_us, longest) => {
-    const limits = latency_budget_us === undefined ? {} : { latency_budget_us };
-    const space = loadSpace('base', { limits });
+    const space = loadSpace('base', { limits: { latency_budget_us } });
     const base = toOriginal({ ...cpuModel, dynamic_batching: {} });
     const delays = [...assignments(space, base)].map(({ queue_delay_us }) => Number(queue_delay_us ?? 0));
     expect(Math.max(...delays)).toBe(longest);
