@@ -106,19 +106,39 @@ function* combinations(
  */
 function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment | undefined {
   const chosen: Record<string, ParameterValue> = {};
+  const most = mostOptions(bound, narrowing);
+  // A draw that is dropped is dropped at the first parameter that decides it.
+  const luck = random.float();
   let keep = 1;
-  const bindings = allBindings(bound);
   for (const { name } of bound.space.parameters) {
     const possible = optionsFor(bound, name, chosen);
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0 && possible.length > 0) return undefined;
-    const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
-    const most = Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length));
-    keep *= Math.max(1, options.length) / most;
+    keep *= Math.max(1, options.length) / (most.get(name) ?? 1);
+    if (keep <= luck) return undefined;
     const option = options[random.int(0, Math.max(0, options.length - 1))];
     if (option !== undefined) chosen[name] = option.value;
   }
-  return keep === 1 || random.float() < keep ? chosen : undefined;
+  return chosen;
+}
+
+const mostKnown = new WeakMap<BoundSpace, WeakMap<Narrowing, ReadonlyMap<string, number>>>();
+
+/** Returns the largest number of options that each parameter has in any case; memoized. */
+function mostOptions(bound: BoundSpace, narrowing: Narrowing): ReadonlyMap<string, number> {
+  const byNarrowing = mostKnown.get(bound) ?? new WeakMap<Narrowing, ReadonlyMap<string, number>>();
+  mostKnown.set(bound, byNarrowing);
+  const bindings = allBindings(bound);
+  const most =
+    byNarrowing.get(narrowing) ??
+    new Map(
+      bound.space.parameters.map(({ name }) => {
+        const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
+        return [name, Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length))];
+      }),
+    );
+  byNarrowing.set(narrowing, most);
+  return most;
 }
 
 /**

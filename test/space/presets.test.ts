@@ -186,7 +186,7 @@ describe('the presets', () => {
     expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
     const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');
     expect(delay && describeParameter(delay)).toBe(
-      'queue_delay_us = 0, 100, 500, 1000, 2000, 5000, 10000, 20000 when dynamic_batching is on and limits.latency_budget_us is at least 20000; 0, 100, 500, 1000, 2000, 5000 when dynamic_batching is on [dynamic_batching.max_queue_delay_microseconds, reload]',
+      'queue_delay_us = 0, 500, 1000, 2000, 5000, 10000, 20000 when dynamic_batching is on and limits.latency_budget_us is at least 40000; 0, 100, 500, 1000, 2000, 5000, 10000 when dynamic_batching is on and limits.latency_budget_us is at least 20000; 0, 100, 500, 1000, 2000, 5000 when dynamic_batching is on [dynamic_batching.max_queue_delay_microseconds, reload]',
     );
   });
 });
