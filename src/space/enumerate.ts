@@ -128,15 +128,15 @@ const mostKnown = new WeakMap<BoundSpace, WeakMap<Narrowing, ReadonlyMap<string,
 function mostOptions(bound: BoundSpace, narrowing: Narrowing): ReadonlyMap<string, number> {
   const byNarrowing = mostKnown.get(bound) ?? new WeakMap<Narrowing, ReadonlyMap<string, number>>();
   mostKnown.set(bound, byNarrowing);
+  const before = byNarrowing.get(narrowing);
+  if (before) return before;
   const bindings = allBindings(bound);
-  const most =
-    byNarrowing.get(narrowing) ??
-    new Map(
-      bound.space.parameters.map(({ name }) => {
-        const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
-        return [name, Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length))];
-      }),
-    );
+  const most = new Map(
+    bound.space.parameters.map(({ name }) => {
+      const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
+      return [name, Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length))];
+    }),
+  );
   byNarrowing.set(narrowing, most);
   return most;
 }

@@ -86,6 +86,17 @@ it('only once, and the original config has one level before', () => {
   );
 });
 
+it('not where that is the original config', () => {
+  expect(startOf(17, trial(0, 3, measured(1, 100, 10)))).toEqual(others);
+  // Nor where the earlier study kept its original config.
+  const kept = {
+    name: 'runs/a',
+    trials: [trial(0, 1, measured(1, 100, 10), measured(8, 800, 16)), trial(1, 2, measured(8, 500, 16))],
+  };
+  const sampler = startingFrom(plain, [kept], { space, goal: goalOf(17), levels });
+  expect(sampler.ask({ trials: [trial(0, 1, measured(1, 100, 10))] }, left)).toEqual(others);
+});
+
 it('not at all without a reading of the original config, or within the goal', () => {
   expect(startOf(17, trial(0, 1))).toEqual(others);
   expect(startOf(5, trial(0, 1, measured(1, 100, 10)))).toEqual(others);

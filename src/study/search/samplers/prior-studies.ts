@@ -58,15 +58,15 @@ interface Expected {
 
 /**
  * Returns the trial of the best expected reading within the goal whose config is in the space; null
- * without one.
+ * without one, and if that is the original config itself.
  */
 function findStart(
-  { measurements: [own] }: Pick<Trial, 'measurements'>,
+  { candidate: original, measurements: [own] }: Pick<Trial, 'candidate' | 'measurements'>,
   priors: readonly PriorStudy[],
   { space, goal, levels }: Searched,
 ): Proposal | null {
   if (!own) return null;
-  const best = priors
+  const readings = priors
     .flatMap((prior) => expectedReadings(prior, own))
     .filter(({ measurement: { level } }) => level.value >= levels.low && level.value <= levels.high)
     .flatMap(({ candidate, measurement, study }) => {
@@ -74,15 +74,19 @@ function findStart(
       const assessment = assess(measurement, candidate, goal);
       return assessment.feasible ? [{ assessment, candidate, level: measurement.level, study }] : [];
     })
-    .sort((a, b) => compareAssessments(a.assessment, b.assessment))
-    .find(({ candidate }) => space.build(candidate.assignment).legal);
-  if (!best) return null;
-  const { value, batch } = best.level;
-  const start = { kind: 'search', start: value, ...(batch !== undefined && { batch }) } as const;
-  return { kind: 'trial', assignment: best.candidate.assignment, levels: start, prior: best.study };
+    .sort((a, b) => compareAssessments(a.assessment, b.assessment));
+  for (const { candidate, level, study } of readings) {
+    const built = space.build(candidate.assignment);
+    if (!built.legal) continue;
+    if (built.candidate.fingerprint === original.fingerprint) return null;
+    const { value, batch } = level;
+    const levels = { kind: 'search', start: value, ...(batch !== undefined && { batch }) } as const;
+    return { kind: 'trial', assignment: candidate.assignment, levels, prior: study };
+  }
+  return null;
 }
 
-/** Returns the readings of a study's search at the speed of this server. */
+/** Returns the readings of a study at the speed of this server. */
 function expectedReadings({ name, trials }: PriorStudy, own: Measurement): readonly Expected[] {
   const { mode, value } = own.level;
   const theirs = trials
@@ -94,13 +98,11 @@ function expectedReadings({ name, trials }: PriorStudy, own: Measurement): reado
     ...atSpeed(measurement, { value: 1, low: 1, high: 1 }, speed),
     level: levelAt(measurement.level, speed),
   });
-  return trials
-    .filter(({ role }) => role === 'search')
-    .flatMap(({ candidate, measurements }) =>
-      measurements
-        .filter(({ level }) => level.mode === mode)
-        .map((measurement) => ({ candidate, measurement: seenHere(measurement), study: name })),
-    );
+  return trials.flatMap(({ candidate, measurements }) =>
+    measurements
+      .filter(({ level }) => level.mode === mode)
+      .map((measurement) => ({ candidate, measurement: seenHere(measurement), study: name })),
+  );
 }
 
 /**
