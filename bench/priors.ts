@@ -1,7 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { mean, quantile } from 'simple-statistics';
+import { mean, median } from 'simple-statistics';
+import { countUntilNear, summarizeShares } from '../src/benchmark/ablation.ts';
 import { contest } from '../src/benchmark/contest.ts';
 import { listBudgetedProblems } from '../src/benchmark/problem.ts';
 import type { PriorStudy } from '../src/study/search/samplers/prior-studies.ts';
@@ -20,7 +21,6 @@ const { values: options } = parseArgs({
 });
 const MEASUREMENTS = 12;
 const AFTER = [3, 5, 6, 9, 12];
-const NEAR = 0.97;
 /** The seed of earlier studies, so that their noise is another. */
 const EARLIER_SEED = 1000;
 
@@ -89,12 +89,6 @@ async function work(parts: readonly Part[]): Promise<void> {
   }
 }
 
-/** Measurements until 97 % of the optimum; one more than all without. */
-function untilNear({ shares }: Row): number {
-  const near = shares.findIndex((share) => share >= NEAR);
-  return 1 + (near < 0 ? MEASUREMENTS : near);
-}
-
 const percent = (share: number): string => (100 * share).toFixed(0);
 
 function print(title: string, rows: readonly Row[]): void {
@@ -104,11 +98,11 @@ function print(title: string, rows: readonly Row[]): void {
   for (const prior of PRIORS) {
     const ofPrior = rows.filter((row) => row.prior === prior);
     const cells = AFTER.map((count) => {
-      const shares = ofPrior.map(({ shares }) => shares[count - 1] ?? 0);
-      return [quantile(shares, 0.5), quantile(shares, 0.1), mean(shares)].map(percent).join(' / ');
+      const share = summarizeShares(ofPrior.map(({ shares }) => shares[count - 1] ?? 0));
+      return [share.median, share.worstTenth, share.mean].map(percent).join(' / ');
     });
-    const near = ofPrior.map(untilNear);
-    const until = `${quantile(near, 0.5)} (mean ${mean(near).toFixed(1)})`;
+    const near = ofPrior.map(({ shares }) => countUntilNear(shares));
+    const until = `${median(near)} (mean ${mean(near).toFixed(1)})`;
     console.log(`| ${[prior, ofPrior.length, ...cells, until].join(' | ')} |`);
   }
 }

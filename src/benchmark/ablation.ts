@@ -65,7 +65,6 @@ export async function playAblation(
   const { standings, promises } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
   const askMs = mean(asks);
   const shareAfter = (count: number): number => standings[count - 1]?.share ?? 0;
-  const near = standings.findIndex(({ share }) => share >= NEAR);
   const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
   return {
     without: formatLabel(leftOut),
@@ -73,12 +72,21 @@ export async function playAblation(
     tightness: problem.tightness,
     seed,
     after: [shareAfter(AFTER[0]), shareAfter(AFTER[1]), shareAfter(AFTER[2])],
-    untilNear: near < 0 ? MEASUREMENTS + 1 : near + 1,
+    untilNear: countUntilNear(standings.map(({ share }) => share)),
     reloads: standings.at(-1)?.reloads ?? 0,
     askMs,
     study,
     promises,
   };
+}
+
+/**
+ * Returns the measurements until 97 % of the optimum, by the share after each; one more than there
+ * are if it was not reached.
+ */
+export function countUntilNear(shares: readonly number[]): number {
+  const near = shares.findIndex((share) => share >= NEAR);
+  return near < 0 ? shares.length + 1 : near + 1;
 }
 
 function timed(sampler: Sampler, asks: number[]): Sampler {
@@ -147,7 +155,8 @@ export function ablationSummaries(rows: readonly AblationRow[]): readonly Ablati
 
 const toKey = ({ testProblem, tightness, seed }: AblationRow): string => `${testProblem} ${tightness} ${seed}`;
 
-function summarizeShares(shares: readonly number[]): { median: number; worstTenth: number; mean: number } {
+/** Summarizes shares of the optimum. Needs at least one. */
+export function summarizeShares(shares: readonly number[]): { median: number; worstTenth: number; mean: number } {
   const sorted = [...shares].sort((a, b) => a - b);
   return { median: quantileSorted(sorted, 0.5), worstTenth: quantileSorted(sorted, 0.1), mean: mean(sorted) };
 }
