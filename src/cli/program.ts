@@ -35,6 +35,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       'Measure a model, a language model or any URL as it is',
       async () => (await import('./commands/profile/command.ts')).profileCommand,
     ],
+    explain: [
+      'Say why a live service is slow, without a request to it',
+      async () => (await import('./commands/explain/command.ts')).explainCommand,
+    ],
     capacity: [
       'Find the highest request rate within a latency budget',
       async () => (await import('./commands/capacity/command.ts')).capacityCommand,

@@ -125,7 +125,10 @@ export interface RunMarks {
 }
 
 export interface ServerStats {
-  /** One entry per version, highest version last. Errors: MODEL_UNKNOWN, MODEL_UNREADY. */
+  /**
+   * One entry per version, highest version last; of all loaded models for an empty name. Errors:
+   * MODEL_UNKNOWN, MODEL_UNREADY.
+   */
   statistics(model: string, call?: CallOptions): Promise<readonly ModelStatistics[]>;
 }
 

@@ -26,11 +26,13 @@ export interface RecordedInput {
   readonly digest: string;
 }
 
-/** A server before another one that notes which inference requests pass. */
+/** A server before another one that notes which calls pass, and what inference requests hold. */
 export interface RecordingProxy {
   /** HOST:PORT */
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
+  /** All calls: method and path over HTTP, the path over gRPC. */
+  readonly calls: readonly string[];
   close(): void;
 }
 
@@ -76,11 +78,15 @@ function recordedRequest(model: string, version: string, body: Body, raw: readon
 const plainParameters = (parameters: Readonly<Record<string, object>> = {}): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, Object.values(value)[0]]));
 
-async function started(server: Server, requests: RecordedRequest[], close: () => void): Promise<RecordingProxy> {
+async function started(
+  server: Server,
+  recorded: Pick<RecordingProxy, 'requests' | 'calls'>,
+  close: () => void,
+): Promise<RecordingProxy> {
   const port = await listen(server, 0);
   return {
     url: `127.0.0.1:${port}`,
-    requests,
+    ...recorded,
     close: () => {
       close();
       server.close();
@@ -93,7 +99,9 @@ const INFER = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/infer$/;
 /** Records what is sent over HTTP to the server at this HOST:PORT. */
 export async function recordHttp(target: string): Promise<RecordingProxy> {
   const requests: RecordedRequest[] = [];
+  const calls: string[] = [];
   const server = createHttp((call, answer) => {
+    calls.push(`${call.method} ${call.url}`);
     const pieces: Buffer[] = [];
     call.on('data', (piece: Buffer) => pieces.push(piece));
     call.on('end', () => {
@@ -110,7 +118,7 @@ export async function recordHttp(target: string): Promise<RecordingProxy> {
       onward.end(bytes);
     });
   });
-  return started(server, requests, () => server.closeAllConnections());
+  return started(server, { requests, calls }, () => server.closeAllConnections());
 }
 
 function readHttp(
@@ -136,12 +144,14 @@ function readHttp(
 /** Records what is sent over gRPC to the server at this HOST:PORT. */
 export async function recordGrpc(target: string): Promise<RecordingProxy> {
   const requests: RecordedRequest[] = [];
+  const calls: string[] = [];
   const onward = connect(`http://${target}`);
   const server = createHttp2();
   const sessions = new Set<{ destroy(): void }>();
   server.on('session', (session) => sessions.add(session));
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
     const path = String(headers[':path']);
+    calls.push(path);
     const call = onward.request({ ...headers, ':authority': target }, { endStream: false });
     if (/Infer$/.test(path)) recordMessages(stream, String(headers['grpc-encoding'] ?? ''), requests);
     stream.on('data', (piece: Buffer) => call.write(piece));
@@ -160,7 +170,7 @@ export async function recordGrpc(target: string): Promise<RecordingProxy> {
     call.on('end', () => stream.end());
     for (const each of [stream, call]) each.on('error', () => undefined);
   });
-  return started(server, requests, () => {
+  return started(server, { requests, calls }, () => {
     for (const session of sessions) session.destroy();
     onward.destroy();
   });

@@ -72,7 +72,10 @@ function toHttpCall(operation: Operation): HttpCall {
     case 'model-config':
       return { method: 'GET', path: `${modelPath(operation.model)}/config` };
     case 'statistics':
-      return { method: 'GET', path: `${modelPath(operation.model)}/stats` };
+      return {
+        method: 'GET',
+        path: operation.model === '' ? '/v2/models/stats' : `${modelPath(operation.model)}/stats`,
+      };
     case 'load': {
       // The value is a string of JSON; Triton refuses the config as an object.
       const files = fileParameters(operation.files, (bytes) => Buffer.from(bytes).toString('base64'));

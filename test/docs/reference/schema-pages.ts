@@ -4,6 +4,7 @@ import { writtenJsonSchema } from '../../../src/base/schema.ts';
 import { readYaml } from '../../../src/base/yaml.ts';
 import { capacityDocumentSchema } from '../../../src/capacity/document-schema.ts';
 import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
+import { explanationSchema } from '../../../src/explain/explanation.ts';
 import { type ProfileHead, profileJson, profileSchema } from '../../../src/report/profile-json.ts';
 import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
 import { readSource } from '../../../src/space/source/source.ts';
@@ -22,6 +23,7 @@ import { summaryJsonSchema } from '../../../src/study/summary/summary-schema.ts'
 import { workloadJsonSchema } from '../../../src/workload/file/schema.ts';
 import { parseWorkload } from '../../../src/workload/read-workload.ts';
 import { aCapacity } from '../../capacity/documents.ts';
+import { anExplanation } from '../../explain/documents.ts';
 import { goalOf, measured, studyStarted } from '../../study/builders.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { printExample, printPage, printSections } from './markdown.ts';
@@ -200,6 +202,23 @@ const capacityPage: SchemaPage = {
   },
 };
 
+const explanationPage: SchemaPage = {
+  file: 'explain.md',
+  title: 'explain --json',
+  intro:
+    'What `tritune explain --json FILE` writes. [Why is my service slow?](../explain.md) explains it. ' +
+    'The JSON Schema is [explain.schema.json](../explain.schema.json).',
+  document: documentOf(writtenJsonSchema(explanationSchema)),
+  kind: 'output',
+  name: 'explanation',
+  elsewhere: {},
+  example: {
+    language: 'json',
+    text: `${JSON.stringify(anExplanation, null, 2)}\n`,
+    check: (text) => explanationSchema.parse(JSON.parse(text)),
+  },
+};
+
 /** What a measurement consists of, in the journal as here. */
 const measuredParts = [
   ...['budgetLatencyMs', 'client', 'clientTimes', 'device', 'engine', 'front', 'interval', 'latencies'],
@@ -298,5 +317,6 @@ export const schemaPages: readonly SchemaPage[] = [
   summaryPage,
   profilePage,
   capacityPage,
+  explanationPage,
   journalPage,
 ];

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readLaunchCommand } from '../../../src/adapter/engine/launch-command.ts';
+import { explainObservation } from '../../../src/app/explain/explain.ts';
+import { readObservation } from '../../../src/app/explain/observation.ts';
 import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
 import { readCandidates } from '../../../src/app/study/read-candidates.ts';
 import { readSpec } from '../../../src/app/study/read-spec.ts';
@@ -49,6 +51,46 @@ const base = spaceFromJson({
   parameters: { max_batch_size: [1, 4, 8], instances: [1, 2], 'parameters.threads': ['1', '2'] },
 });
 const view = viewSpace(base, toOriginal(originalConfig));
+
+const counters = (requests: number, ms: number): object => {
+  const [count, ns] = [requests, requests * ms * 1e6];
+  const none = { count: 0, ns: 0 };
+  const parts = { computeInput: none, computeInfer: { count, ns }, computeOutput: none };
+  return {
+    name: 'm',
+    version: '1',
+    lastInferenceMs: 0,
+    inferenceCount: count,
+    executionCount: count,
+    success: { count, ns: 2 * ns },
+    fail: none,
+    queue: { count, ns },
+    ...parts,
+    cacheHit: none,
+    cacheMiss: none,
+    batchStats: [{ batchSize: 1, ...parts }],
+    memoryUsage: [],
+  };
+};
+
+const observation = refusing(['INPUT_INVALID', 'CONFIG_INVALID'], {
+  name: 'readings that explain kept',
+  sources: ['app/explain/observation.ts'],
+  isSlow: true,
+  seeds: [
+    JSON.stringify({
+      schemaVersion: 1,
+      at: '2026-11-30T00:00:00.000Z',
+      server: { name: 'triton', version: '2.51.0', url: 'localhost:8001' },
+      configs: { m: originalConfig },
+      readings: [0, 1, 2].map((at) => ({ atMs: 1e3 * at, statistics: [counters(60 * at, 5)] })),
+    }),
+  ],
+  words: ['"max_batch_size":4', '"dynamic_batching":{}', '"sequence_batching":{}', '1e300', '9007199254740993', 'null'],
+  read: inFile('observation.json', async (path) =>
+    explainObservation(await readObservation(dirname(path)), { percentile: 99, latencyMs: 50 }, undefined, () => {}),
+  ),
+});
 
 const space = refusing(['SPACE_INVALID'], {
   name: 'a search space',
@@ -382,5 +424,5 @@ export const yamlFiles: readonly Parser[] = [
 
 /** Files that people write, or get from others. */
 export const documents: readonly Parser[] = [
-  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable],
+  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable, observation],
 ];

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../base/json.ts';
 import { writtenJsonSchema } from '../../../base/schema.ts';
 import { capacityDocumentSchema } from '../../../capacity/document-schema.ts';
 import { emulatorSchema } from '../../../emulator/profile/schema.ts';
+import { explanationSchema } from '../../../explain/explanation.ts';
 import { profileSchema } from '../../../report/profile-json.ts';
 import { spaceJsonSchema } from '../../../space/source/schema.ts';
 import { priceList } from '../../../spec/price-spec.ts';
@@ -27,6 +28,7 @@ export const documents = {
   summary: summaryJsonSchema,
   profile: (): JsonObject => writtenJsonSchema(profileSchema),
   capacity: (): JsonObject => writtenJsonSchema(capacityDocumentSchema),
+  explain: (): JsonObject => writtenJsonSchema(explanationSchema),
   journal: recordJsonSchema,
 } as const;
 

@@ -1,0 +1,132 @@
+import { realClock } from '../../base/clock.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import { trituneVersion } from '../../base/package.ts';
+import type { Budget } from '../../explain/explain-by-simulation.ts';
+import { explainModel } from '../../explain/explain-model.ts';
+import type { Explanation, ModelExplanation } from '../../explain/explanation.ts';
+import type { Reading } from '../../explain/readings.ts';
+import type { AddressSpec } from '../../spec/server-spec.ts';
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import { readOtherConfigs } from '../../triton/control/other-configs.ts';
+import { connectControl, resolveAddresses } from '../server/addresses.ts';
+import { readTls } from '../server/read-tls.ts';
+import { type Observation, readObservation, saveObservation } from './observation.ts';
+import { observeServer } from './observe-server.ts';
+
+export interface ExplainOptions extends AddressSpec {
+  /** All models with requests, if none is named. */
+  readonly model?: readonly string[];
+  readonly for: number;
+  readonly latencyBudget?: number;
+  readonly percentile: number;
+  /** A directory to keep the readings in. */
+  readonly save?: string;
+  /** A directory with readings, in place of a server. */
+  readonly from?: string;
+}
+
+/** What the person sees meanwhile. */
+export interface ExplainWatch {
+  readonly signal: AbortSignal;
+  /** Called with the readings so far, and the seconds that the observation takes. */
+  readonly onReading: (readings: readonly Reading[], seconds: number) => void;
+  readonly tell: (line: string) => void;
+}
+
+/**
+ * Observes a server without a request to a model and without a change, and explains what its models
+ * do. Errors: MODEL_UNKNOWN, INPUT_INVALID, SERVER_*, OUTPUT_UNWRITABLE.
+ */
+export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<Explanation> {
+  const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
+  if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
+  const { percentile, latencyBudget = Number.POSITIVE_INFINITY } = options;
+  return explainObservation(observation, { percentile, latencyMs: latencyBudget }, options.model, watch.tell);
+}
+
+/**
+ * Explains what was read of a server; without names, every model with requests. `tell`: called for
+ * models that are left out, with the reason. Errors: MODEL_UNKNOWN.
+ */
+export function explainObservation(
+  { configs, readings, at, server }: Observation,
+  budget: Budget,
+  requested: readonly string[] | undefined,
+  tell: (line: string) => void,
+): Explanation {
+  const names = listNames(readings);
+  checkNames(requested ?? [], names);
+  const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;
+  const idle: string[] = [];
+  const models = (requested ?? names).flatMap((name): ModelExplanation[] => {
+    const config = configs.get(name);
+    if (!config) return [];
+    const parts = composingModels(config);
+    const others = names.filter((other) => other !== name && !parts.includes(other) && !isPipeline(other));
+    try {
+      const explained = explainModel(readings, { ...config, name }, others, budget);
+      if (explained === null) idle.push(name);
+      return explained === null ? [] : [explained];
+    } catch (error) {
+      // One that cannot be explained, such as one of a broken server, costs the others nothing.
+      if (!isTrituneError(error)) throw error;
+      tell(`'${name}' is left out: ${error.message}`);
+      return [];
+    }
+  });
+  return {
+    schemaVersion: 1,
+    trituneVersion,
+    at,
+    server,
+    budget: { percentile: budget.percentile, latencyMs: Number.isFinite(budget.latencyMs) ? budget.latencyMs : null },
+    models: models.toSorted((a, b) => computeGain(b) - computeGain(a)),
+    idle,
+  };
+}
+
+/** Returns the larger ratio of the two that a proposal would give; 1 without one. */
+function computeGain({ present, proposal }: ModelExplanation): number {
+  if (!present || !proposal) return 1;
+  const latency = present.latencyMs && proposal.latencyMs ? present.latencyMs.mean / proposal.latencyMs.mean : 1;
+  return Math.max(latency, proposal.ceiling.value / Math.max(present.ceiling.value, Number.MIN_VALUE));
+}
+
+/** Returns the names of the models that were loaded, in order. */
+const listNames = (readings: readonly Reading[]): readonly string[] =>
+  [...new Set(readings.flatMap(({ statistics }) => statistics.map(({ name }) => name)))].sort();
+
+function checkNames(models: readonly string[], known: readonly string[]): void {
+  const stranger = models.find((model) => !known.includes(model));
+  if (stranger === undefined) return;
+  const message = `the server has loaded no model '${stranger}'${didYouMean(stranger, known)}`;
+  throw new TrituneError('MODEL_UNKNOWN', message, `its models are ${listed(known.slice(0, 20))}`);
+}
+
+async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<Observation> {
+  const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
+  try {
+    const readings = await observeServer(client, options.for, {
+      clock: realClock,
+      signal: watch.signal,
+      onReading: (each) => {
+        // A mistyped name ends the observation at once.
+        if (each.length === 1) checkNames(options.model ?? [], listNames(each));
+        watch.onReading(each, options.for);
+      },
+    });
+    const { configs, unreadable, unread } = await readOtherConfigs(client, listNames(readings));
+    for (const [model, error] of unreadable) watch.tell(`'${model}' is left out: ${error.message}`);
+    if (unread.length > 0) watch.tell(`${unread.length} models are left out: their configs take too long to read`);
+    return {
+      at: new Date(realClock.wallMs()).toISOString(),
+      server: { name: server.name, version: server.version, url: server.url },
+      configs: new Map(Object.entries(configs)),
+      readings,
+    };
+  } finally {
+    await client.close();
+  }
+}

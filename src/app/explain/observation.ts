@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { formatMessage, TrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
+import { writeIn } from '../../base/run-files.ts';
+import { createJsonObject, openObject, text } from '../../base/schema.ts';
+import { NS_PER_MS } from '../../base/units.ts';
+import type { Reading } from '../../explain/readings.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { ConfigValueError, normaliseConfig } from '../../triton/config/normal-form.ts';
+
+/** What was read of a server, as `explain --save` keeps it. */
+export interface Observation {
+  readonly at: string;
+  readonly server: { readonly name: string; readonly version: string; readonly url: string };
+  readonly configs: ReadonlyMap<string, ModelConfig>;
+  /** At least two, rising in time. */
+  readonly readings: readonly Reading[];
+}
+
+const FILE = 'observation.json';
+
+const counter = z.number().nonnegative();
+const duration = z.object({ count: counter, ns: counter });
+const statistics = z.object({
+  name: z.string(),
+  version: z.string(),
+  lastInferenceMs: counter,
+  inferenceCount: counter,
+  executionCount: counter,
+  success: duration,
+  fail: duration,
+  queue: duration,
+  computeInput: duration,
+  computeInfer: duration,
+  computeOutput: duration,
+  cacheHit: duration,
+  cacheMiss: duration,
+  batchStats: z.array(
+    z.object({ batchSize: counter, computeInput: duration, computeInfer: duration, computeOutput: duration }),
+  ),
+  memoryUsage: z.array(z.object({ type: z.string(), id: z.number(), byteSize: z.number() })),
+});
+
+const schema = z.object({
+  schemaVersion: z.literal(1),
+  at: text,
+  server: openObject({ name: text, version: text, url: text }),
+  configs: z.record(text, createJsonObject<JsonObject>()),
+  readings: z.array(z.object({ atMs: z.number(), statistics: z.array(statistics) })).min(2),
+});
+
+/** Writes what was read into a directory. Returns the file. Errors: OUTPUT_UNWRITABLE. */
+export function saveObservation(directory: string, observation: Observation): Promise<string> {
+  const { at, server, configs, readings } = observation;
+  const document: z.input<typeof schema> = {
+    schemaVersion: 1,
+    at,
+    server,
+    configs: Object.fromEntries(configs) as Record<string, JsonObject>,
+    readings: readings.map(({ atNs, statistics: each }) => ({
+      atMs: atNs / NS_PER_MS,
+      statistics: each.map((one) => ({ ...one, batchStats: [...one.batchStats], memoryUsage: [...one.memoryUsage] })),
+    })),
+  };
+  return writeIn(directory, [FILE], `${JSON.stringify(document)}\n`);
+}
+
+/** Reads what `--save` kept. Errors: INPUT_INVALID. */
+export async function readObservation(directory: string): Promise<Observation> {
+  const path = join(directory, FILE);
+  const refuse = (reason: string): never => {
+    throw new TrituneError('INPUT_INVALID', `${path}: ${reason}`, 'give a directory that explain --save wrote');
+  };
+  const content = await readText(path, fileLimits.results).catch((error: unknown) => refuse(formatMessage(error)));
+  let json: unknown;
+  try {
+    json = JSON.parse(content);
+  } catch (error) {
+    return refuse(formatMessage(error));
+  }
+  const read = schema.safeParse(json);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    return refuse(`${issue?.path.join('.') || 'the whole'}: ${issue?.message}`);
+  }
+  const { at, server, configs, readings } = read.data;
+  const rises = readings.every(({ atMs }, index) => index === 0 || atMs > (readings[index - 1]?.atMs ?? 0));
+  if (!rises) return refuse('the times of its readings do not rise');
+  return {
+    at,
+    server,
+    configs: new Map(Object.entries(configs).map(([name, config]) => [name, readConfig(name, config, refuse)])),
+    readings: readings.map(({ atMs, statistics: each }) => ({ atNs: atMs * NS_PER_MS, statistics: each })),
+  };
+}
+
+function readConfig(name: string, config: JsonObject, refuse: (reason: string) => never): ModelConfig {
+  try {
+    return normaliseConfig(config);
+  } catch (error) {
+    if (!(error instanceof ConfigValueError)) throw error;
+    return refuse(`configs.${name}: ${error.path || 'the whole'}: ${error.reason}`);
+  }
+}

@@ -1,0 +1,32 @@
+import type { ExplainOptions } from '../../../app/explain/explain.ts';
+import { headerOptionTable } from '../../options/headers.ts';
+import type { OptionTable } from '../../options/option-table.ts';
+import { collectListed, durationSeconds, percentile, positiveNumber } from '../../options/option-values.ts';
+import { tlsOptionTable } from '../../options/tls.ts';
+import { connectionOptionTable } from '../tune/options.ts';
+
+export interface ParsedExplainOptions extends ExplainOptions {
+  /** A file for the explanation. */
+  readonly json?: string;
+}
+
+export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
+  model: {
+    flags: '-m, --model <name>',
+    help: 'Explain this model; repeatable (default: every model with requests)',
+    parse: collectListed,
+  },
+  for: { flags: '--for <duration>', help: 'How long to look', parse: durationSeconds, default: 120 },
+  latencyBudget: {
+    flags: '--latency-budget <ms>',
+    help: 'Highest latency allowed at the --percentile, in ms, without network and client',
+    parse: positiveNumber,
+  },
+  percentile: { flags: '--percentile <p>', help: 'Latency percentile of the budget', parse: percentile, default: 99 },
+  json: { flags: '--json <file>', help: 'Write everything to this file as well' },
+  save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
+  from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
+  ...connectionOptionTable,
+  ...tlsOptionTable,
+  ...headerOptionTable,
+};

@@ -1,0 +1,51 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
+import { explain } from '../../../app/explain/explain.ts';
+import { type AnyProtocol, withProtocol } from '../../../app/server/find-protocol.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { formatDuration } from '../../../base/format.ts';
+import { writeWhole } from '../../../base/run-files.ts';
+import { explainLines } from '../../../headless/explain-lines.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { ParsedExplainOptions } from './options.ts';
+
+/**
+ * Observes, explains and prints; an interrupt ends the observation, and what was seen is explained.
+ * Returns the exit code. Errors: USAGE, INPUT_INVALID, MODEL_UNKNOWN, SERVER_*, OUTPUT_UNWRITABLE.
+ */
+export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, terminal: Terminal): Promise<number> {
+  if (options.from !== undefined && (options.url !== undefined || options.save !== undefined)) {
+    const other = options.url === undefined ? '--save' : '--url';
+    throw new TrituneError('USAGE', `--from reads a directory, so ${other} has no use`, 'leave one of them out');
+  }
+  const complete = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
+  warnIfInsecure(complete, terminal);
+  const { tell } = terminal;
+  const { json } = options;
+  const { signal, check, release } = listenForInterrupts(
+    tell,
+    () => 'stopped at once; nothing was changed',
+    'what was seen so far is explained',
+  );
+  const onReading = (readings: readonly unknown[], seconds: number): void =>
+    terminal.status(`looking for ${formatDuration(seconds)}: ${readings.length} readings`);
+  try {
+    const explanation = await explain(complete, { signal, onReading, tell });
+    terminal.status(null);
+    for (const line of explainLines(explanation)) terminal.print(line);
+    if (json !== undefined) await writeWhole(json, `${JSON.stringify(explanation, null, 2)}\n`);
+  } finally {
+    terminal.status(null);
+    release();
+  }
+  check();
+  if (json !== undefined) tell(`wrote ${json}`);
+  return exitCodes.done;
+}
+
+/** Nothing is contacted. */
+const offline = (options: AnyProtocol<ParsedExplainOptions>): ParsedExplainOptions => ({
+  protocol: 'grpc',
+  ...options,
+});

@@ -1,0 +1,85 @@
+import { gammaFrom, seededRandom } from '../base/random.ts';
+import { NS_PER_S } from '../base/units.ts';
+import type { Interval } from '../stats/interval.ts';
+import type { Served } from './readings.ts';
+
+/**
+ * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
+ * groups of geometric size, with exponential gaps within a group. `steady`: with gamma-distributed
+ * gaps of this shape, more even than those of independent clients.
+ */
+export type ArrivalProcess =
+  | { readonly kind: 'poisson' }
+  | { readonly kind: 'bursts'; readonly meanSize: number; readonly gapNs: number }
+  | { readonly kind: 'steady'; readonly shape: number };
+
+/** Fewer intervals do not tell bursts from chance. */
+const MIN_INTERVALS = 8;
+/** Fewer requests do not, either. */
+const MIN_REQUESTS = 100;
+/** Of arrivals that are as good as evenly spaced. */
+const MAX_SHAPE = 20;
+
+/**
+ * Returns the dispersion of the requests per interval: their variance over their mean, 1 for a
+ * Poisson process. The variance is that of differences between neighbours (Allan variance), so that
+ * a slow change of the rate is no burst. The 95 % interval takes the relative error of such a
+ * variance as √(3/n). null if too little was seen.
+ */
+export function computeDispersion(intervals: readonly Served[]): Interval | null {
+  const rates = intervals.map(({ seconds, breakdown }) => (breakdown?.successCount ?? 0) / seconds);
+  const requests = intervals.reduce((sum, { breakdown }) => sum + (breakdown?.successCount ?? 0), 0);
+  if (rates.length < MIN_INTERVALS || requests < MIN_REQUESTS) return null;
+  const meanSeconds = intervals.reduce((sum, { seconds }) => sum + seconds, 0) / rates.length;
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+  const squares = rates.slice(1).reduce((sum, rate, index) => sum + (rate - (rates[index] as number)) ** 2, 0);
+  const value = ((squares / 2 / (rates.length - 1)) * meanSeconds) / mean;
+  const error = 1.96 * Math.sqrt(3 / (rates.length - 1));
+  return { value, low: value * Math.exp(-error), high: value * Math.exp(error) };
+}
+
+/** Dispersions that are bursts, or steadiness, beyond chance. */
+const MIN_BURSTY = 1.2;
+const MAX_STEADY = 0.8;
+
+/**
+ * Returns the process with this dispersion. Requests in groups of geometric size with mean b have
+ * the dispersion 2b − 1; gaps of a gamma distribution with shape k have 1/k. `gapNs`: the mean gap
+ * within a group, which the counts do not tell.
+ */
+export function toProcess(dispersion: Interval | null, gapNs: number): ArrivalProcess {
+  if (dispersion && dispersion.low > MIN_BURSTY) {
+    return { kind: 'bursts', meanSize: (dispersion.value + 1) / 2, gapNs };
+  }
+  if (dispersion && dispersion.high < MAX_STEADY) {
+    return { kind: 'steady', shape: Math.min(MAX_SHAPE, 1 / dispersion.value) };
+  }
+  return { kind: 'poisson' };
+}
+
+/** Returns the times of so many arrivals, in nanoseconds, rising; the same seed gives the same. */
+export function drawArrivals(process: ArrivalProcess, perSecond: number, count: number, seed: number): Float64Array {
+  const random = seededRandom(seed);
+  const exponential = (meanNs: number): number => -meanNs * Math.log(1 - random.float());
+  const meanNs = NS_PER_S / perSecond;
+  const times = new Float64Array(count);
+  if (process.kind !== 'bursts') {
+    const shape = process.kind === 'steady' ? process.shape : 1;
+    const draw = gammaFrom(shape, random);
+    for (let index = 0, atNs = 0; index < count; index++) {
+      atNs += (draw() * meanNs) / shape;
+      times[index] = atNs;
+    }
+    return times;
+  }
+  const { meanSize, gapNs } = process;
+  for (let index = 0, startNs = 0; index < count; ) {
+    startNs += exponential(meanNs * meanSize);
+    let atNs = startNs;
+    do {
+      times[index++] = atNs;
+      atNs += exponential(gapNs);
+    } while (index < count && random.float() >= 1 / meanSize);
+  }
+  return times.sort();
+}

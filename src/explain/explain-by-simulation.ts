@@ -1,0 +1,140 @@
+import type { JsonObject } from '../base/json.ts';
+import { NS_PER_US } from '../base/units.ts';
+import { toChoice } from '../perfmodel/modelled-config.ts';
+import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import { listDifferences } from '../space/differences.ts';
+import { toModelConfig } from '../space/model-configs.ts';
+import { loadSpace } from '../space/source/load.ts';
+import type { Candidate } from '../space/types.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { findBest } from './alternatives.ts';
+import { computeDispersion } from './arrivals.ts';
+import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
+import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execution-law.ts';
+import type { ModelExplanation } from './explanation.ts';
+import { fitProcess } from './fit-process.ts';
+import { ceilingInterval, type Forecast, forecast, REQUESTS, type Scene } from './forecast.ts';
+import { type Reading, readServed, type ServedModel } from './readings.ts';
+
+/** What a service should keep. */
+export interface Budget {
+  readonly percentile: number;
+  /** Infinity for none. */
+  readonly latencyMs: number;
+}
+
+type Simulated = Pick<ModelExplanation, 'present' | 'proposal' | 'unknown' | 'settle'> & {
+  readonly causes: readonly WeighedCause[];
+};
+
+/**
+ * Explains a model that the simulation knows: what its config would serve at most, a better config,
+ * and the causes that a simulated change confirms. null without executions by batch size.
+ */
+export function explainBySimulation(
+  readings: readonly Reading[],
+  original: Candidate,
+  others: readonly string[],
+  budget: Budget,
+): Simulated | null {
+  const config = toModelConfig(original);
+  const served = readServed(readings, config.name ?? '');
+  const choice = toChoice(original);
+  const laws = fitSeenLaw(choice, served.intervals);
+  const { breakdown } = served;
+  if (!laws || !breakdown) return null;
+  const dispersion = computeDispersion(served.intervals);
+  const traffic = {
+    laws,
+    perSecond: breakdown.successCount / served.seconds,
+    samplesPerRequest: Math.round(samplesPerRequest(breakdown)),
+    otherNs: breakdown.overheadUs * NS_PER_US,
+    budgetMs: budget.latencyMs,
+    percentile: budget.percentile,
+    requests: REQUESTS.toTell,
+    largestSeen: findLargestSeen(breakdown),
+  };
+  const { process, explainsQueue } = fitProcess(dispersion, breakdown, traffic, choice);
+  const scene: Scene = { ...traffic, process };
+  const ranking: Scene = { ...scene, requests: REQUESTS.toRank };
+  const present = forecast(scene, choice);
+  const rankedPresent = forecast(ranking, choice);
+  if (!present || !rankedPresent) return null;
+  const limits = { latency_budget_us: Number.isFinite(budget.latencyMs) ? 1e3 * budget.latencyMs : null };
+  const best = findBest(ranking, loadSpace('base', { limits }), original, rankedPresent);
+  const proposal = best && forecast(scene, best.choice);
+  const othersBusy = readOthersBusy(readings, served, others);
+  const seen = { served, breakdown, scene: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
+  const unseen = listUnseen(traffic.largestSeen, present, proposal);
+  const unknown = [
+    ...unseen,
+    ...(explainsQueue
+      ? []
+      : ['why requests queue as long as they do: neither their number nor the config explains it']),
+    ...(dispersion ? [] : ['how requests arrive: too few were counted; independent clients are assumed']),
+  ];
+  return {
+    causes: [...simulatedCauses(seen), ...driftCauses(seen)],
+    present: { ...describeForecast(scene, present), headroom: present.ceilingPerSecond / scene.perSecond },
+    proposal: proposal && describeProposal(scene, original, proposal),
+    unknown,
+    settle: proposal && unseen.length > 0 ? describeSettling(config, proposal, traffic.largestSeen) : null,
+  };
+}
+
+const describeForecast = (scene: Scene, each: Forecast) => ({
+  ceiling: ceilingInterval(scene, each),
+  latencyMs: each.today,
+});
+
+function describeProposal(scene: Scene, original: Candidate, best: Forecast): ModelExplanation['proposal'] {
+  const { candidate } = best.choice;
+  const changes = listDifferences(original, candidate).map(({ path, before, after }) => ({
+    path,
+    before: before === undefined ? null : JSON.stringify(before),
+    after: after === undefined ? null : JSON.stringify(after),
+  }));
+  return { ...describeForecast(scene, best), changes, config: toModelConfig(candidate) as JsonObject };
+}
+
+/** Returns the mean number of busy instances of other models in each interval. */
+function readOthersBusy(
+  readings: readonly Reading[],
+  { intervals }: ServedModel,
+  others: readonly string[],
+): readonly number[] {
+  const busy = intervals.map(() => 0);
+  for (const other of others) {
+    const { intervals: same } = readServed(readings, other);
+    if (same.length !== intervals.length) continue;
+    for (const [index, each] of same.entries())
+      if (hasServed(each)) busy[index] = (busy[index] as number) + busyInstances(each);
+  }
+  return busy;
+}
+
+/** Executions of a batch size from which on its time counts as known. */
+const MIN_EXECUTIONS = 20;
+
+/** Returns the largest batch with enough executions, or else the largest. */
+function findLargestSeen({ batches }: ServerBreakdown): number {
+  const often = batches.filter(({ executions }) => executions >= MIN_EXECUTIONS);
+  return Math.max(...(often.length > 0 ? often : batches).map(({ size }) => size));
+}
+
+/** Returns what the forecasts rely on that was not observed. */
+function listUnseen(largestSeen: number, present: Forecast, proposal: Forecast | null): string[] {
+  const instances = proposal?.choice.policy.instances ?? 0;
+  const largest = Math.max(present.usualLargest, proposal?.usualLargest ?? 0);
+  return [
+    ...(instances > present.choice.policy.instances
+      ? [`how ${instances} instances slow each other, and whether they fit into memory`]
+      : []),
+    ...(largest > largestSeen ? [`how long batches of more than ${largestSeen} take, which the ceilings need`] : []),
+  ];
+}
+
+function describeSettling({ name = '' }: ModelConfig, { usualLargest }: Forecast, largestSeen: number): string {
+  const batch = usualLargest > largestSeen ? `, up to batches of ${usualLargest}` : '';
+  return `load the proposed config of '${name}' on a replica without traffic, and profile it there${batch}`;
+}

@@ -1,0 +1,122 @@
+import { listed } from '../base/format.ts';
+import { toChoice } from '../perfmodel/modelled-config.ts';
+import { isModelled } from '../perfmodel/observations.ts';
+import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import { toModelConfig, toOriginal } from '../space/model-configs.ts';
+import type { Candidate } from '../space/types.ts';
+import { composingModels } from '../triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { computeDispersion, toProcess } from './arrivals.ts';
+import { countedCauses, type WeighedCause } from './causes.ts';
+import { busyInstances, samplesPerRequest } from './execution-law.ts';
+import { type Budget, explainBySimulation } from './explain-by-simulation.ts';
+import type { Cause, ModelExplanation } from './explanation.ts';
+import { pipelineCauses, sequenceCauses } from './pipeline.ts';
+import { type Reading, readServed, type ServedModel } from './readings.ts';
+
+/** Causes that are named at most. */
+const MAX_CAUSES = 2;
+
+/**
+ * Explains what a model did between the readings: its traffic and times, the causes, what its
+ * config would serve at most, and a better config. `others`: the other models, unless they are
+ * parts of this one. Pure: the same readings give the same explanation. null if it served no
+ * request.
+ */
+export function explainModel(
+  readings: readonly Reading[],
+  config: ModelConfig,
+  others: readonly string[],
+  budget: Budget,
+): ModelExplanation | null {
+  const served = readServed(readings, config.name ?? '');
+  const { breakdown } = served;
+  if (!breakdown) return null;
+  const original = toOriginal(config);
+  const now = { ...describeTraffic(served, breakdown), ...describeConfig(original, served, breakdown) };
+  const counted = [
+    ...countedCauses({ breakdown, served }),
+    ...pipelineCauses(readings, config, breakdown),
+    ...sequenceCauses(config, breakdown),
+  ];
+  const simulated = isSimulated(original) ? explainBySimulation(readings, original, others, budget) : null;
+  const model = config.name ?? '';
+  if (simulated) {
+    const { causes, ...rest } = simulated;
+    return { model, ...now, causes: firstCauses([...counted, ...causes]), ...rest };
+  }
+  const unknown = [`what another config would give: ${whyNotSimulated(original, breakdown)}`];
+  return { model, ...now, causes: firstCauses(counted), present: null, proposal: null, unknown, settle: null };
+}
+
+/** Larger models are simulated no more; no real one is so large. */
+const MAX_SIMULATED = { instances: 256, batch: 16_384 };
+
+const isSimulated = ({ shape }: Candidate): boolean =>
+  isModelled(shape) &&
+  shape.policy.instances <= MAX_SIMULATED.instances &&
+  shape.policy.maxBatchSize <= MAX_SIMULATED.batch;
+
+function describeTraffic(served: ServedModel, breakdown: ServerBreakdown) {
+  const { seconds, intervals } = served;
+  const dispersion = computeDispersion(intervals);
+  const { successCount, failCount } = breakdown;
+  const error = (1.96 * Math.sqrt(Math.max(1, dispersion?.value ?? 1) * successCount)) / seconds;
+  const perSecond = successCount / seconds;
+  return {
+    seconds,
+    traffic: {
+      requestsPerSecond: { value: perSecond, low: Math.max(0, perSecond - error), high: perSecond + error },
+      failedPerSecond: failCount / seconds,
+      samplesPerRequest: samplesPerRequest(breakdown),
+      arrivals: dispersion ? toProcess(dispersion, 0).kind : ('unknown' as const),
+      dispersion,
+    },
+    timesMs: {
+      request: breakdown.requestUs / 1e3,
+      queue: breakdown.queueUs / 1e3,
+      execution: (breakdown.computeInputUs + breakdown.computeInferUs + breakdown.computeOutputUs) / 1e3,
+      other: breakdown.overheadUs / 1e3,
+    },
+  };
+}
+
+function describeConfig(original: Candidate, { seconds }: ServedModel, breakdown: ServerBreakdown) {
+  const { policy, largestBatch } = toChoice(original);
+  return {
+    batches: {
+      mean: breakdown.inferenceCount / Math.max(1, breakdown.executionCount),
+      largest: Math.max(largestBatch, policy.maxBatchSize),
+      sizes: breakdown.batches.map(({ size, executions, meanExecutionUs }) => ({
+        size,
+        executions,
+        meanExecutionMs: meanExecutionUs / 1e3,
+      })),
+    },
+    instances: { count: policy.instances, busy: busyInstances({ seconds, breakdown }) },
+  };
+}
+
+/** Weights of a cause's gain by how sure it is. */
+const SURENESS: Readonly<Record<Cause['sure'], number>> = { sure: 1, likely: 0.8, possible: 0.4 };
+
+/** Returns the most important causes; `nothing` if there is none. */
+function firstCauses(causes: readonly WeighedCause[]): Cause[] {
+  const weigh = ({ gain, sure }: WeighedCause): number => SURENESS[sure] * Math.log(gain);
+  const first = causes.toSorted((a, b) => weigh(b) - weigh(a)).slice(0, MAX_CAUSES);
+  if (first.length === 0)
+    return [
+      { code: 'nothing', sure: 'likely', evidence: "at today's traffic, no change that can be simulated gives 10 %" },
+    ];
+  return first.map(({ code, sure, evidence }) => ({ code, sure, evidence }));
+}
+
+function whyNotSimulated(original: Candidate, { batches }: ServerBreakdown): string {
+  const parts = composingModels(toModelConfig(original));
+  if (parts.length > 0) return `it is an ensemble of ${listed(parts)}; see these`;
+  if (!isModelled(original.shape)) return 'sequences and decoupled models are not simulated';
+  if (!isSimulated(original)) return 'it has more instances, or larger batches, than are simulated';
+  return batches.length === 0
+    ? 'the server does not tell execution times by batch size'
+    : 'its requests do not fit the config';
+}

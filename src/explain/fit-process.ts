@@ -1,0 +1,63 @@
+import { NS_PER_S, nsToMs } from '../base/units.ts';
+import type { Choice } from '../perfmodel/modelled-config.ts';
+import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import type { Interval } from '../stats/interval.ts';
+import { type ArrivalProcess, toProcess } from './arrivals.ts';
+import { type Scene, simulateAt } from './forecast.ts';
+
+/** How requests arrive, and whether that explains the time that they spend in the queue. */
+export interface FittedProcess {
+  readonly process: ArrivalProcess;
+  readonly explainsQueue: boolean;
+}
+
+/** Gaps within a burst to try, as shares of the mean gap between requests. */
+const GAP_SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7] as const;
+/** A simulated queue within this factor of the observed one explains it, … */
+const ALIKE = 1.5;
+/** … and so does one within this share of the request's time. */
+const SMALL_SHARE = 0.1;
+/** Shorter queues are alike. */
+const MIN_QUEUE_MS = 1e-3;
+
+/**
+ * Fits the arrivals to the counts per interval, and their gaps within bursts to the mean time in
+ * the queue. Arrivals that are more even than those of independent clients may be those of a closed
+ * loop, which waits for answers: where an even stream does not explain the queue, forecasts are for
+ * independent clients.
+ */
+export function fitProcess(
+  dispersion: Interval | null,
+  breakdown: ServerBreakdown,
+  scene: Omit<Scene, 'process'>,
+  choice: Choice,
+): FittedProcess {
+  const observedMs = breakdown.queueUs / 1e3;
+  const requestMs = breakdown.requestUs / 1e3;
+  const meanBatch = breakdown.inferenceCount / Math.max(1, breakdown.executionCount);
+  const simulated = (process: ArrivalProcess): { readonly queueMs: number; readonly miss: number } => {
+    const simulation = simulateAt({ ...scene, process }, choice, scene.perSecond);
+    const queueMs = nsToMs(simulation.queueNs);
+    const queueMiss = Math.log((queueMs + MIN_QUEUE_MS) / (observedMs + MIN_QUEUE_MS));
+    return { queueMs, miss: Math.abs(queueMiss) + Math.abs(Math.log(simulation.meanBatchSize / meanBatch)) };
+  };
+  const isExplained = (simulatedMs: number): boolean =>
+    Math.abs(simulatedMs - observedMs) <= SMALL_SHARE * requestMs ||
+    (simulatedMs <= ALIKE * observedMs && observedMs <= ALIKE * simulatedMs);
+  const meanGapNs = NS_PER_S / scene.perSecond;
+  const first = toProcess(dispersion, 0);
+  const processes =
+    first.kind === 'bursts'
+      ? GAP_SHARES.map((share): ArrivalProcess => ({ ...first, gapNs: share * meanGapNs }))
+      : [first, ...(first.kind === 'steady' ? [{ kind: 'poisson' } as const] : [])];
+  const runs = processes.map(simulated);
+  if (first.kind !== 'bursts') {
+    const explained = runs.findIndex(({ queueMs }) => isExplained(queueMs));
+    return { process: processes[explained] ?? { kind: 'poisson' }, explainsQueue: explained >= 0 };
+  }
+  const nearest = runs.reduce((best, { miss }, index) => (miss < (runs[best]?.miss ?? 0) ? index : best), 0);
+  return {
+    process: processes[nearest] as ArrivalProcess,
+    explainsQueue: isExplained(runs[nearest]?.queueMs ?? 0),
+  };
+}

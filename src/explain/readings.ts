@@ -1,0 +1,58 @@
+import { NS_PER_S } from '../base/units.ts';
+import { serverBreakdown } from '../profiler/server-breakdown.ts';
+import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import type { ModelStatistics } from '../triton/types.ts';
+
+/** The counters of a server's models at one time. */
+export interface Reading {
+  /** Of a clock that only moves forward. */
+  readonly atNs: number;
+  readonly statistics: readonly ModelStatistics[];
+}
+
+/** The work of one model between two readings. */
+export interface Served {
+  readonly seconds: number;
+  /** null if no request succeeded. */
+  readonly breakdown: ServerBreakdown | null;
+}
+
+/** The work of one model over all readings. */
+export interface ServedModel extends Served {
+  /** Between each reading and the next one. */
+  readonly intervals: readonly Served[];
+  /** Times that the counters restarted at 0: the model was loaded. Only the readings after count. */
+  readonly restarts: number;
+}
+
+/** Returns the work of a model between the readings, of which there must be two. */
+export function readServed(readings: readonly Reading[], model: string): ServedModel {
+  const counters = readings.map(({ atNs, statistics }) => ({
+    atNs,
+    statistics: statistics.filter(({ name }) => name === model),
+  }));
+  const between = (first: Reading, last: Reading): Served & { readonly isRestart: boolean } => {
+    const outcome = serverBreakdown(first.statistics, last.statistics, '');
+    return {
+      seconds: (last.atNs - first.atNs) / NS_PER_S,
+      breakdown: outcome.usable ? outcome.breakdown : null,
+      isRestart: hasRestarted(first.statistics, last.statistics),
+    };
+  };
+  const pairs = counters.slice(1).map((reading, index) => between(counters[index] as Reading, reading));
+  const restart = pairs.findLastIndex(({ isRestart }) => isRestart);
+  const whole = between(counters[restart + 1] as Reading, counters.at(-1) as Reading);
+  return {
+    seconds: whole.seconds,
+    breakdown: whole.breakdown,
+    intervals: pairs.slice(restart + 1).filter(({ seconds }) => seconds > 0),
+    restarts: pairs.filter(({ isRestart }) => isRestart).length,
+  };
+}
+
+/** Triton restarts a model's counters at 0 when it loads the model. */
+const hasRestarted = (first: readonly ModelStatistics[], last: readonly ModelStatistics[]): boolean =>
+  last.some(({ version, success, executionCount }) => {
+    const before = first.find((each) => each.version === version);
+    return before !== undefined && (success.count < before.success.count || executionCount < before.executionCount);
+  });

@@ -1,0 +1,122 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { observeServer } from '../../../src/app/explain/observe-server.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { TrituneError } from '../../../src/base/errors.ts';
+import { explanationSchema } from '../../../src/explain/explanation.ts';
+import type { ModelStatistics } from '../../../src/triton/types.ts';
+import { callCli } from '../../support/call-cli.ts';
+import { emulatorForTest, seriesProfile, smallProfile } from '../../support/emulator.ts';
+import { othersSend } from '../../support/other-sender.ts';
+import { recordGrpc, recordHttp } from '../../support/recording-proxy.ts';
+
+const scratch = (): string => mkdtempSync(join(tmpdir(), 'tritune-explain-'));
+
+/** Calls that read: the only ones that may reach a server that nobody may touch. */
+const READS = {
+  grpc: /^\/inference\.GRPCInferenceService\/(ServerLive|ServerReady|ServerMetadata|ModelMetadata|ModelConfig|ModelStatistics)$/,
+  http: /^GET \/v2(|\/health\/(live|ready)|\/models\/stats|\/models\/[^/]+(|\/config|\/stats))$/,
+};
+
+describe('explain', () => {
+  it.each(['grpc', 'http'] as const)('sends nothing but calls that read, over %s', async (protocol) => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    const isGrpc = protocol === 'grpc';
+    const proxy = await (isGrpc ? recordGrpc(emulator.grpcUrl) : recordHttp(emulator.httpUrl));
+    onTestFinished(() => proxy.close());
+    await othersSend('grpc', emulator.grpcUrl, 'm', 5);
+    const { code, stdout } = await callCli(['explain', '-u', proxy.url, '-i', protocol, '--for', '2s']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^m: [\d.]+ requests\/s in 2 s/m);
+    expect(proxy.requests).toEqual([]);
+    expect(proxy.calls.length).toBeGreaterThan(4);
+    expect(proxy.calls.filter((call) => !READS[protocol].test(call))).toEqual([]);
+  });
+
+  it('explains kept readings as it explained the server, and says which models had no requests', async () => {
+    const emulator = await emulatorForTest({ profile: seriesProfile('busy', 'idle') });
+    await othersSend('grpc', emulator.grpcUrl, 'busy', 5);
+    const [directory, file] = [scratch(), join(scratch(), 'explain.json')];
+    const arguments_ = ['explain', '--latency-budget', '50', '--json'];
+    const live = await callCli([...arguments_, file, '-u', emulator.grpcUrl, '--for', '2s', '--save', directory]);
+    expect(live.stdout).toMatch(/^busy: /m);
+    expect(live.stdout).toMatch(/^ {2}ceiling .* requests\/s with p99 within 50 ms \(.* to .*\): .* times today's$/m);
+    expect(live.stdout).toMatch(/^without requests: idle$/m);
+    const document = explanationSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    expect(document.models.map(({ model }) => model)).toEqual(['busy']);
+    const again = join(scratch(), 'again.json');
+    const offline = await callCli([...arguments_, again, '--from', directory]);
+    expect(offline.stdout).toBe(live.stdout);
+    expect(JSON.parse(readFileSync(again, 'utf8'))).toEqual(JSON.parse(readFileSync(file, 'utf8')));
+  });
+
+  it('refuses what it cannot read, by name', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    const refused = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await callCli(['explain', ...args]);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    // At once, and not after an hour.
+    expect(await refused('-u', emulator.grpcUrl, '-m', 'mm', '--for', '1h')).toContain("no model 'mm' (did you mean");
+    const directory = scratch();
+    expect(await refused('--from', directory)).toContain('INPUT_INVALID');
+    writeFileSync(join(directory, 'observation.json'), '{"schemaVersion":1}');
+    expect(await refused('--from', directory)).toMatch(/observation.json: at: /);
+    expect(await refused('--from', directory, '-u', 'x:1')).toContain('--from reads a directory, so --url has no use');
+  });
+});
+
+describe('observeServer', () => {
+  const nothing: readonly ModelStatistics[] = [];
+  const watching = (clock: VirtualClock, signal = new AbortController().signal) => ({
+    clock,
+    signal,
+    onReading: () => undefined,
+  });
+
+  it('reads once a second, and more rarely a server that takes long to answer', async () => {
+    const reads = async (takesMs: number): Promise<number> => {
+      const clock = new VirtualClock();
+      const statistics = async () => {
+        await clock.sleep(takesMs);
+        return nothing;
+      };
+      return (await observeServer({ statistics }, 60, watching(clock))).length;
+    };
+    expect(await reads(1)).toBe(61);
+    expect(await reads(200)).toBeLessThan(9);
+  });
+
+  it('outlasts a few failures, and ends with the error of a server that stays away', async () => {
+    const clock = new VirtualClock();
+    let calls = 0;
+    const failing = (from: number, to: number) => ({
+      statistics: async () => {
+        calls += 1;
+        if (calls >= from && calls < to) throw new TrituneError('SERVER_TIMEOUT', 'no answer', 'wait');
+        return nothing;
+      },
+    });
+    expect((await observeServer(failing(3, 6), 20, watching(clock))).length).toBe(18);
+    calls = 0;
+    await expect(observeServer(failing(3, 99), 20, watching(clock))).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
+  });
+
+  it('keeps what it has when it is interrupted, and refuses a single reading', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    let calls = 0;
+    const statistics = async () => {
+      calls += 1;
+      if (calls === 5) controller.abort();
+      return nothing;
+    };
+    expect((await observeServer({ statistics }, 60, watching(clock, controller.signal))).length).toBe(5);
+    calls = 4;
+    const once = observeServer({ statistics }, 60, watching(clock, controller.signal));
+    await expect(once).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  });
+});
