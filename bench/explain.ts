@@ -130,7 +130,7 @@ function readProposed({ proposal }: ModelExplanation, present: OpenConfig): Open
   };
 }
 
-/** Returns the ceiling by a straight line through the times of the smallest and the largest batch. */
+/** Returns the ceiling by a straight line through the times of the smallest and largest batches. */
 function drawLine({ batches }: ModelExplanation, { instances, maxBatch }: OpenConfig, budgetMs: number): number {
   const [first, last] = [batches.sizes[0], batches.sizes.at(-1)];
   if (!first || !last) return 0;

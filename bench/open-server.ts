@@ -1,6 +1,6 @@
 import { gammaFrom, type Random, standardNormal } from '../src/base/random.ts';
 import { NS_PER_MS } from '../src/base/units.ts';
-import type { Reading } from '../src/explain/readings.ts';
+import type { CounterReading } from '../src/explain/readings.ts';
 import type { ModelStatistics, StatisticDuration } from '../src/triton/types.ts';
 
 /** Mean times of executions by batch size, rising. */
@@ -34,7 +34,7 @@ export interface OpenConfig {
 /** What a server did. */
 export interface Played {
   readonly latenciesMs: Float64Array;
-  readonly readings: readonly Reading[];
+  readonly readings: readonly CounterReading[];
 }
 
 /** Returns the times of batches between those of a table, on straight lines. */
@@ -92,7 +92,7 @@ export function playOpen(
   const reachedMs = passFront(arrivalsMs, server.frontMs);
   const everyMs = (arrivalsMs.at(-1) as number) / count;
   const latenciesMs = new Float64Array(requests);
-  const readings: Reading[] = [];
+  const readings: CounterReading[] = [];
   const totals: Totals = { requests: 0, latencyMs: 0, queueMs: 0, executions: 0, bySize: new Map() };
   let running: Execution[] = [];
   let [taken, arrived, nowMs, lockedUntilMs] = [0, 0, 0, 0];
@@ -165,7 +165,7 @@ function finish({ first, count, startMs, endMs }: Execution, times: Times, total
 /** Shares of an execution's time, as Triton counts them. */
 const PARTS = { computeInput: 0.05, computeInfer: 0.9, computeOutput: 0.05 };
 
-function toReading(atMs: number, { requests, latencyMs, queueMs, executions, bySize }: Totals): Reading {
+function toReading(atMs: number, { requests, latencyMs, queueMs, executions, bySize }: Totals): CounterReading {
   const duration = (count: number, ms: number): StatisticDuration => ({ count, ns: Math.round(ms * NS_PER_MS) });
   const parts = (count: number, ms: number) => ({
     computeInput: duration(count, PARTS.computeInput * ms),

@@ -2,7 +2,7 @@ import { type Choice, toChoice } from '../perfmodel/modelled-config.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { assignments } from '../space/enumerate.ts';
 import type { Candidate, SearchSpace } from '../space/types.ts';
-import { boundOf, type Forecast, forecast, type Scene } from './forecast.ts';
+import { computeBound, type Forecast, type ForecastContext, forecast } from './forecast.ts';
 
 /** Configs that are simulated: those with the highest bounds. */
 const MAX_SIMULATED = 40;
@@ -23,7 +23,12 @@ export const BUSY = 0.6;
  * today's rate is near the ceiling, and otherwise the lowest latency at today's rate. The largest
  * request that clients may send stays allowed. null if none is better by 5 %.
  */
-export function findBest(scene: Scene, space: SearchSpace, original: Candidate, present: Forecast): Forecast | null {
+export function findBest(
+  context: ForecastContext,
+  space: SearchSpace,
+  original: Candidate,
+  present: Forecast,
+): Forecast | null {
   const limit = present.choice.policy.maxBatchSize;
   const choices = new Map<string, Choice>();
   for (const assignment of assignments(space, original)) {
@@ -34,9 +39,9 @@ export function findBest(scene: Scene, space: SearchSpace, original: Candidate, 
     const choice = toChoice(built.candidate);
     if (!choices.has(choice.key)) choices.set(choice.key, choice);
   }
-  const ranked = [...choices.values()].sort((a, b) => boundOf(scene, b) - boundOf(scene, a));
-  const forecasts = ranked.slice(0, MAX_SIMULATED).flatMap((choice) => forecast(scene, choice) ?? []);
-  const worth = wantsRate(scene, present) ? ceilingGain : latencyGain;
+  const ranked = [...choices.values()].sort((a, b) => computeBound(context, b) - computeBound(context, a));
+  const forecasts = ranked.slice(0, MAX_SIMULATED).flatMap((choice) => forecast(context, choice) ?? []);
+  const worth = wantsRate(context, present) ? ceilingGain : latencyGain;
   const gains = forecasts.map((each) => worth(present, each));
   const most = Math.max(...gains);
   if (!(most >= MIN_GAIN)) return null;
@@ -46,16 +51,18 @@ export function findBest(scene: Scene, space: SearchSpace, original: Candidate, 
   return best ?? null;
 }
 
-const wantsRate = ({ budgetMs, perSecond }: Scene, { ceilingPerSecond, today }: Forecast): boolean =>
+const wantsRate = ({ budgetMs, perSecond }: ForecastContext, { ceilingPerSecond, today }: Forecast): boolean =>
   budgetMs < Number.POSITIVE_INFINITY || today === null || perSecond > BUSY * ceilingPerSecond;
 
-/** Returns the ratio of the ceilings, both by execution times at the same end of their intervals. */
+/** Returns the ratio of the cautious ceilings. */
 export function ceilingGain(present: Forecast, other: Forecast): number {
   if (present.cautiousPerSecond > 0) return other.cautiousPerSecond / present.cautiousPerSecond;
   return other.cautiousPerSecond > 0 ? Number.POSITIVE_INFINITY : 1;
 }
 
-/** Returns the ratio of the mean latencies, today's over the other's; 0 if that costs the ceiling. */
+/**
+ * Returns the ratio of the mean latencies, today's over the other's; 0 if the ceiling would suffer.
+ */
 export function latencyGain(present: Forecast, other: Forecast): number {
   if (!other.today || other.ceilingPerSecond < KEPT_CEILING * present.ceilingPerSecond) return 0;
   return present.today ? present.today.mean / other.today.mean : Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { gammaFrom, seededRandom } from '../base/random.ts';
 import { NS_PER_S } from '../base/units.ts';
 import type { Interval } from '../stats/interval.ts';
-import type { Served } from './readings.ts';
+import type { IntervalWork } from './readings.ts';
 
 /**
  * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
@@ -26,7 +26,7 @@ const MAX_SHAPE = 20;
  * a slow change of the rate is no burst. The 95 % interval takes the relative error of such a
  * variance as √(3/n). null if too little was seen.
  */
-export function computeDispersion(intervals: readonly Served[]): Interval | null {
+export function computeDispersion(intervals: readonly IntervalWork[]): Interval | null {
   const rates = intervals.map(({ seconds, breakdown }) => (breakdown?.successCount ?? 0) / seconds);
   const requests = intervals.reduce((sum, { breakdown }) => sum + (breakdown?.successCount ?? 0), 0);
   if (rates.length < MIN_INTERVALS || requests < MIN_REQUESTS) return null;

@@ -7,14 +7,14 @@ import { executionNs } from '../queueing/service-law.ts';
 import { BUSY, ceilingGain, latencyGain } from './alternatives.ts';
 import { busyInstances, hasServed } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';
-import { type Forecast, forecast, type Scene } from './forecast.ts';
-import type { Served, ServedModel } from './readings.ts';
+import { type Forecast, type ForecastContext, forecast } from './forecast.ts';
+import type { IntervalWork, ModelWork } from './readings.ts';
 
 /** What is known when causes are looked for. */
-export interface Seen {
-  readonly served: ServedModel;
+export interface CauseEvidence {
+  readonly served: ModelWork;
   readonly breakdown: ServerBreakdown;
-  readonly scene: Scene;
+  readonly context: ForecastContext;
   readonly present: Forecast;
   /** The best other config; null if there is none. */
   readonly best: Forecast | null;
@@ -35,7 +35,7 @@ const MIN_GAIN = 1.1;
 const LARGE_SHARE = 0.3;
 
 /** Returns the causes that a simulated change of one setting or of the traffic confirms. */
-export function simulatedCauses(seen: Seen): WeighedCause[] {
+export function simulatedCauses(seen: CauseEvidence): WeighedCause[] {
   return [
     batchingOff,
     delayNeverFills,
@@ -54,7 +54,7 @@ export function simulatedCauses(seen: Seen): WeighedCause[] {
 const lessSure = ({ sure }: Pick<Cause, 'sure'>): Cause['sure'] => (sure === 'sure' ? 'likely' : 'possible');
 
 /** Returns the causes that show in the counters alone. */
-export function countedCauses({ breakdown, served }: Pick<Seen, 'breakdown' | 'served'>): WeighedCause[] {
+export function countedCauses({ breakdown, served }: Pick<CauseEvidence, 'breakdown' | 'served'>): WeighedCause[] {
   const { requestUs, overheadUs } = breakdown;
   const causes: WeighedCause[] = [];
   if (served.restarts > 0) {
@@ -68,10 +68,10 @@ export function countedCauses({ breakdown, served }: Pick<Seen, 'breakdown' | 's
 }
 
 /** Returns the causes by the executions of each interval beside what the law says of them. */
-export function driftCauses({ served, scene, present, othersBusy }: Seen): WeighedCause[] {
+export function driftCauses({ served, context, present, othersBusy }: CauseEvidence): WeighedCause[] {
   const intervals = served.intervals.flatMap((each, index) =>
     hasServed(each)
-      ? [{ slowness: computeSlowness(scene, present.choice, each), othersBusy: othersBusy[index] ?? 0 }]
+      ? [{ slowness: computeSlowness(context, present.choice, each), othersBusy: othersBusy[index] ?? 0 }]
       : [],
   );
   if (intervals.length < MIN_INTERVALS) return [];
@@ -95,9 +95,9 @@ const MIN_OTHERS_BUSY = 0.1;
 
 /** Returns the time of an interval's executions over what the law says. */
 function computeSlowness(
-  { laws }: Scene,
+  { laws }: ForecastContext,
   choice: Choice,
-  served: Served & { readonly breakdown: ServerBreakdown },
+  served: IntervalWork & { readonly breakdown: ServerBreakdown },
 ): number {
   const law = laws.of(choice);
   const busy = Math.max(1, busyInstances(served));
@@ -120,13 +120,13 @@ export function withPolicy(choice: Choice, change: Partial<BatcherPolicy>): Choi
   };
 }
 
-type FindCause = (seen: Seen) => WeighedCause | null;
+type FindCause = (seen: CauseEvidence) => WeighedCause | null;
 
-const batchingOff: FindCause = ({ scene, present, breakdown }) => {
+const batchingOff: FindCause = ({ context, present, breakdown }) => {
   const { policy } = present.choice;
   if (policy.dynamicBatching || policy.maxBatchSize <= 1) return null;
-  const other = forecast(scene, withPolicy(present.choice, { dynamicBatching: true }));
-  const gain = relevantGain(scene, present, other);
+  const other = forecast(context, withPolicy(present.choice, { dynamicBatching: true }));
+  const gain = relevantGain(context, present, other);
   if (!other || gain < MIN_GAIN) return null;
   return cause(
     'batching-off',
@@ -136,10 +136,10 @@ const batchingOff: FindCause = ({ scene, present, breakdown }) => {
   );
 };
 
-const delayNeverFills: FindCause = ({ scene, present, breakdown }) => {
+const delayNeverFills: FindCause = ({ context, present, breakdown }) => {
   const { policy, largestBatch } = present.choice;
   if (!policy.dynamicBatching || policy.maxQueueDelayNs === 0 || waitsForPreferred(policy)) return null;
-  const other = forecast(scene, withPolicy(present.choice, { maxQueueDelayNs: 0, preferredBatchSizes: [] }));
+  const other = forecast(context, withPolicy(present.choice, { maxQueueDelayNs: 0, preferredBatchSizes: [] }));
   const gain = other ? latencyGain(present, other) : 0;
   if (gain < MIN_GAIN) return null;
   const delay = formatMs(policy.maxQueueDelayNs / 1e6);
@@ -151,7 +151,7 @@ const delayNeverFills: FindCause = ({ scene, present, breakdown }) => {
 const waitsForPreferred = ({ preferredBatchSizes, maxBatchSize }: BatcherPolicy): boolean =>
   preferredBatchSizes.some((size) => size !== maxBatchSize);
 
-const preferredNeverFits: FindCause = ({ scene, present, breakdown }) => {
+const preferredNeverFits: FindCause = ({ context, present, breakdown }) => {
   const { policy } = present.choice;
   if (!policy.dynamicBatching || policy.maxQueueDelayNs === 0 || !waitsForPreferred(policy)) return null;
   const executions = breakdown.batches.reduce((sum, each) => sum + each.executions, 0);
@@ -159,17 +159,17 @@ const preferredNeverFits: FindCause = ({ scene, present, breakdown }) => {
     .filter(({ size }) => policy.preferredBatchSizes.includes(size))
     .reduce((sum, each) => sum + each.executions, 0);
   if (fitting > LARGE_SHARE * executions) return null;
-  const other = forecast(scene, withPolicy(present.choice, { maxQueueDelayNs: 0, preferredBatchSizes: [] }));
+  const other = forecast(context, withPolicy(present.choice, { maxQueueDelayNs: 0, preferredBatchSizes: [] }));
   const gain = other ? latencyGain(present, other) : 0;
   if (gain < MIN_GAIN) return null;
   const evidence = `${formatFigure((100 * fitting) / executions)} % of the executions have a preferred size (${policy.preferredBatchSizes.join(', ')}); ${queueWords(breakdown)}`;
   return cause('preferred-never-fits', 'sure', gain, evidence);
 };
 
-const tooFewInstances: FindCause = ({ scene, present, breakdown, served }) => {
+const tooFewInstances: FindCause = ({ context, present, breakdown, served }) => {
   const { policy } = present.choice;
-  const other = forecast(scene, withPolicy(present.choice, { instances: 2 * policy.instances }));
-  const gain = relevantGain(scene, present, other);
+  const other = forecast(context, withPolicy(present.choice, { instances: 2 * policy.instances }));
+  const gain = relevantGain(context, present, other);
   if (!other || gain < MIN_GAIN) return null;
   const busy = busyInstances({ ...served, breakdown });
   const evidence = `${formatFigure(busy)} of ${policy.instances} instances are busy in the mean; ${queueWords(breakdown)}`;
@@ -179,58 +179,61 @@ const tooFewInstances: FindCause = ({ scene, present, breakdown, served }) => {
 };
 
 /** True if more instances were busy at some times than at others, so that their effect shows. */
-function showsInterference({ intervals }: ServedModel): boolean {
+function showsInterference({ intervals }: ModelWork): boolean {
   const busy = intervals.filter(hasServed).map(busyInstances);
   return Math.max(...busy) > 1.5 && Math.max(...busy) > 1.5 * Math.min(...busy);
 }
 
-const instancesInterfere: FindCause = ({ scene, present, breakdown, served }) => {
+const instancesInterfere: FindCause = ({ context, present, breakdown, served }) => {
   const { choice } = present;
   const { instances } = choice.policy;
   if (instances < 2) return null;
-  const other = forecast(scene, withPolicy(choice, { instances: Math.ceil(instances / 2) }));
-  if (!other || ceilingGain(present, other) < 0.95 || other.uncertainty > LIKELY) return null;
+  const other = forecast(context, withPolicy(choice, { instances: Math.ceil(instances / 2) }));
+  if (!other?.today || !present.today || other.uncertainty > LIKELY) return null;
   const size = Math.max(1, Math.round(meanBatch(breakdown)));
-  const law = scene.laws.of(choice);
+  const law = context.laws.of(choice);
   const slower = executionNs(law, size, instances) / executionNs(law, size, 1);
+  const kept = other.ceilingPerSecond / present.ceilingPerSecond;
   const busy = busyInstances({ ...served, breakdown });
-  if (slower < MIN_SLOWER || busy < MIN_BUSY) return null;
-  const gain = Math.max(latencyGain(present, other), ceilingGain(present, other));
-  const evidence = `an execution takes ${formatFigure(slower)} times as long with all ${instances} instances busy as alone; half as many would serve ${formatFigure(100 * ceilingGain(present, other))} % of the ceiling`;
-  return gain < 1 ? null : cause('instances-interfere', 'likely', gain, evidence);
+  const faster = present.today.mean / other.today.mean;
+  if (kept < KEPT || faster < KEPT || slower < MIN_SLOWER || busy < MIN_BUSY) return null;
+  const evidence = `an execution takes ${formatFigure(slower)} times as long with all ${instances} instances busy as alone; half as many would serve ${formatFigure(100 * kept)} % of the ceiling`;
+  return cause('instances-interfere', 'likely', Math.max(MIN_GAIN, faster, kept), evidence);
 };
 
+/** The share of the ceiling and of the latency that fewer instances keep. */
+const KEPT = 0.9;
 /** The slowdown by all instances from which on they interfere. */
 const MIN_SLOWER = 1.3;
 /** Busy instances below which interference does not show. */
 const MIN_BUSY = 1;
 
-const batchLimit: FindCause = ({ scene, present, breakdown }) => {
+const batchLimit: FindCause = ({ context, present, breakdown }) => {
   const { policy, largestBatch } = present.choice;
   if (largestBatch < 2) return null;
   const executions = breakdown.batches.reduce((sum, each) => sum + each.executions, 0);
   const full = breakdown.batches.find(({ size }) => size >= largestBatch)?.executions ?? 0;
   if (full < LARGE_SHARE * executions) return null;
-  const other = forecast(scene, withPolicy(present.choice, { maxBatchSize: 4 * policy.maxBatchSize }));
-  const gain = relevantGain(scene, present, other);
+  const other = forecast(context, withPolicy(present.choice, { maxBatchSize: 4 * policy.maxBatchSize }));
+  const gain = relevantGain(context, present, other);
   if (!other || gain < MIN_GAIN) return null;
   const evidence = `${formatFigure((100 * full) / executions)} % of the executions have the largest batch, ${largestBatch}; ${queueWords(breakdown)}`;
   return cause('batch-limit', 'likely', gain, evidence);
 };
 
-const bursts: FindCause = ({ scene, present, breakdown }) => {
-  if (scene.process.kind !== 'bursts' || !present.today) return null;
-  const evenly = forecast({ ...scene, process: { kind: 'poisson' } }, present.choice);
+const bursts: FindCause = ({ context, present, breakdown }) => {
+  if (context.process.kind !== 'bursts' || !present.today) return null;
+  const evenly = forecast({ ...context, process: { kind: 'poisson' } }, present.choice);
   const gain = evenly?.today ? present.today.mean / evenly.today.mean : 0;
   if (gain < MIN_GAIN) return null;
-  const evidence = `requests come in groups of ${formatFigure(scene.process.meanSize)} in the mean; ${queueWords(breakdown)}`;
+  const evidence = `requests come in groups of ${formatFigure(context.process.meanSize)} in the mean; ${queueWords(breakdown)}`;
   return cause('bursts', 'likely', gain, evidence);
 };
 
-const client: FindCause = ({ scene, present, breakdown, served }) => {
+const client: FindCause = ({ context, present, breakdown, served }) => {
   const busy = busyInstances({ ...served, breakdown });
   const { instances } = present.choice.policy;
-  if (scene.process.kind !== 'steady' || busy > MAX_BUSY_SHARE * instances) return null;
+  if (context.process.kind !== 'steady' || busy > MAX_BUSY_SHARE * instances) return null;
   if (breakdown.queueUs > SMALL_SHARE * breakdown.requestUs) return null;
   const evidence = `requests come more evenly than those of independent clients, and wait ${formatMs(breakdown.queueUs / 1e3)}; ${formatFigure(busy)} of ${instances} instances are busy`;
   return cause('client', 'likely', 1, evidence);
@@ -239,12 +242,12 @@ const client: FindCause = ({ scene, present, breakdown, served }) => {
 const MAX_BUSY_SHARE = 0.95;
 const SMALL_SHARE = 0.1;
 
-const atItsCeiling: FindCause = ({ scene, present, best }) => {
-  const load = scene.perSecond / present.ceilingPerSecond;
+const atItsCeiling: FindCause = ({ context, present, best }) => {
+  const load = context.perSecond / present.ceilingPerSecond;
   const isBetter = best && ceilingGain(present, best) >= MIN_GAIN;
   // What more instances would give was not seen.
   if (load < NEAR_CEILING || (isBetter && best.choice.policy.instances <= present.choice.policy.instances)) return null;
-  const evidence = `${formatFigure(scene.perSecond)} of ${formatFigure(present.ceilingPerSecond)} requests/s`;
+  const evidence = `${formatFigure(context.perSecond)} of ${formatFigure(present.ceilingPerSecond)} requests/s`;
   return cause('at-its-ceiling', present.uncertainty < SURE && !isBetter ? 'sure' : 'likely', CEILING_GAIN, evidence);
 };
 
@@ -256,9 +259,9 @@ const SURE = 0.08;
 const LIKELY = 0.25;
 
 /** Returns the gain in latency, and that in the ceiling where today's rate is near it. */
-function relevantGain(scene: Scene, present: Forecast, other: Forecast | null): number {
+function relevantGain(context: ForecastContext, present: Forecast, other: Forecast | null): number {
   if (!other) return 0;
-  const isBusy = !present.today || scene.perSecond > BUSY * present.ceilingPerSecond;
+  const isBusy = !present.today || context.perSecond > BUSY * present.ceilingPerSecond;
   return Math.max(latencyGain(present, other), isBusy ? ceilingGain(present, other) : 0);
 }
 

@@ -3,7 +3,7 @@ import { type ExecutionLaws, fitExecutionLaws, listPoints } from '../perfmodel/e
 import type { Choice } from '../perfmodel/modelled-config.ts';
 import type { Observation } from '../perfmodel/observation.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
-import type { Served } from './readings.ts';
+import type { IntervalWork } from './readings.ts';
 
 /** Groups of intervals, from the idlest to the busiest. */
 const MAX_GROUPS = 12;
@@ -13,7 +13,7 @@ const MAX_GROUPS = 12;
  * instances slow each other shows only where more of them are busy at some times than at others.
  * null without executions by batch size.
  */
-export function fitSeenLaw(choice: Choice, intervals: readonly Served[]): ExecutionLaws | null {
+export function fitSeenLaw(choice: Choice, intervals: readonly IntervalWork[]): ExecutionLaws | null {
   const busy = intervals.filter(hasServed).sort((a, b) => busyInstances(a) - busyInstances(b));
   const groups = Array.from({ length: MAX_GROUPS }, (_, index) => {
     const at = (part: number): number => Math.round((part * busy.length) / MAX_GROUPS);
@@ -23,9 +23,9 @@ export function fitSeenLaw(choice: Choice, intervals: readonly Served[]): Execut
   return fitExecutionLaws([{ choice, points: listPoints({ choice, observations }) }]);
 }
 
-type Working = Served & { readonly breakdown: ServerBreakdown };
+type Working = IntervalWork & { readonly breakdown: ServerBreakdown };
 
-export const hasServed = (served: Served): served is Working => served.breakdown !== null;
+export const hasServed = (served: IntervalWork): served is Working => served.breakdown !== null;
 
 /** Returns the mean number of busy instances: execution time per time. */
 export const busyInstances = ({ seconds, breakdown }: Working): number =>
@@ -63,11 +63,11 @@ function toObservation(choice: Choice, group: readonly Working[]): Observation {
   return {
     settingsKey: choice.settingsKey,
     policy: choice.policy,
-    // Independent clients fill any number of instances at times; a closed loop does so if it is large.
+    // Independent clients fill any number of instances at times.
     concurrency: Math.max(1, (choice.policy.instances * meanBatch) / samples),
     samplesPerRequest: samples,
     requestsPerSecond: requests / sum(({ seconds }) => seconds),
-    // The server does not tell how its latencies are spread, and this fit needs only execution times.
+    // The server does not tell how latencies are spread, and this fit needs only executions.
     latencyNs: { p50: latencyNs, p99: latencyNs },
     roundTripNs: perRequest((each) => each.overheadUs) * NS_PER_US,
     split: {

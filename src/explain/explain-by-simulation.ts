@@ -13,11 +13,11 @@ import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execution-law.ts';
 import type { ModelExplanation } from './explanation.ts';
 import { fitProcess } from './fit-process.ts';
-import { ceilingInterval, type Forecast, forecast, REQUESTS, type Scene } from './forecast.ts';
-import { type Reading, readServed, type ServedModel } from './readings.ts';
+import { ceilingInterval, type Forecast, type ForecastContext, forecast, REQUESTS } from './forecast.ts';
+import { type CounterReading, type ModelWork, readServed } from './readings.ts';
 
 /** What a service should keep. */
-export interface Budget {
+export interface LatencyLimit {
   readonly percentile: number;
   /** Infinity for none. */
   readonly latencyMs: number;
@@ -32,10 +32,10 @@ type Simulated = Pick<ModelExplanation, 'present' | 'proposal' | 'unknown' | 'se
  * and the causes that a simulated change confirms. null without executions by batch size.
  */
 export function explainBySimulation(
-  readings: readonly Reading[],
+  readings: readonly CounterReading[],
   original: Candidate,
   others: readonly string[],
-  budget: Budget,
+  budget: LatencyLimit,
 ): Simulated | null {
   const config = toModelConfig(original);
   const served = readServed(readings, config.name ?? '');
@@ -55,16 +55,16 @@ export function explainBySimulation(
     largestSeen: findLargestSeen(breakdown),
   };
   const { process, explainsQueue } = fitProcess(dispersion, breakdown, traffic, choice);
-  const scene: Scene = { ...traffic, process };
-  const ranking: Scene = { ...scene, requests: REQUESTS.toRank };
-  const present = forecast(scene, choice);
+  const context: ForecastContext = { ...traffic, process };
+  const ranking: ForecastContext = { ...context, requests: REQUESTS.toRank };
+  const present = forecast(context, choice);
   const rankedPresent = forecast(ranking, choice);
   if (!present || !rankedPresent) return null;
   const limits = { latency_budget_us: Number.isFinite(budget.latencyMs) ? 1e3 * budget.latencyMs : null };
   const best = findBest(ranking, loadSpace('base', { limits }), original, rankedPresent);
-  const proposal = best && forecast(scene, best.choice);
+  const proposal = best && forecast(context, best.choice);
   const othersBusy = readOthersBusy(readings, served, others);
-  const seen = { served, breakdown, scene: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
+  const seen = { served, breakdown, context: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
   const unseen = listUnseen(traffic.largestSeen, present, proposal);
   const unknown = [
     ...unseen,
@@ -75,32 +75,32 @@ export function explainBySimulation(
   ];
   return {
     causes: [...simulatedCauses(seen), ...driftCauses(seen)],
-    present: { ...describeForecast(scene, present), headroom: present.ceilingPerSecond / scene.perSecond },
-    proposal: proposal && describeProposal(scene, original, proposal),
+    present: { ...describeForecast(context, present), headroom: present.ceilingPerSecond / context.perSecond },
+    proposal: proposal && describeProposal(context, original, proposal),
     unknown,
     settle: proposal && unseen.length > 0 ? describeSettling(config, proposal, traffic.largestSeen) : null,
   };
 }
 
-const describeForecast = (scene: Scene, each: Forecast) => ({
-  ceiling: ceilingInterval(scene, each),
+const describeForecast = (context: ForecastContext, each: Forecast) => ({
+  ceiling: ceilingInterval(context, each),
   latencyMs: each.today,
 });
 
-function describeProposal(scene: Scene, original: Candidate, best: Forecast): ModelExplanation['proposal'] {
+function describeProposal(context: ForecastContext, original: Candidate, best: Forecast): ModelExplanation['proposal'] {
   const { candidate } = best.choice;
   const changes = listDifferences(original, candidate).map(({ path, before, after }) => ({
     path,
     before: before === undefined ? null : JSON.stringify(before),
     after: after === undefined ? null : JSON.stringify(after),
   }));
-  return { ...describeForecast(scene, best), changes, config: toModelConfig(candidate) as JsonObject };
+  return { ...describeForecast(context, best), changes, config: toModelConfig(candidate) as JsonObject };
 }
 
 /** Returns the mean number of busy instances of other models in each interval. */
 function readOthersBusy(
-  readings: readonly Reading[],
-  { intervals }: ServedModel,
+  readings: readonly CounterReading[],
+  { intervals }: ModelWork,
   others: readonly string[],
 ): readonly number[] {
   const busy = intervals.map(() => 0);

@@ -9,10 +9,10 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import { computeDispersion, toProcess } from './arrivals.ts';
 import { countedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, samplesPerRequest } from './execution-law.ts';
-import { type Budget, explainBySimulation } from './explain-by-simulation.ts';
+import { explainBySimulation, type LatencyLimit } from './explain-by-simulation.ts';
 import type { Cause, ModelExplanation } from './explanation.ts';
 import { pipelineCauses, sequenceCauses } from './pipeline.ts';
-import { type Reading, readServed, type ServedModel } from './readings.ts';
+import { type CounterReading, type ModelWork, readServed } from './readings.ts';
 
 /** Causes that are named at most. */
 const MAX_CAUSES = 2;
@@ -24,10 +24,10 @@ const MAX_CAUSES = 2;
  * request.
  */
 export function explainModel(
-  readings: readonly Reading[],
+  readings: readonly CounterReading[],
   config: ModelConfig,
   others: readonly string[],
-  budget: Budget,
+  budget: LatencyLimit,
 ): ModelExplanation | null {
   const served = readServed(readings, config.name ?? '');
   const { breakdown } = served;
@@ -57,7 +57,7 @@ const isSimulated = ({ shape }: Candidate): boolean =>
   shape.policy.instances <= MAX_SIMULATED.instances &&
   shape.policy.maxBatchSize <= MAX_SIMULATED.batch;
 
-function describeTraffic(served: ServedModel, breakdown: ServerBreakdown) {
+function describeTraffic(served: ModelWork, breakdown: ServerBreakdown) {
   const { seconds, intervals } = served;
   const dispersion = computeDispersion(intervals);
   const { successCount, failCount } = breakdown;
@@ -81,7 +81,7 @@ function describeTraffic(served: ServedModel, breakdown: ServerBreakdown) {
   };
 }
 
-function describeConfig(original: Candidate, { seconds }: ServedModel, breakdown: ServerBreakdown) {
+function describeConfig(original: Candidate, { seconds }: ModelWork, breakdown: ServerBreakdown) {
   const { policy, largestBatch } = toChoice(original);
   return {
     batches: {

@@ -126,6 +126,6 @@ export const explanationSchema = openObject({
   idle: z.array(text).describe('Models without requests'),
 }).describe('What tritune explain saw: what a server does, why, and what would be better');
 
-export type Explanation = ReadOnly<z.output<typeof explanationSchema>>;
-export type ModelExplanation = Explanation['models'][number];
+export type ServiceExplanation = ReadOnly<z.output<typeof explanationSchema>>;
+export type ModelExplanation = ServiceExplanation['models'][number];
 export type Cause = ModelExplanation['causes'][number];

@@ -3,7 +3,7 @@ import type { Choice } from '../perfmodel/modelled-config.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ArrivalProcess, toProcess } from './arrivals.ts';
-import { type Scene, simulateAt } from './forecast.ts';
+import { type ForecastContext, simulateAt } from './forecast.ts';
 
 /** How requests arrive, and whether that explains the time that they spend in the queue. */
 export interface FittedProcess {
@@ -29,14 +29,14 @@ const MIN_QUEUE_MS = 1e-3;
 export function fitProcess(
   dispersion: Interval | null,
   breakdown: ServerBreakdown,
-  scene: Omit<Scene, 'process'>,
+  context: Omit<ForecastContext, 'process'>,
   choice: Choice,
 ): FittedProcess {
   const observedMs = breakdown.queueUs / 1e3;
   const requestMs = breakdown.requestUs / 1e3;
   const meanBatch = breakdown.inferenceCount / Math.max(1, breakdown.executionCount);
   const simulated = (process: ArrivalProcess): { readonly queueMs: number; readonly miss: number } => {
-    const simulation = simulateAt({ ...scene, process }, choice, scene.perSecond);
+    const simulation = simulateAt({ ...context, process }, choice, context.perSecond);
     const queueMs = nsToMs(simulation.queueNs);
     const queueMiss = Math.log((queueMs + MIN_QUEUE_MS) / (observedMs + MIN_QUEUE_MS));
     return { queueMs, miss: Math.abs(queueMiss) + Math.abs(Math.log(simulation.meanBatchSize / meanBatch)) };
@@ -44,7 +44,7 @@ export function fitProcess(
   const isExplained = (simulatedMs: number): boolean =>
     Math.abs(simulatedMs - observedMs) <= SMALL_SHARE * requestMs ||
     (simulatedMs <= ALIKE * observedMs && observedMs <= ALIKE * simulatedMs);
-  const meanGapNs = NS_PER_S / scene.perSecond;
+  const meanGapNs = NS_PER_S / context.perSecond;
   const first = toProcess(dispersion, 0);
   const processes =
     first.kind === 'bursts'

@@ -11,7 +11,7 @@ import { type ArrivalProcess, drawArrivals } from './arrivals.ts';
 /** What a config would do under the observed kind of traffic. */
 export interface Forecast {
   readonly choice: Choice;
-  /** Times of a request in the server at today's rate, in milliseconds; null if it cannot keep up. */
+  /** Times of a request in the server at today's rate; null if it cannot keep up. */
   readonly today: TimesMs | null;
   /** The highest rate of requests per second that it keeps within the limit. */
   readonly ceilingPerSecond: number;
@@ -32,7 +32,7 @@ export interface TimesMs {
 }
 
 /** The traffic of forecasts, and their limit. */
-export interface Scene {
+export interface ForecastContext {
   readonly laws: ExecutionLaws;
   readonly process: ArrivalProcess;
   readonly perSecond: number;
@@ -63,35 +63,35 @@ const HALVINGS = 6;
 const MAX_SHARE = 0.95;
 
 /** Simulates a choice at a rate, with execution times multiplied by a factor. */
-export function simulateAt(scene: Scene, choice: Choice, perSecond: number, slowness = 1): Simulation {
-  const law = lawOf(scene, choice, slowness);
-  const arrivalsNs = drawArrivals(scene.process, perSecond, scene.requests, SEED);
+export function simulateAt(context: ForecastContext, choice: Choice, perSecond: number, slowness = 1): Simulation {
+  const law = toSlowedLaw(context, choice, slowness);
+  const arrivalsNs = drawArrivals(context.process, perSecond, context.requests, SEED);
   const traffic = {
     kind: 'open',
     arrivalsNs,
-    roundTripNs: scene.otherNs,
-    samplesPerRequest: scene.samplesPerRequest,
+    roundTripNs: context.otherNs,
+    samplesPerRequest: context.samplesPerRequest,
   } as const;
-  return simulate(choice.policy, law, traffic, { warmUpRequests: 0, requests: scene.requests, seed: SEED });
+  return simulate(choice.policy, law, traffic, { warmUpRequests: 0, requests: context.requests, seed: SEED });
 }
 
 /** Returns what the choice would do; null if it cannot take such requests. */
-export function forecast(scene: Scene, choice: Choice): Forecast | null {
-  if (scene.samplesPerRequest > largestRequest(choice)) return null;
-  const capacity = computeCapacity(scene, choice);
-  const ceilingPerSecond = findCeiling(scene, choice);
-  const isServed = scene.perSecond < capacity;
-  const at = simulateAt(scene, choice, Math.max(ceilingPerSecond, capacity * (SHARES.at(-1) as number)));
-  const law = scene.laws.of(choice);
+export function forecast(context: ForecastContext, choice: Choice): Forecast | null {
+  if (context.samplesPerRequest > largestRequest(choice)) return null;
+  const capacity = computeCapacity(context, choice);
+  const ceilingPerSecond = findCeiling(context, choice);
+  const isServed = context.perSecond < capacity;
+  const at = simulateAt(context, choice, Math.max(ceilingPerSecond, capacity * (SHARES.at(-1) as number)));
+  const law = context.laws.of(choice);
   const uncertainty = Math.max(
     MIN_UNCERTAINTY,
-    meanUncertainty(at, law, (batch) => scene.laws.uncertainty(choice, batch, at.busyInstances)),
+    meanUncertainty(at, law, (batch) => context.laws.uncertainty(choice, batch, at.busyInstances)),
   );
   return {
     choice,
-    today: isServed ? toTimes(simulateAt(scene, choice, scene.perSecond), scene.percentile) : null,
+    today: isServed ? toTimes(simulateAt(context, choice, context.perSecond), context.percentile) : null,
     ceilingPerSecond,
-    cautiousPerSecond: findCeiling(scene, choice, Math.exp(CAUTION * uncertainty)),
+    cautiousPerSecond: findCeiling(context, choice, Math.exp(CAUTION * uncertainty)),
     uncertainty,
     usualLargest: findUsualLargest(at.executions),
   };
@@ -110,14 +110,17 @@ function findUsualLargest(executions: Uint32Array): number {
  * Returns the ceiling with its 95 % interval, by execution times at both ends of theirs. At the
  * lower end, batches beyond the largest one that was seen save no more time per sample.
  */
-export function ceilingInterval(scene: Scene, { choice, ceilingPerSecond, uncertainty }: Forecast): Interval {
+export function ceilingInterval(
+  context: ForecastContext,
+  { choice, ceilingPerSecond, uncertainty }: Forecast,
+): Interval {
   const factor = Math.exp(1.96 * uncertainty);
-  const { laws, largestSeen } = scene;
+  const { laws, largestSeen } = context;
   const unsaving = { ...laws, of: (each: Choice) => withoutSavings(laws.of(each), largestSeen) };
   return {
     value: ceilingPerSecond,
-    low: Math.min(ceilingPerSecond, findCeiling({ ...scene, laws: unsaving }, choice, factor)),
-    high: Math.max(ceilingPerSecond, findCeiling(scene, choice, 1 / factor)),
+    low: Math.min(ceilingPerSecond, findCeiling({ ...context, laws: unsaving }, choice, factor)),
+    high: Math.max(ceilingPerSecond, findCeiling(context, choice, 1 / factor)),
   };
 }
 
@@ -127,11 +130,11 @@ const CAUTION = 0.5;
 const MIN_UNCERTAINTY = 0.07;
 
 /** Returns the highest rate within the limit, in requests per second; 0 if there is none. */
-export function findCeiling(scene: Scene, choice: Choice, slowness = 1): number {
-  const capacity = computeCapacity(scene, choice, slowness);
-  if (scene.budgetMs === Number.POSITIVE_INFINITY) return MAX_SHARE * capacity;
+export function findCeiling(context: ForecastContext, choice: Choice, slowness = 1): number {
+  const capacity = computeCapacity(context, choice, slowness);
+  if (context.budgetMs === Number.POSITIVE_INFINITY) return MAX_SHARE * capacity;
   const keeps = (perSecond: number): boolean =>
-    toTimes(simulateAt(scene, choice, perSecond, slowness), scene.percentile).tail <= scene.budgetMs;
+    toTimes(simulateAt(context, choice, perSecond, slowness), context.percentile).tail <= context.budgetMs;
   const first = SHARES.findIndex((share) => keeps(share * capacity));
   if (first <= 0) return first === 0 ? SHARES[0] * capacity : 0;
   let [low, high] = [SHARES[first] as number, SHARES[first - 1] as number];
@@ -144,9 +147,9 @@ export function findCeiling(scene: Scene, choice: Choice, slowness = 1): number 
 }
 
 /** Returns the requests per second of a choice with requests always waiting. */
-export function computeCapacity(scene: Scene, choice: Choice, slowness = 1): number {
-  const { samplesPerRequest, otherNs } = scene;
-  const law = lawOf(scene, choice, slowness);
+export function computeCapacity(context: ForecastContext, choice: Choice, slowness = 1): number {
+  const { samplesPerRequest, otherNs } = context;
+  const law = toSlowedLaw(context, choice, slowness);
   const atOnce = Math.max(1, Math.floor(Math.max(1, choice.largestBatch) / samplesPerRequest));
   const concurrency = 3 * choice.policy.instances * atOnce;
   const traffic = { kind: 'closed', concurrency, roundTripNs: otherNs, samplesPerRequest } as const;
@@ -155,7 +158,7 @@ export function computeCapacity(scene: Scene, choice: Choice, slowness = 1): num
 }
 
 /** Returns an upper bound on a choice's requests per second within the limit, for ranking. */
-export function boundOf({ laws, samplesPerRequest, budgetMs }: Scene, choice: Choice): number {
+export function computeBound({ laws, samplesPerRequest, budgetMs }: ForecastContext, choice: Choice): number {
   const law = laws.of(choice);
   const { instances } = choice.policy;
   let best = 0;
@@ -187,7 +190,7 @@ function withoutSavings(law: ServiceLaw, largestSeen: number): ServiceLaw {
   return { ...law, points };
 }
 
-function lawOf({ laws }: Scene, choice: Choice, slowness: number): ServiceLaw {
+function toSlowedLaw({ laws }: ForecastContext, choice: Choice, slowness: number): ServiceLaw {
   const law = laws.of(choice);
   const points = law.points.map((point) => ({ ...point, executionNs: point.executionNs * slowness }));
   return { ...law, points, cv: USUAL_CV };

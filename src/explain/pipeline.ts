@@ -3,14 +3,14 @@ import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { WeighedCause } from './causes.ts';
-import { type Reading, readServed } from './readings.ts';
+import { type CounterReading, readServed } from './readings.ts';
 
 /** The share of a request's time from which on one model is the slow one. */
 const SLOW_SHARE = 0.5;
 
 /** Returns the cause in an ensemble, if one of its models takes most of a request's time. */
 export function pipelineCauses(
-  readings: readonly Reading[],
+  readings: readonly CounterReading[],
   config: ModelConfig,
   { requestUs, successCount }: ServerBreakdown,
 ): WeighedCause[] {

@@ -4,34 +4,34 @@ import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { ModelStatistics } from '../triton/types.ts';
 
 /** The counters of a server's models at one time. */
-export interface Reading {
+export interface CounterReading {
   /** Of a clock that only moves forward. */
   readonly atNs: number;
   readonly statistics: readonly ModelStatistics[];
 }
 
 /** The work of one model between two readings. */
-export interface Served {
+export interface IntervalWork {
   readonly seconds: number;
   /** null if no request succeeded. */
   readonly breakdown: ServerBreakdown | null;
 }
 
 /** The work of one model over all readings. */
-export interface ServedModel extends Served {
+export interface ModelWork extends IntervalWork {
   /** Between each reading and the next one. */
-  readonly intervals: readonly Served[];
-  /** Times that the counters restarted at 0: the model was loaded. Only the readings after count. */
+  readonly intervals: readonly IntervalWork[];
+  /** How often the counters restarted at 0, by a load. Only the readings after the last count. */
   readonly restarts: number;
 }
 
 /** Returns the work of a model between the readings, of which there must be two. */
-export function readServed(readings: readonly Reading[], model: string): ServedModel {
+export function readServed(readings: readonly CounterReading[], model: string): ModelWork {
   const counters = readings.map(({ atNs, statistics }) => ({
     atNs,
     statistics: statistics.filter(({ name }) => name === model),
   }));
-  const between = (first: Reading, last: Reading): Served & { readonly isRestart: boolean } => {
+  const between = (first: CounterReading, last: CounterReading): IntervalWork & { readonly isRestart: boolean } => {
     const outcome = serverBreakdown(first.statistics, last.statistics, '');
     return {
       seconds: (last.atNs - first.atNs) / NS_PER_S,
@@ -39,9 +39,9 @@ export function readServed(readings: readonly Reading[], model: string): ServedM
       isRestart: hasRestarted(first.statistics, last.statistics),
     };
   };
-  const pairs = counters.slice(1).map((reading, index) => between(counters[index] as Reading, reading));
+  const pairs = counters.slice(1).map((reading, index) => between(counters[index] as CounterReading, reading));
   const restart = pairs.findLastIndex(({ isRestart }) => isRestart);
-  const whole = between(counters[restart + 1] as Reading, counters.at(-1) as Reading);
+  const whole = between(counters[restart + 1] as CounterReading, counters.at(-1) as CounterReading);
   return {
     seconds: whole.seconds,
     breakdown: whole.breakdown,

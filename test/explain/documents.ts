@@ -1,7 +1,7 @@
-import type { Explanation } from '../../src/explain/explanation.ts';
+import type { ServiceExplanation } from '../../src/explain/explanation.ts';
 
 /** An explanation of one model. */
-export const anExplanation: Explanation = {
+export const anExplanation: ServiceExplanation = {
   schemaVersion: 1,
   trituneVersion: '0.2.0',
   at: '2026-11-30T08:00:00.000Z',

@@ -4,7 +4,7 @@ import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen } f
 import { seededRandom } from '../../src/base/random.ts';
 import { explainModel } from '../../src/explain/explain-model.ts';
 import type { CauseCode, ModelExplanation } from '../../src/explain/explanation.ts';
-import type { Reading } from '../../src/explain/readings.ts';
+import type { CounterReading } from '../../src/explain/readings.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
 import type { ModelStatistics, StatisticDuration } from '../../src/triton/types.ts';
@@ -51,7 +51,7 @@ function play({
   config,
   batching,
   arrivals: { perSecond, groups = 1, evenly },
-}: Situation): readonly Reading[] {
+}: Situation): readonly CounterReading[] {
   const random = seededRandom(7);
   const arrivalsMs = evenly
     ? Float64Array.from({ length: REQUESTS }, (_, index) => (index * 1e3) / perSecond)
@@ -134,9 +134,9 @@ const situations: Readonly<Record<string, readonly [CauseCode, Situation]>> = {
 
 /** Returns readings in which the counters of all models are changed. */
 const changed = (
-  readings: readonly Reading[],
+  readings: readonly CounterReading[],
   change: (statistics: ModelStatistics, index: number) => readonly ModelStatistics[],
-): Reading[] =>
+): CounterReading[] =>
   readings.map(({ atNs, statistics }, index) => ({
     atNs,
     statistics: statistics.flatMap((each) => change(each, index)),
@@ -201,7 +201,7 @@ describe('explainModel', () => {
       ns: a.ns + share * b.ns,
     });
     // The first half alone, the second beside another model.
-    const readings = faster.map(({ atNs, statistics: [first] }, index): Reading => {
+    const readings = faster.map(({ atNs, statistics: [first] }, index): CounterReading => {
       const before = faster[Math.min(index, 50)]?.statistics[0] as ModelStatistics;
       const after = slower[Math.max(0, index - 50)]?.statistics[0] as ModelStatistics;
       const sizes = [...new Set([...before.batchStats, ...after.batchStats].map(({ batchSize }) => batchSize))];
@@ -261,7 +261,7 @@ describe('explainModel', () => {
   });
 
   it('has nothing to say about a model without requests', () => {
-    const [first] = play(quiet) as [Reading, ...Reading[]];
+    const [first] = play(quiet) as [CounterReading, ...CounterReading[]];
     const still = [first, { ...first, atNs: first.atNs + 1e9 }];
     expect(explainModel(still, toConfig(quiet), [], budget)).toBeNull();
   });
