@@ -7,6 +7,7 @@ export const namedCommands = [
     'record',
     'trace',
     'emulate',
+    'explain',
     'fleet',
     'watch',
     'workload',

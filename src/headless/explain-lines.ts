@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
-import type { Explanation, ModelExplanation } from '../explain/explanation.ts';
+import type { ModelExplanation, ServiceExplanation } from '../explain/explanation.ts';
 
 /** Words for how requests arrive. */
 const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>> = {
@@ -10,14 +10,14 @@ const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>
 };
 
 /** Returns what a server does, why, and what would be better, model by model. */
-export function explainLines({ models, idle, budget }: Explanation): readonly string[] {
+export function explainLines({ models, idle, budget }: ServiceExplanation): readonly string[] {
   const lines = models.flatMap((model, at) => [...(at > 0 ? [''] : []), ...modelLines(model, budget)]);
   if (models.length === 0) lines.push('no model had a request');
   if (idle.length > 0) lines.push('', `without requests: ${plainLine(idle.join(', '))}`);
   return lines;
 }
 
-function modelLines(model: ModelExplanation, budget: Explanation['budget']): string[] {
+function modelLines(model: ModelExplanation, budget: ServiceExplanation['budget']): string[] {
   const { traffic, timesMs, batches, instances, causes, present, proposal, unknown, settle } = model;
   const tail = `p${budget.percentile}`;
   const rate = traffic.requestsPerSecond;

@@ -3,16 +3,16 @@ import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { trituneVersion } from '../../base/package.ts';
-import type { Budget } from '../../explain/explain-by-simulation.ts';
+import type { LatencyLimit } from '../../explain/explain-by-simulation.ts';
 import { explainModel } from '../../explain/explain-model.ts';
-import type { Explanation, ModelExplanation } from '../../explain/explanation.ts';
-import type { Reading } from '../../explain/readings.ts';
+import type { ModelExplanation, ServiceExplanation } from '../../explain/explanation.ts';
+import type { CounterReading } from '../../explain/readings.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import { connectControl, resolveAddresses } from '../server/addresses.ts';
 import { readTls } from '../server/read-tls.ts';
-import { type Observation, readObservation, saveObservation } from './observation.ts';
+import { type ObservedServer, readObservation, saveObservation } from './observation.ts';
 import { observeServer } from './observe-server.ts';
 
 export interface ExplainOptions extends AddressSpec {
@@ -31,7 +31,7 @@ export interface ExplainOptions extends AddressSpec {
 export interface ExplainWatch {
   readonly signal: AbortSignal;
   /** Called with the readings so far, and the seconds that the observation takes. */
-  readonly onReading: (readings: readonly Reading[], seconds: number) => void;
+  readonly onReading: (readings: readonly CounterReading[], seconds: number) => void;
   readonly tell: (line: string) => void;
 }
 
@@ -39,7 +39,7 @@ export interface ExplainWatch {
  * Observes a server without a request to a model and without a change, and explains what its models
  * do. Errors: MODEL_UNKNOWN, INPUT_INVALID, SERVER_*, OUTPUT_UNWRITABLE.
  */
-export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<Explanation> {
+export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
   const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
   const { percentile, latencyBudget = Number.POSITIVE_INFINITY } = options;
@@ -51,11 +51,11 @@ export async function explain(options: ExplainOptions, watch: ExplainWatch): Pro
  * models that are left out, with the reason. Errors: MODEL_UNKNOWN.
  */
 export function explainObservation(
-  { configs, readings, at, server }: Observation,
-  budget: Budget,
+  { configs, readings, at, server }: ObservedServer,
+  budget: LatencyLimit,
   requested: readonly string[] | undefined,
   tell: (line: string) => void,
-): Explanation {
+): ServiceExplanation {
   const names = listNames(readings);
   checkNames(requested ?? [], names);
   const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;
@@ -95,7 +95,7 @@ function computeGain({ present, proposal }: ModelExplanation): number {
 }
 
 /** Returns the names of the models that were loaded, in order. */
-const listNames = (readings: readonly Reading[]): readonly string[] =>
+const listNames = (readings: readonly CounterReading[]): readonly string[] =>
   [...new Set(readings.flatMap(({ statistics }) => statistics.map(({ name }) => name)))].sort();
 
 function checkNames(models: readonly string[], known: readonly string[]): void {
@@ -105,7 +105,7 @@ function checkNames(models: readonly string[], known: readonly string[]): void {
   throw new TrituneError('MODEL_UNKNOWN', message, `its models are ${listed(known.slice(0, 20))}`);
 }
 
-async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<Observation> {
+async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<ObservedServer> {
   const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
   try {
     const readings = await observeServer(client, options.for, {

@@ -6,17 +6,17 @@ import { fileLimits, readText } from '../../base/read-file.ts';
 import { writeIn } from '../../base/run-files.ts';
 import { createJsonObject, openObject, text } from '../../base/schema.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import type { Reading } from '../../explain/readings.ts';
+import type { CounterReading } from '../../explain/readings.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { ConfigValueError, normaliseConfig } from '../../triton/config/normal-form.ts';
 
 /** What was read of a server, as `explain --save` keeps it. */
-export interface Observation {
+export interface ObservedServer {
   readonly at: string;
   readonly server: { readonly name: string; readonly version: string; readonly url: string };
   readonly configs: ReadonlyMap<string, ModelConfig>;
   /** At least two, rising in time. */
-  readonly readings: readonly Reading[];
+  readonly readings: readonly CounterReading[];
 }
 
 const FILE = 'observation.json';
@@ -52,7 +52,7 @@ const schema = z.object({
 });
 
 /** Writes what was read into a directory. Returns the file. Errors: OUTPUT_UNWRITABLE. */
-export function saveObservation(directory: string, observation: Observation): Promise<string> {
+export function saveObservation(directory: string, observation: ObservedServer): Promise<string> {
   const { at, server, configs, readings } = observation;
   const document: z.input<typeof schema> = {
     schemaVersion: 1,
@@ -68,7 +68,7 @@ export function saveObservation(directory: string, observation: Observation): Pr
 }
 
 /** Reads what `--save` kept. Errors: INPUT_INVALID. */
-export async function readObservation(directory: string): Promise<Observation> {
+export async function readObservation(directory: string): Promise<ObservedServer> {
   const path = join(directory, FILE);
   const refuse = (reason: string): never => {
     throw new TrituneError('INPUT_INVALID', `${path}: ${reason}`, 'give a directory that explain --save wrote');

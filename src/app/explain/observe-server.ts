@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import type { Reading } from '../../explain/readings.ts';
+import type { CounterReading } from '../../explain/readings.ts';
 import type { ServerStats } from '../../triton/types.ts';
 
 /** Milliseconds from one reading to the next. */
 const INTERVAL_MS = 1000;
-/** A server of many models takes longer to answer: a reading takes at most this share of the time. */
+/** The largest share of the time that readings take: a server of many models answers slowly. */
 const MAX_READING_SHARE = 0.02;
 /** Readings that may fail one after another. */
 const MAX_FAILURES = 5;
@@ -17,7 +17,7 @@ export interface Watching {
   /** Ends the observation early. */
   readonly signal: AbortSignal;
   /** Called after each reading. */
-  readonly onReading: (readings: readonly Reading[]) => void;
+  readonly onReading: (readings: readonly CounterReading[]) => void;
 }
 
 /**
@@ -29,8 +29,8 @@ export async function observeServer(
   client: ServerStats,
   seconds: number,
   { clock, signal, onReading }: Watching,
-): Promise<readonly Reading[]> {
-  const readings: Reading[] = [];
+): Promise<readonly CounterReading[]> {
+  const readings: CounterReading[] = [];
   const endNs = clock.nowNs() + seconds * 1e9;
   let failures = 0;
   let nextNs = clock.nowNs();
