@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ModelExplanation, ServiceExplanation } from '../../src/explain/explanation.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -11,15 +11,19 @@ const { grpcUrl } = inject('realServer');
 /** It sleeps for 4 ms and a fifth of a millisecond for each sample. */
 const model = 'detector';
 const client = connectGrpc(grpcUrl);
+let original: ModelConfig = {};
+beforeAll(async () => {
+  await client.load(model);
+  original = await client.modelConfig(model);
+});
 afterAll(async () => {
-  await client.unload(model);
+  await client.load(model, original);
   await client.close();
 });
 
 /** Explains the model with this config under Poisson traffic of another process. */
 async function explain(change: Partial<ModelConfig>, perSecond: number): Promise<ModelExplanation> {
-  await client.load(model);
-  await client.load(model, { ...(await client.modelConfig(model)), ...change });
+  await client.load(model, { ...original, ...change });
   const file = join(await freshDirectory(), 'explain.json');
   const load = ['--request-rate', String(perSecond), '--request-distribution', 'poisson', '--max-trials', '1'];
   const sender = startCli([
