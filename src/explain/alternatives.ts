@@ -1,17 +1,21 @@
 import { type Choice, toChoice } from '../perfmodel/modelled-config.ts';
+import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { assignments } from '../space/enumerate.ts';
 import type { Candidate, SearchSpace } from '../space/types.ts';
 import { computeBound, type Forecast, type ForecastContext, forecast } from './forecast.ts';
 
-/** Configs that are simulated: those with the highest bounds. */
-const MAX_SIMULATED = 40;
-/** Batches are tried up to this multiple of the present limit. */
-const MAX_BATCH_GROWTH = 4;
+/** Configs that are simulated: those with the highest bounds, and those with the fewest changes. */
+const MAX_SIMULATED = { bounds: 40, changes: 20 };
+/**
+ * Batches and instances are tried up to these multiples of the present ones: what is further from
+ * what was seen is hardly known.
+ */
+const MAX_GROWTH = { batch: 4, instances: 2 };
 /** Smaller gains are left where they are. */
 const MIN_GAIN = 1.05;
-/** Among configs within this share of the best, the one with the fewest changes is proposed. */
-const ALIKE = 0.97;
+/** Of configs within this share of the best gain, the one with the fewest changes is proposed. */
+const ALIKE = { ceiling: 0.995, latency: 0.9 };
 /** The share of the ceiling that a lower latency may cost. */
 const KEPT_CEILING = 0.95;
 /** The share of the ceiling from which on a higher one counts more than a lower latency. */
@@ -19,9 +23,9 @@ export const BUSY = 0.6;
 
 /**
  * Returns the config that would be best, of those that the space allows and that the simulation
- * tells apart: instances, batches and delays. Best is the highest ceiling if there is a limit or
- * today's rate is near the ceiling, and otherwise the lowest latency at today's rate. The largest
- * request that clients may send stays allowed. null if none is better by 5 %.
+ * tells apart: instances, batches and delays. Best is the highest ceiling where today's rate is
+ * 60 % of the present one, or 20 % if there is a budget; else the lowest latency at today's rate.
+ * The largest request that clients may send stays allowed. null if none is better by 5 %.
  */
 export function findBest(
   context: ForecastContext,
@@ -29,30 +33,41 @@ export function findBest(
   original: Candidate,
   present: Forecast,
 ): Forecast | null {
-  const limit = present.choice.policy.maxBatchSize;
+  const { policy } = present.choice;
   const choices = new Map<string, Choice>();
   for (const assignment of assignments(space, original)) {
     const built = buildCandidate(space, original, assignment);
     if (!built.legal) continue;
-    const { maxBatchSize } = built.candidate.shape.policy;
-    if (maxBatchSize < limit || maxBatchSize > Math.max(1, limit) * MAX_BATCH_GROWTH) continue;
+    const { maxBatchSize, instances } = built.candidate.shape.policy;
+    if (maxBatchSize < policy.maxBatchSize || instances > MAX_GROWTH.instances * policy.instances) continue;
+    if (maxBatchSize > MAX_GROWTH.batch * Math.max(1, policy.maxBatchSize)) continue;
     const choice = toChoice(built.candidate);
     if (!choices.has(choice.key)) choices.set(choice.key, choice);
   }
-  const ranked = [...choices.values()].sort((a, b) => computeBound(context, b) - computeBound(context, a));
-  const forecasts = ranked.slice(0, MAX_SIMULATED).flatMap((choice) => forecast(context, choice) ?? []);
-  const worth = wantsRate(context, present) ? ceilingGain : latencyGain;
-  const gains = forecasts.map((each) => worth(present, each));
-  const most = Math.max(...gains);
+  const changes = (choice: Choice): number => countChanges(present.choice, choice);
+  const byBound = [...choices.values()].sort((a, b) => computeBound(context, b) - computeBound(context, a));
+  const simulated = new Set([
+    ...byBound.slice(0, MAX_SIMULATED.bounds),
+    ...byBound.toSorted((a, b) => changes(a) - changes(b)).slice(0, MAX_SIMULATED.changes),
+  ]);
+  const forecasts = [...simulated].flatMap((choice) => forecast(context, choice) ?? []);
+  const isForRate = wantsRate(context, present);
+  const worth = isForRate ? ceilingGain : latencyGain;
+  const most = Math.max(...forecasts.map((each) => worth(present, each)));
   if (!(most >= MIN_GAIN)) return null;
   const [best] = forecasts
-    .filter((_, index) => (gains[index] as number) >= ALIKE * most)
-    .sort((a, b) => countChanges(present, a) - countChanges(present, b) || worth(present, b) - worth(present, a));
+    .filter((each) => worth(present, each) >= Math.max(MIN_GAIN, (isForRate ? ALIKE.ceiling : ALIKE.latency) * most))
+    .sort((a, b) => changes(a.choice) - changes(b.choice) || worth(present, b) - worth(present, a));
   return best ?? null;
 }
 
-const wantsRate = ({ budgetMs, perSecond }: ForecastContext, { ceilingPerSecond, today }: Forecast): boolean =>
-  budgetMs < Number.POSITIVE_INFINITY || today === null || perSecond > BUSY * ceilingPerSecond;
+/** With a budget, a higher ceiling counts from this share of the present one on. */
+const RATE_COUNTS = 0.2;
+
+const wantsRate = ({ budgetMs, perSecond }: ForecastContext, { ceilingPerSecond, today }: Forecast): boolean => {
+  const hasBudget = budgetMs < Number.POSITIVE_INFINITY;
+  return today === null || perSecond > (hasBudget ? RATE_COUNTS : BUSY) * ceilingPerSecond;
+};
 
 /** Returns the ratio of the cautious ceilings. */
 export function ceilingGain(present: Forecast, other: Forecast): number {
@@ -68,8 +83,11 @@ export function latencyGain(present: Forecast, other: Forecast): number {
   return present.today ? present.today.mean / other.today.mean : Number.POSITIVE_INFINITY;
 }
 
-function countChanges({ choice: a }: Forecast, { choice: b }: Forecast): number {
+function countChanges({ policy: a }: Choice, { policy: b }: Choice): number {
   const fields = ['instances', 'maxBatchSize', 'maxQueueDelayNs', 'dynamicBatching'] as const;
-  const changed = fields.filter((field) => a.policy[field] !== b.policy[field]).length;
-  return changed + (String(a.policy.preferredBatchSizes) === String(b.policy.preferredBatchSizes) ? 0 : 1);
+  return fields.filter((field) => a[field] !== b[field]).length + (prefers(a) === prefers(b) ? 0 : 1);
 }
+
+/** Returns the sizes that batches wait for; the largest one is what they wait for anyway. */
+const prefers = ({ preferredBatchSizes, maxBatchSize }: BatcherPolicy): string =>
+  String(preferredBatchSizes.filter((size) => size !== maxBatchSize));

@@ -1,7 +1,8 @@
 import { gammaFrom, seededRandom } from '../base/random.ts';
 import { NS_PER_S } from '../base/units.ts';
 import type { Interval } from '../stats/interval.ts';
-import type { IntervalWork } from './readings.ts';
+import { busyInstances, hasServed } from './execution-law.ts';
+import type { IntervalWork, ModelWork } from './readings.ts';
 
 /**
  * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
@@ -26,7 +27,7 @@ const MAX_SHAPE = 20;
  * a slow change of the rate is no burst. The 95 % interval takes the relative error of such a
  * variance as √(3/n). null if too little was seen.
  */
-export function computeDispersion(intervals: readonly IntervalWork[]): Interval | null {
+function computeDispersion(intervals: readonly IntervalWork[]): Interval | null {
   const rates = intervals.map(({ seconds, breakdown }) => (breakdown?.successCount ?? 0) / seconds);
   const requests = intervals.reduce((sum, { breakdown }) => sum + (breakdown?.successCount ?? 0), 0);
   if (rates.length < MIN_INTERVALS || requests < MIN_REQUESTS) return null;
@@ -41,6 +42,19 @@ export function computeDispersion(intervals: readonly IntervalWork[]): Interval 
 /** Dispersions that are bursts, or steadiness, beyond chance. */
 const MIN_BURSTY = 1.2;
 const MAX_STEADY = 0.8;
+
+/** The share of busy instances from which on requests leave as evenly as executions end. */
+const FULL = 0.9;
+
+/**
+ * Returns the dispersion of the arrivals, by that of the requests that were answered; null where
+ * a full server hides it.
+ */
+export function findDispersion(served: ModelWork, instances: number): Interval | null {
+  const dispersion = computeDispersion(served.intervals);
+  const isFull = hasServed(served) && busyInstances(served) > FULL * instances;
+  return isFull && dispersion && dispersion.value < 1 ? null : dispersion;
+}
 
 /**
  * Returns the process with this dispersion. Requests in groups of geometric size with mean b have

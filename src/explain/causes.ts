@@ -247,7 +247,7 @@ const atItsCeiling: FindCause = ({ context, present, best }) => {
   const isBetter = best && ceilingGain(present, best) >= MIN_GAIN;
   // What more instances would give was not seen.
   if (load < NEAR_CEILING || (isBetter && best.choice.policy.instances <= present.choice.policy.instances)) return null;
-  const evidence = `${formatFigure(context.perSecond)} of ${formatFigure(present.ceilingPerSecond)} requests/s`;
+  const evidence = `${formatFigure(context.perSecond)} requests/s come, and its ceiling is ${formatFigure(present.ceilingPerSecond)}`;
   return cause('at-its-ceiling', present.uncertainty < SURE && !isBetter ? 'sure' : 'likely', CEILING_GAIN, evidence);
 };
 

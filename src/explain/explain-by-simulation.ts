@@ -8,7 +8,7 @@ import { loadSpace } from '../space/source/load.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { findBest } from './alternatives.ts';
-import { computeDispersion } from './arrivals.ts';
+import { findDispersion } from './arrivals.ts';
 import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execution-law.ts';
 import type { ModelExplanation } from './explanation.ts';
@@ -43,7 +43,7 @@ export function explainBySimulation(
   const laws = fitSeenLaw(choice, served.intervals);
   const { breakdown } = served;
   if (!laws || !breakdown) return null;
-  const dispersion = computeDispersion(served.intervals);
+  const dispersion = findDispersion(served, choice.policy.instances);
   const traffic = {
     laws,
     perSecond: breakdown.successCount / served.seconds,
@@ -71,7 +71,9 @@ export function explainBySimulation(
     ...(explainsQueue
       ? []
       : ['why requests queue as long as they do: neither their number nor the config explains it']),
-    ...(dispersion ? [] : ['how requests arrive: too few were counted; independent clients are assumed']),
+    ...(dispersion
+      ? []
+      : ['how requests arrive: too few were counted, or the server is full; independent clients are assumed']),
   ];
   return {
     causes: [...simulatedCauses(seen), ...driftCauses(seen)],

@@ -6,7 +6,7 @@ import { toModelConfig, toOriginal } from '../space/model-configs.ts';
 import type { Candidate } from '../space/types.ts';
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
-import { computeDispersion, toProcess } from './arrivals.ts';
+import { findDispersion, toProcess } from './arrivals.ts';
 import { countedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, samplesPerRequest } from './execution-law.ts';
 import { explainBySimulation, type LatencyLimit } from './explain-by-simulation.ts';
@@ -33,7 +33,10 @@ export function explainModel(
   const { breakdown } = served;
   if (!breakdown) return null;
   const original = toOriginal(config);
-  const now = { ...describeTraffic(served, breakdown), ...describeConfig(original, served, breakdown) };
+  const now = {
+    ...describeTraffic(served, breakdown, original.shape.policy.instances),
+    ...describeConfig(original, served, breakdown),
+  };
   const counted = [
     ...countedCauses({ breakdown, served }),
     ...pipelineCauses(readings, config, breakdown),
@@ -57,9 +60,9 @@ const isSimulated = ({ shape }: Candidate): boolean =>
   shape.policy.instances <= MAX_SIMULATED.instances &&
   shape.policy.maxBatchSize <= MAX_SIMULATED.batch;
 
-function describeTraffic(served: ModelWork, breakdown: ServerBreakdown) {
-  const { seconds, intervals } = served;
-  const dispersion = computeDispersion(intervals);
+function describeTraffic(served: ModelWork, breakdown: ServerBreakdown, instances: number) {
+  const { seconds } = served;
+  const dispersion = findDispersion(served, instances);
   const { successCount, failCount } = breakdown;
   const error = (1.96 * Math.sqrt(Math.max(1, dispersion?.value ?? 1) * successCount)) / seconds;
   const perSecond = successCount / seconds;

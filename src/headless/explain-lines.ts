@@ -6,7 +6,7 @@ const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>
   poisson: 'as of independent clients',
   bursts: 'in bursts',
   steady: 'more evenly than of independent clients',
-  unknown: 'too few to say how',
+  unknown: 'it does not show how they arrive',
 };
 
 /** Returns what a server does, why, and what would be better, model by model. */
@@ -25,7 +25,7 @@ function modelLines(model: ModelExplanation, budget: ServiceExplanation['budget'
   const limit = budget.latencyMs === null ? '' : ` with ${tail} within ${formatMs(budget.latencyMs)}`;
   const lines = [
     `${plainLine(model.model, 80)}: ${formatFigure(rate.value)} requests/s in ${formatDuration(model.seconds)}, ${arrivals[traffic.arrivals]}${failed}`,
-    `  time      ${formatMs(timesMs.request)} in the server: queue ${formatFigure(timesMs.queue)}, execution ${formatFigure(timesMs.execution)}, rest ${formatFigure(timesMs.other)}`,
+    `  time      ${formatMs(timesMs.request)} in the server: queue ${formatFigure(timesMs.queue)}, execution ${formatFigure(timesMs.execution)}, rest ${formatFigure(roundTiny(timesMs.other))}`,
     `  work      batches of ${formatFigure(batches.mean)}, ${batches.largest} at most; ${formatFigure(instances.busy)} of ${instances.count} ${instances.count === 1 ? 'instance' : 'instances'} busy`,
     ...causes.map(({ code, sure, evidence }) => `  why       ${code} (${sure}): ${plainLine(evidence)}`),
   ];
@@ -46,6 +46,9 @@ function modelLines(model: ModelExplanation, budget: ServiceExplanation['budget'
   if (settle !== null) lines.push(`  settle it ${plainLine(settle)}`);
   return lines;
 }
+
+/** Sums of many durations leave a rest that is none. */
+const roundTiny = (ms: number): number => Math.round(1e6 * ms) / 1e6;
 
 function predictedWords(
   present: ModelExplanation['present'],

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../base/json.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
 import { writeIn } from '../../base/run-files.ts';
 import { createJsonObject, openObject, text } from '../../base/schema.ts';
-import { NS_PER_MS } from '../../base/units.ts';
 import type { CounterReading } from '../../explain/readings.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { ConfigValueError, normaliseConfig } from '../../triton/config/normal-form.ts';
@@ -48,7 +47,7 @@ const schema = z.object({
   at: text,
   server: openObject({ name: text, version: text, url: text }),
   configs: z.record(text, createJsonObject<JsonObject>()),
-  readings: z.array(z.object({ atMs: z.number(), statistics: z.array(statistics) })).min(2),
+  readings: z.array(z.object({ atNs: z.number(), statistics: z.array(statistics) })).min(2),
 });
 
 /** Writes what was read into a directory. Returns the file. Errors: OUTPUT_UNWRITABLE. */
@@ -60,7 +59,7 @@ export function saveObservation(directory: string, observation: ObservedServer):
     server,
     configs: Object.fromEntries(configs) as Record<string, JsonObject>,
     readings: readings.map(({ atNs, statistics: each }) => ({
-      atMs: atNs / NS_PER_MS,
+      atNs,
       statistics: each.map((one) => ({ ...one, batchStats: [...one.batchStats], memoryUsage: [...one.memoryUsage] })),
     })),
   };
@@ -86,13 +85,13 @@ export async function readObservation(directory: string): Promise<ObservedServer
     return refuse(`${issue?.path.join('.') || 'the whole'}: ${issue?.message}`);
   }
   const { at, server, configs, readings } = read.data;
-  const rises = readings.every(({ atMs }, index) => index === 0 || atMs > (readings[index - 1]?.atMs ?? 0));
+  const rises = readings.every(({ atNs }, index) => index === 0 || atNs > (readings[index - 1]?.atNs ?? 0));
   if (!rises) return refuse('the times of its readings do not rise');
   return {
     at,
     server,
     configs: new Map(Object.entries(configs).map(([name, config]) => [name, readConfig(name, config, refuse)])),
-    readings: readings.map(({ atMs, statistics: each }) => ({ atNs: atMs * NS_PER_MS, statistics: each })),
+    readings,
   };
 }
 

@@ -83,7 +83,7 @@ const observation = refusing(['INPUT_INVALID', 'CONFIG_INVALID'], {
       at: '2026-11-30T00:00:00.000Z',
       server: { name: 'triton', version: '2.51.0', url: 'localhost:8001' },
       configs: { m: originalConfig },
-      readings: [0, 1, 2].map((at) => ({ atMs: 1e3 * at, statistics: [counters(60 * at, 5)] })),
+      readings: [0, 1, 2].map((at) => ({ atNs: 1e9 * at, statistics: [counters(60 * at, 5)] })),
     }),
   ],
   words: ['"max_batch_size":4', '"dynamic_batching":{}', '"sequence_batching":{}', '1e300', '9007199254740993', 'null'],
