@@ -20,7 +20,7 @@ const runsOnly: Readonly<Record<string, readonly string[]>> = {
   // Studies without a server: nothing is sent.
   benchmark: ['base', 'triton', 'queueing', 'stats', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner'],
   // What it prints was measured by others.
-  headless: ['base', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner', 'capacity'],
+  headless: ['base', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner', 'capacity', 'explain'],
   // What a program can do, the command line can: by the same code.
   library: ['base', 'spec', 'adapter', 'tuner', 'app'],
 };

@@ -58,7 +58,7 @@ export function countedCauses({ breakdown, served }: Pick<CauseEvidence, 'breakd
   const { requestUs, overheadUs } = breakdown;
   const causes: WeighedCause[] = [];
   if (served.restarts > 0) {
-    causes.push(cause('cold-loads', 'sure', Number.POSITIVE_INFINITY, `it was loaded ${served.restarts} times`));
+    causes.push(cause('cold-loads', 'sure', Number.POSITIVE_INFINITY, 'it was loaded while it was observed'));
   }
   if (overheadUs > LARGE_SHARE * requestUs) {
     const evidence = `${formatMs(overheadUs / 1e3)} of ${formatMs(requestUs / 1e3)} are neither queue nor execution`;
@@ -108,7 +108,7 @@ function computeSlowness(
 }
 
 /** Returns the choice with another policy. */
-export function withPolicy(choice: Choice, change: Partial<BatcherPolicy>): Choice {
+function withPolicy(choice: Choice, change: Partial<BatcherPolicy>): Choice {
   const policy = { ...choice.policy, ...change };
   const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
   return {
@@ -233,13 +233,11 @@ const bursts: FindCause = ({ context, present, breakdown }) => {
 const client: FindCause = ({ context, present, breakdown, served }) => {
   const busy = busyInstances({ ...served, breakdown });
   const { instances } = present.choice.policy;
-  if (context.process.kind !== 'steady' || busy > MAX_BUSY_SHARE * instances) return null;
-  if (breakdown.queueUs > SMALL_SHARE * breakdown.requestUs) return null;
+  if (context.process.kind !== 'steady' || breakdown.queueUs > SMALL_SHARE * breakdown.requestUs) return null;
   const evidence = `requests come more evenly than those of independent clients, and wait ${formatMs(breakdown.queueUs / 1e3)}; ${formatFigure(busy)} of ${instances} instances are busy`;
   return cause('client', 'likely', 1, evidence);
 };
 
-const MAX_BUSY_SHARE = 0.95;
 const SMALL_SHARE = 0.1;
 
 const atItsCeiling: FindCause = ({ context, present, best }) => {

@@ -66,8 +66,10 @@ export function explainBySimulation(
   const othersBusy = readOthersBusy(readings, served, others);
   const seen = { served, breakdown, context: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
   const unseen = listUnseen(traffic.largestSeen, present, proposal);
+  const hits = breakdown.cache.hitCount / breakdown.successCount;
   const unknown = [
     ...unseen,
+    ...(hits > MIN_HITS ? ['what the response cache saves: its hits count as requests that are executed'] : []),
     ...(explainsQueue
       ? []
       : ['why requests queue as long as they do: neither their number nor the config explains it']),
@@ -96,7 +98,12 @@ function describeProposal(context: ForecastContext, original: Candidate, best: F
     before: before === undefined ? null : JSON.stringify(before),
     after: after === undefined ? null : JSON.stringify(after),
   }));
-  return { ...describeForecast(context, best), changes, config: toModelConfig(candidate) as JsonObject };
+  return {
+    ...describeForecast(context, best),
+    changes,
+    assignment: candidate.assignment,
+    config: toModelConfig(candidate) as JsonObject,
+  };
 }
 
 /** Returns the mean number of busy instances of other models in each interval. */
@@ -114,6 +121,9 @@ function readOthersBusy(
   }
   return busy;
 }
+
+/** The share of the cache's hits from which on they are mentioned. */
+const MIN_HITS = 0.01;
 
 /** Executions of a batch size from which on its time counts as known. */
 const MIN_EXECUTIONS = 20;

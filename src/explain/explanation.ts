@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, jsonObject, openObject, text } from '../base/schema.ts';
+import { count, createJsonObject, figure, jsonObject, openObject, text } from '../base/schema.ts';
+import type { Assignment } from '../space/types.ts';
 
 /** The reasons why a service is as slow, or serves as little, as it does. */
 export const causeCodes = {
@@ -101,6 +102,7 @@ const modelSchema = openObject({
         }),
       )
       .describe('fields that differ'),
+    assignment: createJsonObject<Assignment>().describe('the same by parameters of the search space `base`'),
     config: jsonObject.describe('the whole model config'),
   })
     .nullable()

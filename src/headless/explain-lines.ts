@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
-import type { ModelExplanation, ServiceExplanation } from '../explain/explanation.ts';
+import { causeCodes, type ModelExplanation, type ServiceExplanation } from '../explain/explanation.ts';
 
 /** Words for how requests arrive. */
 const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>> = {
@@ -27,7 +27,10 @@ function modelLines(model: ModelExplanation, budget: ServiceExplanation['budget'
     `${plainLine(model.model, 80)}: ${formatFigure(rate.value)} requests/s in ${formatDuration(model.seconds)}, ${arrivals[traffic.arrivals]}${failed}`,
     `  time      ${formatMs(timesMs.request)} in the server: queue ${formatFigure(timesMs.queue)}, execution ${formatFigure(timesMs.execution)}, rest ${formatFigure(roundTiny(timesMs.other))}`,
     `  work      batches of ${formatFigure(batches.mean)}, ${batches.largest} at most; ${formatFigure(instances.busy)} of ${instances.count} ${instances.count === 1 ? 'instance' : 'instances'} busy`,
-    ...causes.map(({ code, sure, evidence }) => `  why       ${code} (${sure}): ${plainLine(evidence)}`),
+    ...causes.flatMap(({ code, sure, evidence }) => [
+      `  why       ${causeCodes[code]} (${code}, ${sure})`,
+      `            ${plainLine(evidence)}`,
+    ]),
   ];
   if (present) {
     const { value, low, high } = present.ceiling;

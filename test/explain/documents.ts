@@ -31,6 +31,7 @@ export const anExplanation: ServiceExplanation = {
         ceiling: { value: 2941, low: 1163, high: 4600 },
         latencyMs: { mean: 6.9, queue: 3.6, tail: 9.8 },
         changes: [{ path: 'dynamic_batching.max_queue_delay_microseconds', before: '20000', after: '5000' }],
+        assignment: { max_batch_size: 32, dynamic_batching: true, queue_delay_us: 5000 },
         config: { name: 'detector', max_batch_size: 32, dynamic_batching: { max_queue_delay_microseconds: 5000 } },
       },
       unknown: ['how long batches of more than 8 take, which the ceilings need'],

@@ -1,3 +1,4 @@
+import { catchUp } from '../../base/abort.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
@@ -15,12 +16,14 @@ import { readTls } from '../server/read-tls.ts';
 import { type ObservedServer, readObservation, saveObservation } from './observation.ts';
 import { observeServer } from './observe-server.ts';
 
-export interface ExplainOptions extends AddressSpec {
+export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   /** All models with requests, if none is named. */
   readonly model?: readonly string[];
-  readonly for: number;
+  /** Seconds; default 120. */
+  readonly for?: number;
   readonly latencyBudget?: number;
-  readonly percentile: number;
+  /** Default 99. */
+  readonly percentile?: number;
   /** A directory to keep the readings in. */
   readonly save?: string;
   /** A directory with readings, in place of a server. */
@@ -42,7 +45,7 @@ export interface ExplainWatch {
 export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
   const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
-  const { percentile, latencyBudget = Number.POSITIVE_INFINITY } = options;
+  const { percentile = 99, latencyBudget = Number.POSITIVE_INFINITY } = options;
   return explainObservation(observation, { percentile, latencyMs: latencyBudget }, options.model, watch.tell);
 }
 
@@ -50,32 +53,34 @@ export async function explain(options: ExplainOptions, watch: ExplainWatch): Pro
  * Explains what was read of a server; without names, every model with requests. `tell`: called for
  * models that are left out, with the reason. Errors: MODEL_UNKNOWN.
  */
-export function explainObservation(
+export async function explainObservation(
   { configs, readings, at, server }: ObservedServer,
   budget: LatencyLimit,
   requested: readonly string[] | undefined,
   tell: (line: string) => void,
-): ServiceExplanation {
+): Promise<ServiceExplanation> {
   const names = listNames(readings);
   checkNames(requested ?? [], names);
   const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;
   const idle: string[] = [];
-  const models = (requested ?? names).flatMap((name): ModelExplanation[] => {
+  const models: ModelExplanation[] = [];
+  for (const name of requested ?? names) {
     const config = configs.get(name);
-    if (!config) return [];
+    if (!config) continue;
     const parts = composingModels(config);
     const others = names.filter((other) => other !== name && !parts.includes(other) && !isPipeline(other));
+    // Each takes up to a second, and a signal should end it.
+    await catchUp();
     try {
       const explained = explainModel(readings, { ...config, name }, others, budget);
       if (explained === null) idle.push(name);
-      return explained === null ? [] : [explained];
+      else models.push(explained);
     } catch (error) {
       // One that cannot be explained, such as one of a broken server, costs the others nothing.
       if (!isTrituneError(error)) throw error;
       tell(`'${name}' is left out: ${error.message}`);
-      return [];
     }
-  });
+  }
   return {
     schemaVersion: 1,
     trituneVersion,
@@ -105,16 +110,19 @@ function checkNames(models: readonly string[], known: readonly string[]): void {
   throw new TrituneError('MODEL_UNKNOWN', message, `its models are ${listed(known.slice(0, 20))}`);
 }
 
+const DEFAULT_SECONDS = 120;
+
 async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<ObservedServer> {
+  const { for: seconds = DEFAULT_SECONDS } = options;
   const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
   try {
-    const readings = await observeServer(client, options.for, {
+    const readings = await observeServer(client, seconds, {
       clock: realClock,
       signal: watch.signal,
       onReading: (each) => {
         // A mistyped name ends the observation at once.
         if (each.length === 1) checkNames(options.model ?? [], listNames(each));
-        watch.onReading(each, options.for);
+        watch.onReading(each, seconds);
       },
     });
     const { configs, unreadable, unread } = await readOtherConfigs(client, listNames(readings));

@@ -1,13 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import type { CounterReading } from '../../explain/readings.ts';
-import type { ServerStats } from '../../triton/types.ts';
+import type { ModelStatistics, ServerStats } from '../../triton/types.ts';
 
-/** Milliseconds from one reading to the next. */
+/** Milliseconds from one reading to the next, at first. */
 const INTERVAL_MS = 1000;
 /** The largest share of the time that readings take: a server of many models answers slowly. */
 const MAX_READING_SHARE = 0.02;
+/** More readings are thinned out: every second one stays, and the next ones come half as often. */
+const MAX_READINGS = 600;
 /** Readings that may fail one after another. */
 const MAX_FAILURES = 5;
 
@@ -30,34 +32,49 @@ export async function observeServer(
   seconds: number,
   { clock, signal, onReading }: Watching,
 ): Promise<readonly CounterReading[]> {
-  const readings: CounterReading[] = [];
-  const endNs = clock.nowNs() + seconds * 1e9;
+  let readings: CounterReading[] = [];
+  let intervalNs = INTERVAL_MS * NS_PER_MS;
+  const endNs = clock.nowNs() + seconds * NS_PER_S;
   let failures = 0;
-  let nextNs = clock.nowNs();
-  for (;;) {
+  for (let nextNs = clock.nowNs(); !signal.aborted; ) {
     const startNs = clock.nowNs();
     const statistics = await client.statistics('', { signal }).catch((error: unknown) => {
       failures += 1;
-      if (signal.aborted) return null;
-      if (failures >= MAX_FAILURES || !isTrituneError(error)) throw error;
+      if (!signal.aborted && (failures >= MAX_FAILURES || !isTrituneError(error))) throw error;
       return null;
     });
     if (statistics) {
-      readings.push({ atNs: (startNs + clock.nowNs()) / 2, statistics });
       failures = 0;
+      readings.push({ atNs: (startNs + clock.nowNs()) / 2, statistics: sharing(readings.at(-1), statistics) });
       onReading(readings);
     }
-    if (signal.aborted) break;
-    const readingMs = (clock.nowNs() - startNs) / NS_PER_MS;
-    nextNs = Math.max(nextNs + INTERVAL_MS * NS_PER_MS, startNs + (readingMs / MAX_READING_SHARE) * NS_PER_MS);
-    if (clock.nowNs() >= endNs) break;
-    try {
-      await clock.sleep(Math.max(0, Math.min(nextNs, endNs) - clock.nowNs()) / NS_PER_MS, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      break;
+    if (readings.length > MAX_READINGS) {
+      readings = readings.filter((_, index) => index % 2 === 0);
+      intervalNs *= 2;
     }
+    nextNs = Math.max(nextNs + intervalNs, startNs + (clock.nowNs() - startNs) / MAX_READING_SHARE);
+    if (clock.nowNs() >= endNs) break;
+    await clock.sleep((Math.min(nextNs, endNs) - clock.nowNs()) / NS_PER_MS, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   }
   if (readings.length >= 2) return readings;
   throw new TrituneError('INPUT_INVALID', 'the counters were read only once', 'observe for longer (--for)');
 }
+
+/** Returns the statistics with the objects of the reading before for models that did nothing. */
+function sharing(
+  before: CounterReading | undefined,
+  statistics: readonly ModelStatistics[],
+): readonly ModelStatistics[] {
+  const known = new Map(before?.statistics.map((each) => [`${each.name} ${each.version}`, each]));
+  return statistics.map((each) => {
+    const earlier = known.get(`${each.name} ${each.version}`);
+    const isSame = earlier && listCounts(earlier).every((count, index) => count === listCounts(each)[index]);
+    return isSame ? earlier : each;
+  });
+}
+
+const listCounts = ({ success, fail, executionCount, inferenceCount }: ModelStatistics): readonly number[] => [
+  ...[success.count, success.ns, fail.count, executionCount, inferenceCount],
+];

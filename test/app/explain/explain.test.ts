@@ -90,6 +90,18 @@ describe('observeServer', () => {
     expect(await reads(200)).toBeLessThan(9);
   });
 
+  it('keeps a number of readings, however long it looks, and what idle models count only once', async () => {
+    const clock = new VirtualClock();
+    const idle = { success: { count: 1, ns: 2 }, fail: { count: 0, ns: 0 }, executionCount: 1, inferenceCount: 1 };
+    const statistics = async () => [{ name: 'm', version: '1', ...idle } as ModelStatistics];
+    const readings = await observeServer({ statistics }, 6 * 3600, watching(clock));
+    expect(readings.length).toBeGreaterThan(300);
+    expect(readings.length).toBeLessThanOrEqual(601);
+    expect(new Set(readings.flatMap(({ statistics: each }) => each)).size).toBe(1);
+    const gaps = readings.slice(1).map(({ atNs }, index) => atNs - (readings[index]?.atNs ?? 0));
+    expect(Math.max(...gaps.slice(0, -1))).toBe(Math.min(...gaps.slice(0, -1)));
+  });
+
   it('outlasts a few failures, and ends with the error of a server that stays away', async () => {
     const clock = new VirtualClock();
     let calls = 0;

@@ -10,23 +10,26 @@ export interface ParsedExplainOptions extends ExplainOptions {
   readonly json?: string;
 }
 
+/** The metrics page is not read. */
+const { metricsUrl: _, ...addressOptionTable } = connectionOptionTable;
+
 export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
   model: {
     flags: '-m, --model <name>',
     help: 'Explain this model; repeatable (default: every model with requests)',
     parse: collectListed,
   },
-  for: { flags: '--for <duration>', help: 'How long to look', parse: durationSeconds, default: 120 },
+  for: { flags: '--for <duration>', help: 'How long to look (default: 2m)', parse: durationSeconds },
   latencyBudget: {
     flags: '--latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms, without network and client',
     parse: positiveNumber,
   },
-  percentile: { flags: '--percentile <p>', help: 'Latency percentile of the budget', parse: percentile, default: 99 },
+  percentile: { flags: '--percentile <p>', help: 'Latency percentile of the budget (default: 99)', parse: percentile },
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
-  ...connectionOptionTable,
+  ...addressOptionTable,
   ...tlsOptionTable,
   ...headerOptionTable,
 };
