@@ -89,7 +89,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-started':
         for (const line of trialLines(event, started)) print(line);
-        if (event.prior !== undefined) print(`    the best of ${plainLine(event.prior)}, tried first`);
+        if (event.prior !== undefined) print(`    from ${plainLine(event.prior)}, tried first`);
         if (event.bottleneck) print(`    in trial ${event.bottleneck.trial}, ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':

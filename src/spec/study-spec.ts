@@ -84,7 +84,9 @@ const samplerSpec = z.strictObject({
   priors: z
     .array(text)
     .optional()
-    .describe('Run directories of earlier studies of the same model, or of one like it: their best is tried first'),
+    .describe(
+      'Run directories of earlier studies of the same model, or of one like it, whose best is tried first; or files of `explain --json`, whose proposal is',
+    ),
   earlyExits: z
     .boolean()
     .optional()

@@ -1,6 +1,8 @@
-import { rename } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { ModelExplanation } from '../../src/explain/explanation.ts';
+import { anExplanation } from '../explain/documents.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -17,7 +19,7 @@ it('a study tries the best of an earlier one first, and goes on without it', { t
   expect(await callCli([...study, ...OPTIONS, '-o', earlier])).toMatchObject({ code: 0, stderr: '' });
   const outcome = await callCli([...study, ...OPTIONS, '-o', later, '--prior', earlier, '--seed', '2']);
   expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
-  expect(outcome.stdout).toContain(`\n    the best of ${earlier}, tried first\n`);
+  expect(outcome.stdout).toContain(`\n    from ${earlier}, tried first\n`);
   const [before, started] = await Promise.all([earlier, later].map(startsIn));
   expect(started?.slice(0, 2)).toMatchObject([
     { role: 'baseline' },
@@ -26,6 +28,28 @@ it('a study tries the best of an earlier one first, and goes on without it', { t
   await rename(earlier, join(directory, 'away'));
   const resumed = await callCli(['tune', '--resume', later, '--ui', 'lines']);
   expect(resumed, resumed.stderr).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('a study tries first what explain proposed', { timeout: 120_000 }, async () => {
+  const directory = await freshDirectory();
+  const [file, run] = [join(directory, 'explain.json'), join(directory, 'run')];
+  const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ a: 4 }) });
+  const study = ['tune', '-m', 'm', '-u', grpcUrl, ...OPTIONS, '-o', run, '--prior', file];
+  const [explained] = anExplanation.models as [ModelExplanation];
+  const write = (change: Partial<ModelExplanation>) =>
+    writeFile(file, JSON.stringify({ ...anExplanation, models: [{ ...explained, ...change }] }));
+  await write({ model: 'm', proposal: null });
+  expect(await callCli(study)).toMatchObject({ code: 2, stderr: expect.stringContaining('proposes no other config') });
+  await write({});
+  expect(await callCli(study)).toMatchObject({ code: 2, stderr: expect.stringContaining("does not explain 'm'") });
+  const assignment = { max_batch_size: 16, dynamic_batching: true, queue_delay_us: 500 };
+  await write({ model: 'm', proposal: explained.proposal && { ...explained.proposal, assignment } });
+  const outcome = await callCli(study);
+  expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+  expect((await startsIn(run)).slice(0, 2)).toMatchObject([
+    { role: 'baseline' },
+    { role: 'search', prior: file, candidate: { assignment } },
+  ]);
 });
 
 it('and is refused without one, before anything is changed', async () => {

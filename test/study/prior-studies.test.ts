@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type PriorStudy, startingFrom } from '../../src/study/search/samplers/prior-studies.ts';
+import { type Prior, type PriorStudy, startingFrom } from '../../src/study/search/samplers/prior-studies.ts';
 import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import type { History, Proposal, Sampler, Trial } from '../../src/study/types.ts';
 import { configOf, goalOf, measured, toCandidate, trialOf } from './builders.ts';
@@ -100,4 +100,18 @@ it('not where that is the original config', () => {
 it('not at all without a reading of the original config, or within the goal', () => {
   expect(startOf(17, trial(0, 1))).toEqual(others);
   expect(startOf(5, trial(0, 1, measured(1, 100, 10)))).toEqual(others);
+});
+
+it('with a proposal where no earlier study has a reading, at the load that it is expected to serve', () => {
+  const proposal = { assignment: trial(0, 2).candidate.assignment, requestsPerSecond: 500, inFlight: 7.6 };
+  const proposed = { name: 'explain.json', proposal };
+  const baseline = trial(0, 1, measured(1, 100, 10));
+  const first = (...priors: readonly Prior[]) =>
+    startingFrom(plain, priors, { space, goal: goalOf(17), levels }).ask({ trials: [baseline] }, left);
+  expect(first(proposed)).toEqual({ ...(start(2, 8) as object), prior: 'explain.json' });
+  expect(first(proposed, earlier)).toMatchObject({ prior: earlier.name });
+  const far = { ...proposal, inFlight: 1e6 };
+  expect(first({ name: 'explain.json', proposal: far })).toMatchObject({ levels: { start: levels.high } });
+  const unknown = { ...proposal, assignment: { no_such_parameter: 1 } };
+  expect(first({ name: 'explain.json', proposal: unknown })).toEqual(others);
 });

@@ -7,7 +7,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import type { Journal } from '../../study/records/journal.ts';
 import type { ServerIdentity, StartedClients, StudyRecord, StudyStarted } from '../../study/records/records.ts';
-import type { PriorStudy } from '../../study/search/samplers/prior-studies.ts';
+import type { Prior } from '../../study/search/samplers/prior-studies.ts';
 import type { SamplerKind } from '../../study/search/samplers/registry.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import type { Tracing } from '../../tuner/seams.ts';
@@ -24,7 +24,7 @@ export interface OpenStudy {
   /** The workloads of the study; null for even rates and closed loops. */
   readonly workloads: StudiedWorkloads | null;
   /** Earlier studies, which the sampler starts from. */
-  readonly priors: readonly PriorStudy[];
+  readonly priors: readonly Prior[];
   readonly directory: string;
   readonly journal: Journal;
   /** The records of earlier runs; empty for a new study. */

@@ -6,6 +6,7 @@ import { explainObservation } from '../../../src/app/explain/explain.ts';
 import { readObservation } from '../../../src/app/explain/observation.ts';
 import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
 import { readCandidates } from '../../../src/app/study/read-candidates.ts';
+import { readProposal } from '../../../src/app/study/read-priors.ts';
 import { readSpec } from '../../../src/app/study/read-spec.ts';
 import { readSettings } from '../../../src/app/target/triton/served-settings.ts';
 import { canonicalJson } from '../../../src/base/json.ts';
@@ -31,6 +32,7 @@ import { parseConfigText } from '../../../src/triton/config/parser.ts';
 import { printConfigText } from '../../../src/triton/config/printer.ts';
 import { validateConfig } from '../../../src/triton/config/validation.ts';
 import { parseWorkload } from '../../../src/workload/read-workload.ts';
+import { anExplanation } from '../../explain/documents.ts';
 import { originalConfig } from '../../study/builders.ts';
 import { inFile, type Parser, refusing, scratch } from './parser.ts';
 
@@ -90,6 +92,14 @@ const observation = refusing(['INPUT_INVALID', 'CONFIG_INVALID'], {
   read: inFile('observation.json', async (path) =>
     explainObservation(await readObservation(dirname(path)), { percentile: 99, latencyMs: 50 }, undefined, () => {}),
   ),
+});
+
+const explanation = refusing(['INPUT_INVALID'], {
+  name: 'what explain proposed',
+  sources: ['app/study/read-priors.ts'],
+  seeds: [JSON.stringify(anExplanation)],
+  words: ['"proposal":null', '"latencyMs":null', '"model":"detector"', '1e300', 'null', '-1'],
+  read: inFile('explain.json', (path) => readProposal(path, 'detector')),
 });
 
 const space = refusing(['SPACE_INVALID'], {
@@ -424,5 +434,5 @@ export const yamlFiles: readonly Parser[] = [
 
 /** Files that people write, or get from others. */
 export const documents: readonly Parser[] = [
-  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable, observation],
+  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable, observation, explanation],
 ];

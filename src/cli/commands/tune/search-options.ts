@@ -42,8 +42,8 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
     help: 'Continue the search until no config of the space can be better than its best by more than this, with 95 % (docs/search.md)',
   },
   prior: {
-    flags: '--prior <directory>',
-    help: 'Run directory of an earlier study of the model, or of one like it: its best is tried first; repeatable (docs/search.md)',
+    flags: '--prior <path>',
+    help: 'Try first the best of an earlier study of the model, or of one like it (its run directory), or what explain --json FILE proposed; repeatable (docs/search.md)',
   },
   sampler: {
     flags: '--sampler <name|file>',

@@ -64,7 +64,7 @@ export const record = z.discriminatedUnion('type', [
     })
       .optional()
       .describe('the bottleneck that the candidate addresses, for models that are tuned together'),
-    prior: text.optional().describe('the earlier study whose best it is, which is tried first'),
+    prior: text.optional().describe('the earlier study, or the file of explain, whose best is tried first'),
   }).describe('A trial begins'),
   openObject({
     type: z.literal('trial-applied'),

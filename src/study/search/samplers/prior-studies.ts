@@ -1,6 +1,6 @@
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Candidate } from '../../../space/types.ts';
+import type { Assignment, Candidate } from '../../../space/types.ts';
 import { assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
 import { atSpeed } from '../../speed/at-speed.ts';
 import type { Goal, LevelRange, Proposal, Sampler, Trial } from '../../types.ts';
@@ -13,6 +13,21 @@ export interface PriorStudy {
   readonly trials: readonly Trial[];
 }
 
+/** A config that is thought to be good, such as one that `tritune explain` proposed. */
+export interface PriorProposal {
+  /** The file that it is from. */
+  readonly name: string;
+  readonly proposal: {
+    /** Parameters that it leaves out keep the value of the original config. */
+    readonly assignment: Assignment;
+    /** The load that it is expected to serve. */
+    readonly requestsPerSecond: number;
+    readonly inFlight: number;
+  };
+}
+
+export type Prior = PriorStudy | PriorProposal;
+
 /** What a study searches, as far as a start needs it. */
 interface Searched {
   readonly space: SpaceView;
@@ -22,11 +37,12 @@ interface Searched {
 
 /**
  * Makes a sampler start with the reading of earlier studies that would be best here: their times
- * are scaled by the ratio of the two original configs at the same level. The sampler continues from
- * there, with its own proposals. A study that is not alike costs one trial. A sampler that comes
- * back to earlier candidates measures the original config at one level before the start.
+ * are scaled by the ratio of the two original configs at the same level. Without such a reading it
+ * starts with the first proposal. The sampler continues from there, with its own proposals. A study
+ * that is not alike costs one trial. A sampler that comes back to earlier candidates measures the
+ * original config at one level before the start.
  */
-export function startingFrom(sampler: Sampler, priors: readonly PriorStudy[], searched: Searched): Sampler {
+export function startingFrom(sampler: Sampler, priors: readonly Prior[], searched: Searched): Sampler {
   const { level } = sampler;
   return {
     ask(history, remaining) {
@@ -57,33 +73,60 @@ interface Expected {
 }
 
 /**
- * Returns the trial of the best expected reading within the goal whose config is in the space; null
- * without one, and if that is the original config itself.
+ * Returns the trial of the best expected reading within the goal, or else of the first proposal,
+ * whose config is in the space; null without one, and if that is the original config itself.
  */
 function findStart(
-  { candidate: original, measurements: [own] }: Pick<Trial, 'candidate' | 'measurements'>,
-  priors: readonly PriorStudy[],
-  { space, goal, levels }: Searched,
+  baseline: Pick<Trial, 'candidate' | 'measurements'>,
+  priors: readonly Prior[],
+  searched: Searched,
 ): Proposal | null {
+  const [own] = baseline.measurements;
   if (!own) return null;
-  const readings = priors
-    .flatMap((prior) => expectedReadings(prior, own))
+  const starts = [
+    ...listReadings(own, priors.filter(isStudy), searched),
+    ...priors.flatMap((prior) => (isStudy(prior) ? [] : toStart(prior, own, searched.levels))),
+  ];
+  for (const { assignment, level, name } of starts) {
+    const built = searched.space.build(assignment);
+    if (!built.legal) continue;
+    if (built.candidate.fingerprint === baseline.candidate.fingerprint) return null;
+    const { value, batch } = level;
+    const levels = { kind: 'search', start: value, ...(batch !== undefined && { batch }) } as const;
+    return { kind: 'trial', assignment, levels, prior: name };
+  }
+  return null;
+}
+
+const isStudy = (prior: Prior): prior is PriorStudy => 'trials' in prior;
+
+interface Start {
+  readonly assignment: Assignment;
+  readonly level: LoadLevel;
+  /** Where it is from. */
+  readonly name: string;
+}
+
+/** Returns a proposal at its load, within the study's levels. */
+function toStart({ name, proposal }: PriorProposal, { level }: Measurement, { low, high }: LevelRange): Start {
+  const { assignment, requestsPerSecond, inFlight } = proposal;
+  const expected = level.mode === 'concurrency' ? Math.round(inFlight) : requestsPerSecond;
+  return { name, assignment, level: { ...level, value: Math.min(high, Math.max(low, expected)) } };
+}
+
+/** Returns the readings of earlier studies that would keep the goal here, the best first. */
+function listReadings(own: Measurement, studies: readonly PriorStudy[], { goal, levels }: Searched): readonly Start[] {
+  return studies
+    .flatMap((study) => expectedReadings(study, own))
     .filter(({ measurement: { level } }) => level.value >= levels.low && level.value <= levels.high)
     .flatMap(({ candidate, measurement, study }) => {
       if (missingMetrics(measurement, candidate, goal).length > 0) return [];
       const assessment = assess(measurement, candidate, goal);
-      return assessment.feasible ? [{ assessment, candidate, level: measurement.level, study }] : [];
+      const start = { assignment: candidate.assignment, level: measurement.level, name: study };
+      return assessment.feasible ? [{ assessment, start }] : [];
     })
-    .sort((a, b) => compareAssessments(a.assessment, b.assessment));
-  for (const { candidate, level, study } of readings) {
-    const built = space.build(candidate.assignment);
-    if (!built.legal) continue;
-    if (built.candidate.fingerprint === original.fingerprint) return null;
-    const { value, batch } = level;
-    const levels = { kind: 'search', start: value, ...(batch !== undefined && { batch }) } as const;
-    return { kind: 'trial', assignment: candidate.assignment, levels, prior: study };
-  }
-  return null;
+    .sort((a, b) => compareAssessments(a.assessment, b.assessment))
+    .map(({ start }) => start);
 }
 
 /** Returns the readings of a study at the speed of this server. */

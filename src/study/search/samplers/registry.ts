@@ -8,7 +8,7 @@ import { gridSampler } from './grid.ts';
 import { hillClimbSampler } from './hill-climb.ts';
 import { manualSampler } from './manual.ts';
 import { nsga2Sampler } from './nsga2.ts';
-import { type PriorStudy, startingFrom } from './prior-studies.ts';
+import { type Prior, startingFrom } from './prior-studies.ts';
 import { randomSampler } from './random.ts';
 import { ANYWHERE, BY_MODEL, EVERY_LEVEL, LEVEL_BY_LEVEL, type SearchLength } from './search-length.ts';
 import type { SpaceView } from './space-view.ts';
@@ -21,7 +21,7 @@ export interface SamplerOptions extends QueueingOptions {
   /** False: the grid sampler has no early exits. */
   readonly earlyExits?: boolean;
   /** Earlier studies, whose best is tried first. */
-  readonly priors?: readonly PriorStudy[] | undefined;
+  readonly priors?: readonly Prior[] | undefined;
   /** Fixed load levels for every candidate. */
   readonly values?: readonly number[];
 }
