@@ -14,7 +14,7 @@ const MAX_SIMULATED = { bounds: 40, changes: 20 };
 const MAX_GROWTH = { batch: 4, instances: 2 };
 /** Smaller gains are left where they are. */
 const MIN_GAIN = 1.05;
-/** Of configs within this share of the best gain, the one with the fewest changes is proposed. */
+/** The config with the fewest changes is proposed of those within this share of the best gain. */
 const ALIKE = { ceiling: 0.995, latency: 0.9 };
 /** The share of the ceiling that a lower latency may cost. */
 const KEPT_CEILING = 0.95;

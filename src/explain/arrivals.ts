@@ -18,7 +18,7 @@ export type ArrivalProcess =
 const MIN_INTERVALS = 8;
 /** Fewer requests do not, either. */
 const MIN_REQUESTS = 100;
-/** Of arrivals that are as good as evenly spaced. */
+/** The shape of gaps that are as good as even. */
 const MAX_SHAPE = 20;
 
 /**
@@ -71,7 +71,7 @@ export function toProcess(dispersion: Interval | null, gapNs: number): ArrivalPr
   return { kind: 'poisson' };
 }
 
-/** Returns the times of so many arrivals, in nanoseconds, rising; the same seed gives the same. */
+/** Returns the times of arrivals in nanoseconds, rising. The same seed gives the same ones. */
 export function drawArrivals(process: ArrivalProcess, perSecond: number, count: number, seed: number): Float64Array {
   const random = seededRandom(seed);
   const exponential = (meanNs: number): number => -meanNs * Math.log(1 - random.float());

@@ -5,7 +5,7 @@ import type { ModelStatistics } from '../triton/types.ts';
 
 /** The counters of a server's models at one time. */
 export interface CounterReading {
-  /** Of a clock that only moves forward. */
+  /** By a monotonic clock. */
   readonly atNs: number;
   readonly statistics: readonly ModelStatistics[];
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
 import { writeIn } from '../../base/run-files.ts';
 import { createJsonObject, openObject, text } from '../../base/schema.ts';
 import type { CounterReading } from '../../explain/readings.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { ConfigValueError, normaliseConfig } from '../../triton/config/normal-form.ts';
+import { readJsonFile } from './read-json.ts';
 
 /** What was read of a server, as `explain --save` keeps it. */
 export interface ObservedServer {
@@ -69,22 +69,11 @@ export function saveObservation(directory: string, observation: ObservedServer):
 /** Reads what `--save` kept. Errors: INPUT_INVALID. */
 export async function readObservation(directory: string): Promise<ObservedServer> {
   const path = join(directory, FILE);
+  const hint = 'give a directory that explain --save wrote';
   const refuse = (reason: string): never => {
-    throw new TrituneError('INPUT_INVALID', `${path}: ${reason}`, 'give a directory that explain --save wrote');
+    throw new TrituneError('INPUT_INVALID', `${path}: ${reason}`, hint);
   };
-  const content = await readText(path, fileLimits.results).catch((error: unknown) => refuse(formatMessage(error)));
-  let json: unknown;
-  try {
-    json = JSON.parse(content);
-  } catch (error) {
-    return refuse(formatMessage(error));
-  }
-  const read = schema.safeParse(json);
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    return refuse(`${issue?.path.join('.') || 'the whole'}: ${issue?.message}`);
-  }
-  const { at, server, configs, readings } = read.data;
+  const { at, server, configs, readings } = await readJsonFile(path, schema, hint);
   const rises = readings.every(({ atNs }, index) => index === 0 || atNs > (readings[index - 1]?.atNs ?? 0));
   if (!rises) return refuse('the times of its readings do not rise');
   return {

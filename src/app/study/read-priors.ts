@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
 import { explanationSchema } from '../../explain/explanation.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import type { Prior, PriorProposal } from '../../study/search/samplers/prior-studies.ts';
+import { readJsonFile } from '../explain/read-json.ts';
 import { recordsIn } from '../output/documents.ts';
 
 /**
@@ -36,21 +36,13 @@ const isFile = (path: string): Promise<boolean> =>
 
 /** Returns what `explain --json` proposed for the model. Errors: INPUT_INVALID. */
 export async function readProposal(path: string, model: string): Promise<PriorProposal> {
-  const refuse = (reason: string, hint = 'give a file that explain --json wrote'): never => {
+  const { models } = await readJsonFile(path, explanationSchema, 'give a file that explain --json wrote');
+  const refuse = (reason: string, hint: string): never => {
     throw new TrituneError('INPUT_INVALID', `${path}: ${reason}`, hint);
   };
-  const text = await readText(path, fileLimits.results).catch((error: unknown) => refuse(formatMessage(error)));
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    return refuse(formatMessage(error));
-  }
-  const { data, error } = explanationSchema.safeParse(json);
-  if (!data) return refuse(`${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`);
-  const explained = data.models.find((each) => each.model === model);
+  const explained = models.find((each) => each.model === model);
   if (!explained) {
-    const known = data.models.map((each) => each.model);
+    const known = models.map((each) => each.model);
     return refuse(`it does not explain '${model}'`, `it has ${known.length > 0 ? listed(known) : 'no model'}`);
   }
   const { proposal } = explained;

@@ -77,7 +77,7 @@ const counters = (requests: number, ms: number): object => {
 
 const observation = refusing(['INPUT_INVALID', 'CONFIG_INVALID'], {
   name: 'readings that explain kept',
-  sources: ['app/explain/observation.ts'],
+  sources: ['app/explain/read-json.ts'],
   isSlow: true,
   seeds: [
     JSON.stringify({
@@ -96,7 +96,7 @@ const observation = refusing(['INPUT_INVALID', 'CONFIG_INVALID'], {
 
 const explanation = refusing(['INPUT_INVALID'], {
   name: 'what explain proposed',
-  sources: ['app/study/read-priors.ts'],
+  sources: ['app/explain/read-json.ts'],
   seeds: [JSON.stringify(anExplanation)],
   words: ['"proposal":null', '"latencyMs":null', '"model":"detector"', '1e300', 'null', '-1'],
   read: inFile('explain.json', (path) => readProposal(path, 'detector')),
