@@ -4,6 +4,7 @@ import { median, quantile } from 'simple-statistics';
 import { pick, type Random, seededRandom, standardNormal } from '../src/base/random.ts';
 import { explainModel } from '../src/explain/explain-model.ts';
 import type { ModelExplanation } from '../src/explain/explanation.ts';
+import { readServed } from '../src/explain/readings.ts';
 import { normaliseConfig } from '../src/triton/config/normal-form.ts';
 import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen, type TimeTable } from './open-server.ts';
 
@@ -163,7 +164,7 @@ function judge(drawn: Case, random: Random): Judged | null {
   const arrivalsMs = drawGroups(groupSize, perSecond, OBSERVED.requests, observing);
   const { readings } = playOpen(server, present, { arrivalsMs, count: OBSERVED.readings, random: observing });
   const budget = { percentile: PERCENTILE, latencyMs: budgetMs };
-  const explanation = explainModel(readings, toConfig(present), [], budget);
+  const explanation = explainModel(readServed(readings), toConfig(present), [], budget);
   const ceiling = explanation?.present?.ceiling;
   if (!explanation || !ceiling) throw new Error(`${drawn.label} was not explained`);
   const grid = [1, 2, 3, 4].flatMap((instances) =>

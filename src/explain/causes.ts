@@ -5,7 +5,7 @@ import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import { executionNs } from '../queueing/service-law.ts';
 import { BUSY, ceilingGain, latencyGain } from './alternatives.ts';
-import { busyInstances, hasServed } from './execution-law.ts';
+import { busyInstances, hasServed, meanBatch } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';
 import { type Forecast, type ForecastContext, forecast } from './forecast.ts';
 import type { IntervalWork, ModelWork } from './readings.ts';
@@ -154,7 +154,7 @@ const waitsForPreferred = ({ preferredBatchSizes, maxBatchSize }: BatcherPolicy)
 const preferredNeverFits: FindCause = ({ context, present, breakdown }) => {
   const { policy } = present.choice;
   if (!policy.dynamicBatching || policy.maxQueueDelayNs === 0 || !waitsForPreferred(policy)) return null;
-  const executions = breakdown.batches.reduce((sum, each) => sum + each.executions, 0);
+  const executions = countExecutions(breakdown);
   const fitting = breakdown.batches
     .filter(({ size }) => policy.preferredBatchSizes.includes(size))
     .reduce((sum, each) => sum + each.executions, 0);
@@ -211,7 +211,7 @@ const MIN_BUSY = 1;
 const batchLimit: FindCause = ({ context, present, breakdown }) => {
   const { policy, largestBatch } = present.choice;
   if (largestBatch < 2) return null;
-  const executions = breakdown.batches.reduce((sum, each) => sum + each.executions, 0);
+  const executions = countExecutions(breakdown);
   const full = breakdown.batches.find(({ size }) => size >= largestBatch)?.executions ?? 0;
   if (full < LARGE_SHARE * executions) return null;
   const other = forecast(context, withPolicy(present.choice, { maxBatchSize: 4 * policy.maxBatchSize }));
@@ -263,13 +263,14 @@ function relevantGain(context: ForecastContext, present: Forecast, other: Foreca
   return Math.max(latencyGain(present, other), isBusy ? ceilingGain(present, other) : 0);
 }
 
-const meanBatch = ({ inferenceCount, executionCount }: ServerBreakdown): number =>
-  inferenceCount / Math.max(1, executionCount);
+const countExecutions = ({ batches }: ServerBreakdown): number =>
+  batches.reduce((sum, { executions }) => sum + executions, 0);
 
 const queueWords = ({ queueUs, requestUs }: ServerBreakdown): string =>
   `${formatMs(queueUs / 1e3)} of a request's ${formatMs(requestUs / 1e3)} are queue`;
 
-const cause = (code: CauseCode, sure: Cause['sure'], gain: number, evidence: string): WeighedCause => ({
+/** Returns a cause with its weight. */
+export const cause = (code: CauseCode, sure: Cause['sure'], gain: number, evidence: string): WeighedCause => ({
   code,
   sure,
   evidence,

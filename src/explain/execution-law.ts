@@ -37,6 +37,10 @@ export const busyInstances = ({ seconds, breakdown }: Working): number =>
 export const samplesPerRequest = ({ successCount, inferenceCount }: ServerBreakdown): number =>
   successCount > 0 ? Math.max(1, inferenceCount / successCount) : 1;
 
+/** Returns the samples of a mean execution. */
+export const meanBatch = ({ inferenceCount, executionCount }: ServerBreakdown): number =>
+  inferenceCount / Math.max(1, executionCount);
+
 function toObservation(choice: Choice, group: readonly Working[]): Observation {
   const sum = (of: (served: Working) => number): number => group.reduce((total, each) => total + of(each), 0);
   const requests = sum(({ breakdown }) => breakdown.successCount);
@@ -54,17 +58,13 @@ function toObservation(choice: Choice, group: readonly Working[]): Observation {
   const computeUs = perRequest((each) => each.computeInputUs + each.computeInferUs + each.computeOutputUs);
   const latencyNs = perRequest((each) => each.requestUs) * NS_PER_US;
   const samples = sum(({ breakdown }) => breakdown.inferenceCount) / requests;
-  const meanBatch =
-    batches.reduce((total, each) => total + each.batchSize * each.executions, 0) /
-    Math.max(
-      1,
-      batches.reduce((total, each) => total + each.executions, 0),
-    );
+  const executions = batches.reduce((total, each) => total + each.executions, 0);
+  const executed = batches.reduce((total, each) => total + each.batchSize * each.executions, 0);
   return {
     settingsKey: choice.settingsKey,
     policy: choice.policy,
     // Independent clients fill any number of instances at times.
-    concurrency: Math.max(1, (choice.policy.instances * meanBatch) / samples),
+    concurrency: Math.max(1, (choice.policy.instances * executed) / Math.max(1, executions) / samples),
     samplesPerRequest: samples,
     requestsPerSecond: requests / sum(({ seconds }) => seconds),
     // The server does not tell how latencies are spread, and this fit needs only executions.

@@ -14,7 +14,7 @@ import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execu
 import type { ModelExplanation } from './explanation.ts';
 import { fitProcess } from './fit-process.ts';
 import { ceilingInterval, type Forecast, type ForecastContext, forecast, REQUESTS } from './forecast.ts';
-import { type CounterReading, type ModelWork, readServed } from './readings.ts';
+import type { ModelWork } from './readings.ts';
 
 /** What a service should keep. */
 export interface LatencyLimit {
@@ -32,13 +32,12 @@ type Simulated = Pick<ModelExplanation, 'present' | 'proposal' | 'unknown' | 'se
  * and the causes that a simulated change confirms. null without executions by batch size.
  */
 export function explainBySimulation(
-  readings: readonly CounterReading[],
   original: Candidate,
-  others: readonly string[],
+  served: ModelWork,
+  others: readonly ModelWork[],
   budget: LatencyLimit,
 ): Simulated | null {
   const config = toModelConfig(original);
-  const served = readServed(readings, config.name ?? '');
   const choice = toChoice(original);
   const laws = fitSeenLaw(choice, served.intervals);
   const { breakdown } = served;
@@ -63,7 +62,7 @@ export function explainBySimulation(
   const limits = { latency_budget_us: Number.isFinite(budget.latencyMs) ? 1e3 * budget.latencyMs : null };
   const best = findBest(ranking, loadSpace('base', { limits }), original, rankedPresent);
   const proposal = best && forecast(context, best.choice);
-  const othersBusy = readOthersBusy(readings, served, others);
+  const othersBusy = readOthersBusy(served, others);
   const seen = { served, breakdown, context: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
   const unseen = listUnseen(traffic.largestSeen, present, proposal);
   const hits = breakdown.cache.hitCount / breakdown.successCount;
@@ -107,14 +106,9 @@ function describeProposal(context: ForecastContext, original: Candidate, best: F
 }
 
 /** Returns the mean number of busy instances of other models in each interval. */
-function readOthersBusy(
-  readings: readonly CounterReading[],
-  { intervals }: ModelWork,
-  others: readonly string[],
-): readonly number[] {
+function readOthersBusy({ intervals }: ModelWork, others: readonly ModelWork[]): readonly number[] {
   const busy = intervals.map(() => 0);
-  for (const other of others) {
-    const { intervals: same } = readServed(readings, other);
+  for (const { intervals: same } of others) {
     if (same.length !== intervals.length) continue;
     for (const [index, each] of same.entries())
       if (hasServed(each)) busy[index] = (busy[index] as number) + busyInstances(each);

@@ -8,30 +8,30 @@ import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { findDispersion, toProcess } from './arrivals.ts';
 import { countedCauses, type WeighedCause } from './causes.ts';
-import { busyInstances, samplesPerRequest } from './execution-law.ts';
+import { busyInstances, meanBatch, samplesPerRequest } from './execution-law.ts';
 import { explainBySimulation, type LatencyLimit } from './explain-by-simulation.ts';
 import type { Cause, ModelExplanation } from './explanation.ts';
 import { pipelineCauses, sequenceCauses } from './pipeline.ts';
-import { type CounterReading, type ModelWork, readServed } from './readings.ts';
+import type { ModelWork, ServerWork } from './readings.ts';
 
 /** Causes that are named at most. */
 const MAX_CAUSES = 2;
 
 /**
- * Explains what a model did between the readings: its traffic and times, the causes, what its
- * config would serve at most, and a better config. `others`: the other models, unless they are
- * parts of this one. Pure: the same readings give the same explanation. null if it served no
- * request.
+ * Explains what a model did: its traffic and times, the causes, what its config would serve at
+ * most, and a better config. `others`: the other models, unless they are parts of this one. Pure:
+ * the same work gives the same explanation. null if it served no request.
  */
 export function explainModel(
-  readings: readonly CounterReading[],
+  work: ServerWork,
   config: ModelConfig,
   others: readonly string[],
   budget: LatencyLimit,
 ): ModelExplanation | null {
-  const served = readServed(readings, config.name ?? '');
+  const model = config.name ?? '';
+  const served = work.get(model);
+  if (!served?.breakdown) return null;
   const { breakdown } = served;
-  if (!breakdown) return null;
   const original = toOriginal(config);
   const now = {
     ...describeTraffic(served, breakdown, original.shape.policy.instances),
@@ -39,11 +39,11 @@ export function explainModel(
   };
   const counted = [
     ...countedCauses({ breakdown, served }),
-    ...pipelineCauses(readings, config, breakdown),
+    ...pipelineCauses(work, config, breakdown),
     ...sequenceCauses(config, breakdown),
   ];
-  const simulated = isSimulated(original) ? explainBySimulation(readings, original, others, budget) : null;
-  const model = config.name ?? '';
+  const othersWork = others.flatMap((other) => work.get(other) ?? []);
+  const simulated = isSimulated(original) ? explainBySimulation(original, served, othersWork, budget) : null;
   if (simulated) {
     const { causes, ...rest } = simulated;
     return { model, ...now, causes: firstCauses([...counted, ...causes]), ...rest };
@@ -88,7 +88,7 @@ function describeConfig(original: Candidate, { seconds }: ModelWork, breakdown: 
   const { policy, largestBatch } = toChoice(original);
   return {
     batches: {
-      mean: breakdown.inferenceCount / Math.max(1, breakdown.executionCount),
+      mean: meanBatch(breakdown),
       largest: Math.max(largestBatch, policy.maxBatchSize),
       sizes: breakdown.batches.map(({ size, executions, meanExecutionUs }) => ({
         size,

@@ -3,6 +3,7 @@ import type { Choice } from '../perfmodel/modelled-config.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ArrivalProcess, toProcess } from './arrivals.ts';
+import { meanBatch } from './execution-law.ts';
 import { type ForecastContext, simulateAt } from './forecast.ts';
 
 /** How requests arrive, and whether that explains the time that they spend in the queue. */
@@ -34,12 +35,11 @@ export function fitProcess(
 ): FittedProcess {
   const observedMs = breakdown.queueUs / 1e3;
   const requestMs = breakdown.requestUs / 1e3;
-  const meanBatch = breakdown.inferenceCount / Math.max(1, breakdown.executionCount);
   const simulated = (process: ArrivalProcess): { readonly queueMs: number; readonly miss: number } => {
     const simulation = simulateAt({ ...context, process }, choice, context.perSecond);
     const queueMs = nsToMs(simulation.queueNs);
     const queueMiss = Math.log((queueMs + MIN_QUEUE_MS) / (observedMs + MIN_QUEUE_MS));
-    return { queueMs, miss: Math.abs(queueMiss) + Math.abs(Math.log(simulation.meanBatchSize / meanBatch)) };
+    return { queueMs, miss: Math.abs(queueMiss) + Math.abs(Math.log(simulation.meanBatchSize / meanBatch(breakdown))) };
   };
   const isExplained = (simulatedMs: number): boolean =>
     Math.abs(simulatedMs - observedMs) <= SMALL_SHARE * requestMs ||

@@ -78,8 +78,8 @@ export function simulateAt(context: ForecastContext, choice: Choice, perSecond: 
 /** Returns what the choice would do; null if it cannot take such requests. */
 export function forecast(context: ForecastContext, choice: Choice): Forecast | null {
   if (context.samplesPerRequest > largestRequest(choice)) return null;
-  const capacity = computeCapacity(context, choice);
-  const ceilingPerSecond = findCeiling(context, choice);
+  const capacity = computeCapacity(context, choice, 1);
+  const ceilingPerSecond = findCeiling(context, choice, 1, capacity);
   const isServed = context.perSecond < capacity;
   const at = simulateAt(context, choice, Math.max(ceilingPerSecond, capacity * (SHARES.at(-1) as number)));
   const law = context.laws.of(choice);
@@ -130,8 +130,12 @@ const CAUTION = 0.5;
 const MIN_UNCERTAINTY = 0.07;
 
 /** Returns the highest rate within the limit, in requests per second; 0 if there is none. */
-export function findCeiling(context: ForecastContext, choice: Choice, slowness = 1): number {
-  const capacity = computeCapacity(context, choice, slowness);
+function findCeiling(
+  context: ForecastContext,
+  choice: Choice,
+  slowness: number,
+  capacity: number = computeCapacity(context, choice, slowness),
+): number {
   if (context.budgetMs === Number.POSITIVE_INFINITY) return MAX_SHARE * capacity;
   const keeps = (perSecond: number): boolean =>
     toTimes(simulateAt(context, choice, perSecond, slowness), context.percentile).tail <= context.budgetMs;
@@ -147,7 +151,7 @@ export function findCeiling(context: ForecastContext, choice: Choice, slowness =
 }
 
 /** Returns the requests per second of a choice with requests always waiting. */
-export function computeCapacity(context: ForecastContext, choice: Choice, slowness = 1): number {
+function computeCapacity(context: ForecastContext, choice: Choice, slowness: number): number {
   const { samplesPerRequest, otherNs } = context;
   const law = toSlowedLaw(context, choice, slowness);
   const atOnce = Math.max(1, Math.floor(Math.max(1, choice.largestBatch) / samplesPerRequest));
@@ -170,7 +174,7 @@ export function computeBound({ laws, samplesPerRequest, budgetMs }: ForecastCont
 }
 
 /** Returns the times of a request in the server. */
-export function toTimes({ latencyNs, latenciesNs, queueNs }: Simulation, percentile: number): TimesMs {
+function toTimes({ latencyNs, latenciesNs, queueNs }: Simulation, percentile: number): TimesMs {
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   return { mean: nsToMs(latencyNs.mean), queue: nsToMs(queueNs), tail: nsToMs(latenciesNs[rank] as number) };
 }

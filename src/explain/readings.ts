@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../base/units.ts';
-import { serverBreakdown } from '../profiler/server-breakdown.ts';
+import { requestsServed, serverBreakdown } from '../profiler/server-breakdown.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { ModelStatistics } from '../triton/types.ts';
 
@@ -25,20 +25,26 @@ export interface ModelWork extends IntervalWork {
   readonly restarts: number;
 }
 
-/** Returns the work of a model between the readings, of which there must be two. */
-export function readServed(readings: readonly CounterReading[], model: string): ModelWork {
-  const counters = readings.map(({ atNs, statistics }) => ({
+/** The work of the server's models, by name. */
+export type ServerWork = ReadonlyMap<string, ModelWork>;
+
+/** Returns the work of each model between the readings, of which there must be two. */
+export function readServed(readings: readonly CounterReading[]): ServerWork {
+  const byName = readings.map(({ atNs, statistics }) => ({
     atNs,
-    statistics: statistics.filter(({ name }) => name === model),
+    models: Map.groupBy(statistics, ({ name }) => name),
   }));
-  const between = (first: CounterReading, last: CounterReading): IntervalWork & { readonly isRestart: boolean } => {
-    const outcome = serverBreakdown(first.statistics, last.statistics, '');
-    return {
-      seconds: (last.atNs - first.atNs) / NS_PER_S,
-      breakdown: outcome.usable ? outcome.breakdown : null,
-      isRestart: hasRestarted(first.statistics, last.statistics),
-    };
-  };
+  const names = new Set(byName.flatMap(({ models }) => [...models.keys()]));
+  return new Map(
+    [...names].map((name) => [
+      name,
+      readModel(byName.map(({ atNs, models }) => ({ atNs, statistics: models.get(name) ?? [] }))),
+    ]),
+  );
+}
+
+/** `counters`: those of one model, at least two. */
+function readModel(counters: readonly CounterReading[]): ModelWork {
   const pairs = counters.slice(1).map((reading, index) => between(counters[index] as CounterReading, reading));
   const restart = pairs.findLastIndex(({ isRestart }) => isRestart);
   const whole = between(counters[restart + 1] as CounterReading, counters.at(-1) as CounterReading);
@@ -50,9 +56,11 @@ export function readServed(readings: readonly CounterReading[], model: string): 
   };
 }
 
-/** Triton restarts a model's counters at 0 when it loads the model. */
-const hasRestarted = (first: readonly ModelStatistics[], last: readonly ModelStatistics[]): boolean =>
-  last.some(({ version, success, executionCount }) => {
-    const before = first.find((each) => each.version === version);
-    return before !== undefined && (success.count < before.success.count || executionCount < before.executionCount);
-  });
+function between(first: CounterReading, last: CounterReading): IntervalWork & { readonly isRestart: boolean } {
+  const outcome = serverBreakdown(first.statistics, last.statistics, '');
+  return {
+    seconds: (last.atNs - first.atNs) / NS_PER_S,
+    breakdown: outcome.usable ? outcome.breakdown : null,
+    isRestart: requestsServed(first.statistics, last.statistics, '') === null,
+  };
+}

@@ -4,7 +4,7 @@ import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen } f
 import { seededRandom } from '../../src/base/random.ts';
 import { explainModel } from '../../src/explain/explain-model.ts';
 import type { CauseCode, ModelExplanation } from '../../src/explain/explanation.ts';
-import type { CounterReading } from '../../src/explain/readings.ts';
+import { type CounterReading, readServed } from '../../src/explain/readings.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
 import type { ModelStatistics, StatisticDuration } from '../../src/triton/types.ts';
@@ -63,7 +63,10 @@ function play({
 
 function explain(situation: Situation, readings = play(situation)): ModelExplanation {
   const { budgetMs = budget.latencyMs } = situation;
-  const explained = explainModel(readings, toConfig(situation), ['other'], { ...budget, latencyMs: budgetMs });
+  const explained = explainModel(readServed(readings), toConfig(situation), ['other'], {
+    ...budget,
+    latencyMs: budgetMs,
+  });
   if (!explained) throw new Error('nothing was served');
   return explained;
 }
@@ -181,7 +184,7 @@ describe('explainModel', () => {
     ]);
     const step = [{ model_name: 'fast' }, { model_name: 'slow' }];
     const ensemble = normaliseConfig({ name: 'model', platform: 'ensemble', ensemble_scheduling: { step } });
-    const { causes, present, unknown } = explainModel(readings, ensemble, [], budget) as ModelExplanation;
+    const { causes, present, unknown } = explainModel(readServed(readings), ensemble, [], budget) as ModelExplanation;
     expect(causes[0]).toMatchObject({ code: 'slow-member', evidence: expect.stringContaining("'slow'") });
     expect(present).toBeNull();
     expect(unknown).toEqual([expect.stringContaining('an ensemble of fast, slow')]);
@@ -190,7 +193,9 @@ describe('explainModel', () => {
   it('names sequences that wait for a place', () => {
     const readings = changed(play(quiet), (each) => [{ ...each, queue: scaled(each.success, 0.5) }]);
     const config = normaliseConfig({ name: 'model', backend: 'python', max_batch_size: 8, sequence_batching: {} });
-    expect((explainModel(readings, config, [], budget) as ModelExplanation).causes[0]?.code).toBe('sequences');
+    expect((explainModel(readServed(readings), config, [], budget) as ModelExplanation).causes[0]?.code).toBe(
+      'sequences',
+    );
   });
 
   it('names other models that slow this one', () => {
@@ -263,6 +268,6 @@ describe('explainModel', () => {
   it('has nothing to say about a model without requests', () => {
     const [first] = play(quiet) as [CounterReading, ...CounterReading[]];
     const still = [first, { ...first, atNs: first.atNs + 1e9 }];
-    expect(explainModel(still, toConfig(quiet), [], budget)).toBeNull();
+    expect(explainModel(readServed(still), toConfig(quiet), [], budget)).toBeNull();
   });
 });

@@ -7,7 +7,7 @@ import { trituneVersion } from '../../base/package.ts';
 import type { LatencyLimit } from '../../explain/explain-by-simulation.ts';
 import { explainModel } from '../../explain/explain-model.ts';
 import type { ModelExplanation, ServiceExplanation } from '../../explain/explanation.ts';
-import type { CounterReading } from '../../explain/readings.ts';
+import { type CounterReading, readServed } from '../../explain/readings.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { readOtherConfigs } from '../../triton/control/other-configs.ts';
@@ -59,7 +59,8 @@ export async function explainObservation(
   requested: readonly string[] | undefined,
   tell: (line: string) => void,
 ): Promise<ServiceExplanation> {
-  const names = listNames(readings);
+  const work = readServed(readings);
+  const names = [...work.keys()].sort();
   checkNames(requested ?? [], names);
   const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;
   const idle: string[] = [];
@@ -72,7 +73,7 @@ export async function explainObservation(
     // Each takes up to a second, and a signal should end it.
     await catchUp();
     try {
-      const explained = explainModel(readings, { ...config, name }, others, budget);
+      const explained = explainModel(work, { ...config, name }, others, budget);
       if (explained === null) idle.push(name);
       else models.push(explained);
     } catch (error) {
