@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { scalingSchema } from '../autoscale/document.ts';
 import type { ReadOnly } from '../base/read-only.ts';
 import { openObject, text } from '../base/schema.ts';
 
@@ -206,6 +207,7 @@ export const capacityDocumentSchema = openObject({
     .nullable()
     .optional()
     .describe('What it costs; null without prices, or where the number of GPUs is unknown'),
+  autoscalers: z.array(scalingSchema).optional().describe('Autoscalers whose objects were written'),
 }).describe('What tritune capacity found: the highest request rate within a limit, and what lies beyond it');
 
 /** What `tritune capacity` found. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { scalingSchema } from '../autoscale/document.ts';
 import type { ReadOnly } from '../base/read-only.ts';
 import { count, createJsonObject, figure, jsonObject, openObject, text } from '../base/schema.ts';
 import type { Assignment } from '../space/types.ts';
@@ -126,6 +127,7 @@ export const explanationSchema = openObject({
   }).describe('What ceilings keep'),
   models: z.array(modelSchema).describe('Models with requests, the one with most to gain first'),
   idle: z.array(text).describe('Models without requests'),
+  autoscalers: z.array(scalingSchema).optional().describe('Autoscalers whose objects were written'),
 }).describe('What tritune explain saw: what a server does, why, and what would be better');
 
 export type ServiceExplanation = ReadOnly<z.output<typeof explanationSchema>>;

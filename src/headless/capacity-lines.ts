@@ -21,6 +21,7 @@ import { countFailedRequests, describeTooManyFailed } from '../profiler/failed-r
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { describeInstanceType } from '../study/summary/cost-point.ts';
+import { scalingLines } from './scaling-lines.ts';
 
 /** The output for an event: the current activity, or a permanent line. */
 export interface EventLine {
@@ -91,6 +92,7 @@ export function capacityLines(document: CapacityDocument): string[] {
     ...(gpus && gpus.count > 1 ? [`  ${gpusText(gpus)}`] : []),
     ...(replicas ? replicasLines(replicas) : []),
     ...(cost ? costLines(cost, document) : []),
+    ...scalingLines(document.autoscalers ?? []).map((line) => `  ${line}`),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
 import { causeCodes, type ModelExplanation, type ServiceExplanation } from '../explain/explanation.ts';
+import { scalingLines } from './scaling-lines.ts';
 
 /** Words for how requests arrive. */
 const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>> = {
@@ -10,10 +11,11 @@ const arrivals: Readonly<Record<ModelExplanation['traffic']['arrivals'], string>
 };
 
 /** Returns what a server does, why, and what would be better, model by model. */
-export function explainLines({ models, idle, budget }: ServiceExplanation): readonly string[] {
+export function explainLines({ models, idle, budget, autoscalers = [] }: ServiceExplanation): readonly string[] {
   const lines = models.flatMap((model, at) => [...(at > 0 ? [''] : []), ...modelLines(model, budget)]);
   if (models.length === 0) lines.push('no model had a request');
   if (idle.length > 0) lines.push('', `without requests: ${plainLine(idle.join(', '))}`);
+  if (autoscalers.length > 0) lines.push('', ...scalingLines(autoscalers));
   return lines;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { autoscalerKinds } from '../autoscale/autoscaler.ts';
 import type { ReadOnly } from '../base/read-only.ts';
 import { LONGEST_TIMER_S } from '../base/units.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
@@ -59,6 +60,10 @@ const replicasSpec = z.strictObject({
     .max(50)
     .default(0)
     .describe('Standard deviation of the capacity among replicas, in per cent'),
+  forTraffic: text.optional().describe('Workload file with the traffic that an autoscaler is to serve'),
+  replicaStartSeconds: seconds
+    .optional()
+    .describe('From the start of a replica by an autoscaler until it serves, in seconds; a minute by default'),
 });
 
 /** The form of a question about the capacity of a server. */
@@ -92,6 +97,15 @@ export const capacitySpec = z.strictObject({
     .strictObject({
       json: text.optional().describe('File with all results, as JSON'),
       output: text.optional().describe('Directory for capacity.json, results.csv and report.html'),
+      emit: z
+        .array(
+          z.strictObject({
+            kind: z.enum(autoscalerKinds).describe('The autoscaler'),
+            file: z.string().describe('The file for its object'),
+          }),
+        )
+        .optional()
+        .describe('Objects of autoscalers to write, with the values that suit the capacity'),
     })
     .describe('Files to write'),
   seed: z.int().nonnegative().default(1).describe('Seed of the random numbers'),

@@ -15,7 +15,7 @@ import { capacityOptionTable, type ParsedCapacityOptions } from './options.ts';
 /**
  * Our options that suit every kind of service, and that `profile` lacks or uses for other purposes.
  */
-const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst']);
+const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst', 'emit']);
 
 const mostUsed = [
   ...(['model', 'url', 'protocol', 'latencyBudget', 'percentile', 'forRate', 'burst', 'timeBudget'] as const),
@@ -77,6 +77,7 @@ async function chooseProtocolOptions(
 const ownNames: Readonly<Record<string, true>> = Object.fromEntries(
   [
     ...['latencyBudget', 'timeBudget', 'recoverWithin', 'forRate', 'holdChance', 'headroom', 'replicaSpread'],
+    ...['forTraffic', 'replicaStart'],
     ...['prices', 'gpu', 'serverGpus', 'instanceType'],
   ].map((name) => [name, true as const]),
 );

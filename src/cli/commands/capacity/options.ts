@@ -8,6 +8,7 @@ import { costOptionTable } from '../../options/cost.ts';
 import { filledBy } from '../../options/filled-rows.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, percent, percentile } from '../../options/option-values.ts';
+import { scalingOptionTable } from '../../options/scaling.ts';
 import { type SetFlags, setOptionTable } from '../../options/set.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-options.ts';
@@ -110,6 +111,7 @@ const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measuremen
     heading: 'Cost and replicas',
     parse: percentOnly(0, 50),
   },
+  ...scalingOptionTable,
   ...toRows(costOptionTable, ['prices', 'instanceType']),
   gpu: { ...costOptionTable.gpu, help: 'GPU of --prices that the server has, or GPU/SLICE; each one used is paid for' },
   serverGpus: {

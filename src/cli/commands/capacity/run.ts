@@ -1,6 +1,7 @@
 import { prepareCapacity, writeCapacity } from '../../../app/capacity/documents.ts';
 import { measureCapacity, readLimit } from '../../../app/capacity/measure.ts';
 import { openCapacity } from '../../../app/capacity/open-capacity.ts';
+import { readCapacityScaling, withAutoscalers } from '../../../app/capacity/scaling.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
@@ -24,10 +25,11 @@ export async function runCapacityCommand(
 ): Promise<number> {
   // Faults in the options are reported before the server is contacted.
   const limit = readLimit(options);
+  const scaling = await readCapacityScaling(kind, options);
   await prepareCapacity(options);
   warnIfInsecure(options, terminal);
   const commandLine = commandLineWithoutValues(shownCommandLine(options), options);
-  const { json, output, ...spec } = options;
+  const { json, output, emit, ...spec } = options;
   const { tell } = terminal;
   let document: CapacityDocument | null = null;
   const { wasInterrupted } = await interruptible(terminal, async (signal) => {
@@ -41,7 +43,7 @@ export async function runCapacityCommand(
     }
   });
   if (document === null) return exitCodes.interrupted;
-  return shown(document, wasInterrupted, options, terminal);
+  return shown(await withAutoscalers(document, scaling), wasInterrupted, options, terminal);
 }
 
 async function shown(
@@ -52,7 +54,8 @@ async function shown(
 ): Promise<number> {
   for (const line of capacityLines(document)) terminal.print(line);
   for (const line of capacityNotes(document)) terminal.tell(line);
-  for (const path of await writeCapacity(document, options)) terminal.tell(`wrote ${path}`);
+  const files = (document.autoscalers ?? []).map(({ file }) => file);
+  for (const path of [...files, ...(await writeCapacity(document, options))]) terminal.tell(`wrote ${path}`);
   if (wasInterrupted) return exitCodes.interrupted;
   return document.outcome === 'infeasible' ? exitCodes.infeasible : exitCodes.done;
 }

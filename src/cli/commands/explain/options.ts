@@ -1,11 +1,13 @@
+import type { ScalingOptions } from '../../../app/autoscale/emit.ts';
 import type { ExplainOptions } from '../../../app/explain/explain.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { collectListed, durationSeconds, percentile, positiveNumber } from '../../options/option-values.ts';
+import { collectListed, durationSeconds, percent, percentile, positiveNumber } from '../../options/option-values.ts';
+import { scalingOptionTable } from '../../options/scaling.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { connectionOptionTable } from '../tune/options.ts';
 
-export interface ParsedExplainOptions extends ExplainOptions {
+export interface ParsedExplainOptions extends ExplainOptions, ScalingOptions {
   /** A file for the explanation. */
   readonly json?: string;
 }
@@ -29,6 +31,19 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
+  ...scalingOptionTable,
+  forRate: {
+    flags: '--for-rate <rate>',
+    help: 'Requests per second that the autoscaler is to serve in the busiest time',
+    parse: positiveNumber,
+    heading: 'Cost and replicas',
+  },
+  holdChance: {
+    flags: '--hold-chance <percent>',
+    help: 'Percentage of the requests for which the budget should hold, and certainty of the ceiling (default: 95)',
+    parse: percent(1, 99.9),
+    heading: 'Cost and replicas',
+  },
   ...addressOptionTable,
   ...tlsOptionTable,
   ...headerOptionTable,

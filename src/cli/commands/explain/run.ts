@@ -1,5 +1,7 @@
+import { readScalingQuestion } from '../../../app/autoscale/emit.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { explain } from '../../../app/explain/explain.ts';
+import { withAutoscalers } from '../../../app/explain/scaling.ts';
 import { type AnyProtocol, withProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { TrituneError } from '../../../base/errors.ts';
@@ -19,6 +21,7 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     const other = options.url === undefined ? '--save' : '--url';
     throw new TrituneError('USAGE', `--from reads a directory, so ${other} has no use`, 'leave one of them out');
   }
+  const scaling = await readScalingQuestion(options);
   const complete = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
   warnIfInsecure(complete, terminal);
   const { tell } = terminal;
@@ -31,7 +34,7 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
   const onReading = (readings: readonly unknown[], seconds: number): void =>
     terminal.status(`looking for ${formatDuration(seconds)}: ${readings.length} readings`);
   try {
-    const explanation = await explain(complete, { signal, onReading, tell });
+    const explanation = await withAutoscalers(await explain(complete, { signal, onReading, tell }), scaling);
     terminal.status(null);
     for (const line of explainLines(explanation)) terminal.print(line);
     if (json !== undefined) await writeWhole(json, `${JSON.stringify(explanation, null, 2)}\n`);
@@ -40,7 +43,9 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     release();
   }
   check();
-  if (json !== undefined) tell(`wrote ${json}`);
+  for (const file of [json, ...(options.emit ?? []).map((each) => each.file)]) {
+    if (file !== undefined) tell(`wrote ${file}`);
+  }
   return exitCodes.done;
 }
 
