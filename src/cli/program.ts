@@ -80,6 +80,12 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       async () => (await import('./commands/schema/command.ts')).schemaCommand,
     ],
   },
+  'Let agents work': {
+    mcp: [
+      'Serve tools for agents over the Model Context Protocol',
+      async () => (await import('./commands/mcp/command.ts')).mcpCommand,
+    ],
+  },
   'Use many machines': {
     fleet: [
       'Tune many servers at once, or send load from many machines',

@@ -8,6 +8,7 @@ export const namedCommands = [
     'trace',
     'emulate',
     'explain',
+    'mcp',
     'fleet',
     'watch',
     'workload',
