@@ -4,8 +4,10 @@ import { median, quantile } from 'simple-statistics';
 import { pick, type Random, seededRandom, standardNormal } from '../src/base/random.ts';
 import { explainModel } from '../src/explain/explain-model.ts';
 import type { ModelExplanation } from '../src/explain/explanation.ts';
-import { readServed } from '../src/explain/readings.ts';
+import { type CounterName, counterMetrics, toInstanceReadings } from '../src/explain/prometheus-readings.ts';
+import { type CounterReading, readServed } from '../src/explain/readings.ts';
 import { normaliseConfig } from '../src/triton/config/normal-form.ts';
+import type { ModelStatistics } from '../src/triton/types.ts';
 import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen, type TimeTable } from './open-server.ts';
 
 /**
@@ -14,13 +16,15 @@ import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen, ty
  * played, which says what the ceilings are.
  *
  * `--laws FILE`: a JSON list of `{ label, points: [[batch, ms], …] }`, such as published times of
- * GPUs. Default: `--count` made-up laws.
+ * GPUs. Default: `--count` made-up laws. `--prometheus`: `explain` gets the counters of the metrics
+ * page only.
  */
 const { values } = parseArgs({
   options: {
     laws: { type: 'string' },
     count: { type: 'string', default: '24' },
     seed: { type: 'string', default: '1' },
+    prometheus: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -34,6 +38,43 @@ const JUDGED = 12_000;
 interface Law {
   readonly label: string;
   readonly points: TimeTable;
+}
+
+/** Returns readings as Prometheus gives them, without executions by batch size. */
+function asPrometheus(readings: readonly CounterReading[]): readonly CounterReading[] {
+  const series = (Object.keys(counterMetrics) as CounterName[]).map((counter) => ({
+    counter,
+    instance: '',
+    model: readings[0]?.statistics[0]?.name ?? '',
+    version: '1',
+    values: new Map(
+      readings.map(({ atNs, statistics: [each] }) => [atNs / 1e9, each ? readCounter(each, counter) : 0]),
+    ),
+  }));
+  return toInstanceReadings(series)[0]?.readings ?? [];
+}
+
+function readCounter(statistics: ModelStatistics, counter: CounterName): number {
+  switch (counter) {
+    case 'success':
+      return statistics.success.count;
+    case 'failure':
+      return statistics.fail.count;
+    case 'inferences':
+      return statistics.inferenceCount;
+    case 'executions':
+      return statistics.executionCount;
+    case 'requestUs':
+      return statistics.success.ns / 1e3;
+    case 'queueUs':
+      return statistics.queue.ns / 1e3;
+    case 'inputUs':
+      return statistics.computeInput.ns / 1e3;
+    case 'inferUs':
+      return statistics.computeInfer.ns / 1e3;
+    case 'outputUs':
+      return statistics.computeOutput.ns / 1e3;
+  }
 }
 
 const readLaws = (random: Random): Law[] =>
@@ -164,7 +205,12 @@ function judge(drawn: Case, random: Random): Judged | null {
   const arrivalsMs = drawGroups(groupSize, perSecond, OBSERVED.requests, observing);
   const { readings } = playOpen(server, present, { arrivalsMs, count: OBSERVED.readings, random: observing });
   const budget = { percentile: PERCENTILE, latencyMs: budgetMs };
-  const explanation = explainModel(readServed(readings), toConfig(present), [], budget);
+  const explanation = explainModel(
+    readServed(values.prometheus ? asPrometheus(readings) : readings),
+    toConfig(present),
+    [],
+    budget,
+  );
   const ceiling = explanation?.present?.ceiling;
   if (!explanation || !ceiling) throw new Error(`${drawn.label} was not explained`);
   const grid = [1, 2, 3, 4].flatMap((instances) =>

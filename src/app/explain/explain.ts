@@ -1,12 +1,13 @@
 import { catchUp } from '../../base/abort.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
+import { listed, plainLine } from '../../base/format.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { trituneVersion } from '../../base/package.ts';
 import type { LatencyLimit } from '../../explain/explain-by-simulation.ts';
 import { explainModel } from '../../explain/explain-model.ts';
 import type { ModelExplanation, ServiceExplanation } from '../../explain/explanation.ts';
+import { toInstanceReadings } from '../../explain/prometheus-readings.ts';
 import { type CounterReading, readServed } from '../../explain/readings.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
@@ -15,6 +16,7 @@ import { connectControl, resolveAddresses } from '../server/addresses.ts';
 import { readTls } from '../server/read-tls.ts';
 import { type ObservedServer, readObservation, saveObservation } from './observation.ts';
 import { observeServer } from './observe-server.ts';
+import { readPrometheus } from './read-prometheus.ts';
 
 export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   /** All models with requests, if none is named. */
@@ -28,6 +30,12 @@ export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   readonly save?: string;
   /** A directory with readings, in place of a server. */
   readonly from?: string;
+  /** Address of Prometheus, whose counters count in place of the server's own. */
+  readonly prometheus?: string;
+  /** Seconds of the past that Prometheus is asked for; an hour by default. */
+  readonly since?: number;
+  /** Labels of its series, such as `namespace="prod"`. */
+  readonly prometheusLabels?: string;
 }
 
 /** What the person sees meanwhile. */
@@ -112,20 +120,42 @@ function checkNames(models: readonly string[], known: readonly string[]): void {
 }
 
 const DEFAULT_SECONDS = 120;
+const DEFAULT_SINCE_S = 3600;
+
+/** Returns the readings of the busiest server that Prometheus knows. */
+async function observePast(
+  { prometheus, since = DEFAULT_SINCE_S, prometheusLabels = '' }: ExplainOptions & { readonly prometheus: string },
+  { signal, tell }: ExplainWatch,
+): Promise<readonly CounterReading[]> {
+  const nowSeconds = Math.floor(realClock.wallMs() / 1e3);
+  const query = { url: prometheus, sinceSeconds: since, labels: prometheusLabels, nowSeconds };
+  const [busiest, ...others] = toInstanceReadings(await readPrometheus(query, signal));
+  if (!busiest || busiest.readings.length < 2)
+    throw new TrituneError('INPUT_INVALID', 'Prometheus has no two readings', 'ask for a longer time (--since)');
+  tell('the metrics have no executions by batch size, only means: figures are less sure');
+  if (others.length > 0) {
+    const names = plainLine(listed(others.map(({ instance }) => instance)));
+    tell(`explains ${plainLine(busiest.instance)}, the busiest server; others: ${names}`);
+  }
+  return busiest.readings;
+}
 
 async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<ObservedServer> {
   const { for: seconds = DEFAULT_SECONDS } = options;
   const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
   try {
-    const readings = await observeServer(client, seconds, {
-      clock: realClock,
-      signal: watch.signal,
-      onReading: (each) => {
-        // A mistyped name ends the observation at once.
-        if (each.length === 1) checkNames(options.model ?? [], listNames(each));
-        watch.onReading(each, seconds);
-      },
-    });
+    const readings =
+      options.prometheus === undefined
+        ? await observeServer(client, seconds, {
+            clock: realClock,
+            signal: watch.signal,
+            onReading: (each) => {
+              // A mistyped name ends the observation at once.
+              if (each.length === 1) checkNames(options.model ?? [], listNames(each));
+              watch.onReading(each, seconds);
+            },
+          })
+        : await observePast({ ...options, prometheus: options.prometheus }, watch);
     const { configs, unreadable, unread } = await readOtherConfigs(client, listNames(readings));
     for (const [model, error] of unreadable) watch.tell(`'${model}' is left out: ${error.message}`);
     if (unread.length > 0) watch.tell(`${unread.length} models are left out: their configs take too long to read`);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { readLaunchCommand } from '../../../src/adapter/engine/launch-command.ts';
 import { explainObservation } from '../../../src/app/explain/explain.ts';
 import { readObservation } from '../../../src/app/explain/observation.ts';
+import { parseSeries } from '../../../src/app/explain/read-prometheus.ts';
 import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
 import { readCandidates } from '../../../src/app/study/read-candidates.ts';
 import { readProposal } from '../../../src/app/study/read-priors.ts';
@@ -15,6 +16,8 @@ import { translate } from '../../../src/cli/model-analyzer/translate.ts';
 import { parseProfile } from '../../../src/emulator/profile/profiles.ts';
 import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
 import { readTokenTable } from '../../../src/emulator/profile/token-table.ts';
+import { type CounterName, counterMetrics, toInstanceReadings } from '../../../src/explain/prometheus-readings.ts';
+import { readServed } from '../../../src/explain/readings.ts';
 import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
 import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
 import { readStatedSpaces } from '../../../src/space/joint/given-spaces.ts';
@@ -100,6 +103,34 @@ const explanation = refusing(['INPUT_INVALID'], {
   seeds: [JSON.stringify(anExplanation)],
   words: ['"proposal":null', '"latencyMs":null', '"model":"detector"', '1e300', 'null', '-1'],
   read: inFile('explain.json', (path) => readProposal(path, 'detector')),
+});
+
+const prometheus = refusing(['SERVER_FAILED'], {
+  name: 'an answer of Prometheus',
+  sources: ['app/explain/read-prometheus.ts'],
+  seeds: [
+    JSON.stringify({
+      status: 'success',
+      data: {
+        resultType: 'matrix',
+        result: ['1', '2'].map((version) => ({
+          metric: { __name__: 'nv_inference_count', instance: 'a:8002', model: 'm', version },
+          values: [
+            [1_700_000_000, '10'],
+            [1_700_000_015.5, '25'],
+            [1_700_000_030, '70'],
+          ],
+        })),
+      },
+    }),
+  ],
+  words: ['"NaN"', '"+Inf"', '"1e308"', '"-1"', '"instance":"b"', '1e300', 'null', '[]'],
+  read: (text) => {
+    const names = Object.keys(counterMetrics) as CounterName[];
+    return toInstanceReadings(names.flatMap((name) => parseSeries(name, text))).map(({ readings }) =>
+      readings.length < 2 ? null : readServed(readings),
+    );
+  },
 });
 
 const space = refusing(['SPACE_INVALID'], {
@@ -434,5 +465,6 @@ export const yamlFiles: readonly Parser[] = [
 
 /** Files that people write, or get from others. */
 export const documents: readonly Parser[] = [
-  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable, observation, explanation],
+  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable],
+  ...[observation, explanation, prometheus],
 ];

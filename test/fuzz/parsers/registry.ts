@@ -18,6 +18,7 @@ export const ours: Readonly<Record<string, string>> = {
   'base/read-file.ts': 'bytes, which it does not parse',
   'base/run-files.ts': 'bytes, which it compares',
   'cli/commands/profile/endpoint-options.ts': 'an option of the user, JSON or not',
+  'cli/commands/mcp/run.ts': 'JSON that a command of ours wrote',
   'cli/options/filled-rows.ts': 'a 0, to see whether an option may be it',
   'app/traffic/http/content.ts': 'a body that is sent as it is',
   'fleet/temporal/workflow-bundle.ts': "the bundle's own manifest",

@@ -31,6 +31,19 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
+  prometheus: {
+    flags: '--prometheus <url>',
+    help: "Explain the past by Prometheus' counters, such as http://prometheus:9090; the server is asked for configs only",
+  },
+  since: {
+    flags: '--since <duration>',
+    help: 'How far back Prometheus is asked (default: 1h)',
+    parse: durationSeconds,
+  },
+  prometheusLabels: {
+    flags: '--prometheus-labels <labels>',
+    help: `Use only series with these labels, such as 'namespace="prod"'`,
+  },
   ...scalingOptionTable,
   forRate: {
     flags: '--for-rate <rate>',

@@ -17,10 +17,7 @@ import type { ParsedExplainOptions } from './options.ts';
  * Returns the exit code. Errors: USAGE, INPUT_INVALID, MODEL_UNKNOWN, SERVER_*, OUTPUT_UNWRITABLE.
  */
 export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, terminal: Terminal): Promise<number> {
-  if (options.from !== undefined && (options.url !== undefined || options.save !== undefined)) {
-    const other = options.url === undefined ? '--save' : '--url';
-    throw new TrituneError('USAGE', `--from reads a directory, so ${other} has no use`, 'leave one of them out');
-  }
+  checkSources(options);
   const scaling = await readScalingQuestion(options);
   const complete = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
   warnIfInsecure(complete, terminal);
@@ -47,6 +44,28 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     if (file !== undefined) tell(`wrote ${file}`);
   }
   return exitCodes.done;
+}
+
+/** Errors: USAGE for options of which one has no use beside the other. */
+function checkSources({
+  from,
+  url,
+  save,
+  prometheus,
+  since,
+  prometheusLabels,
+  for: seconds,
+}: AnyProtocol<ParsedExplainOptions>): void {
+  const useless: readonly (readonly [text: string, isUseless: boolean])[] = [
+    ['--from reads a directory, so --url has no use', from !== undefined && url !== undefined],
+    ['--from reads a directory, so --save has no use', from !== undefined && save !== undefined],
+    ['--from reads a directory, so --prometheus has no use', from !== undefined && prometheus !== undefined],
+    ['--prometheus reads the past, so --for has no use', prometheus !== undefined && seconds !== undefined],
+    ['--since has no use without --prometheus', prometheus === undefined && since !== undefined],
+    ['--prometheus-labels has no use without --prometheus', prometheus === undefined && prometheusLabels !== undefined],
+  ];
+  const fault = useless.find(([, isUseless]) => isUseless);
+  if (fault) throw new TrituneError('USAGE', fault[0], 'leave one of them out');
 }
 
 /** Nothing is contacted. */
