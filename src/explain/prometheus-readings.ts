@@ -3,7 +3,7 @@ import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../tri
 import type { CounterReading } from './readings.ts';
 
 /**
- * Triton's counters of a model, as its metrics page names them (docs/user_guide/metrics.md there).
+ * Triton's counters of a model, as its metrics page names them (the page "Metrics" of its guide).
  */
 export const counterMetrics = {
   success: 'nv_inference_request_success',

@@ -21,7 +21,7 @@ import { readPrometheus } from './read-prometheus.ts';
 export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   /** All models with requests, if none is named. */
   readonly model?: readonly string[];
-  /** Seconds; default 120. */
+  /** Seconds; Infinity to look until the signal, and keep the latest readings. Default 120. */
   readonly for?: number;
   readonly latencyBudget?: number;
   /** Default 99. */
@@ -44,6 +44,10 @@ export interface ExplainWatch {
   /** Called with the readings so far, and the seconds that the observation takes. */
   readonly onReading: (readings: readonly CounterReading[], seconds: number) => void;
   readonly tell: (line: string) => void;
+  /**
+   * Called once the server and the configs of its models are known, if they can be read at once.
+   */
+  readonly onServer?: (server: ObservedServer['server'], configs: ObservedServer['configs']) => void;
 }
 
 /**
@@ -53,7 +57,7 @@ export interface ExplainWatch {
 export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
   const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
-  const { percentile = 99, latencyBudget = Number.POSITIVE_INFINITY } = options;
+  const { percentile = DEFAULT_PERCENTILE, latencyBudget = Number.POSITIVE_INFINITY } = options;
   return explainObservation(observation, { percentile, latencyMs: latencyBudget }, options.model, watch.tell);
 }
 
@@ -119,6 +123,7 @@ function checkNames(models: readonly string[], known: readonly string[]): void {
   throw new TrituneError('MODEL_UNKNOWN', message, `its models are ${listed(known.slice(0, 20))}`);
 }
 
+export const DEFAULT_PERCENTILE = 99;
 const DEFAULT_SECONDS = 120;
 const DEFAULT_SINCE_S = 3600;
 
@@ -143,6 +148,13 @@ async function observePast(
 async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<ObservedServer> {
   const { for: seconds = DEFAULT_SECONDS } = options;
   const { client, server } = await connectControl(resolveAddresses(options, await readTls(options)));
+  const introduce = (names: readonly string[], onServer: NonNullable<ExplainWatch['onServer']>): void => {
+    readOtherConfigs(client, names).then(
+      ({ configs }) => onServer(server, new Map(Object.entries(configs))),
+      // They are read again at the end.
+      () => undefined,
+    );
+  };
   try {
     const readings =
       options.prometheus === undefined
@@ -152,6 +164,7 @@ async function observe(options: ExplainOptions, watch: ExplainWatch): Promise<Ob
             onReading: (each) => {
               // A mistyped name ends the observation at once.
               if (each.length === 1) checkNames(options.model ?? [], listNames(each));
+              if (each.length === 1 && watch.onServer) introduce(listNames(each), watch.onServer);
               watch.onReading(each, seconds);
             },
           })

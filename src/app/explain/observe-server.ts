@@ -23,9 +23,9 @@ export interface Watching {
 }
 
 /**
- * Reads the counters of all models, about once a second for so long. It calls nothing but the
- * statistics. Errors: SERVER_* if a server fails several times in a row; INPUT_INVALID if it ended
- * before the second reading.
+ * Reads the counters of all models, about once a second for so long; without an end, the latest
+ * readings stay. It calls nothing but the statistics. Errors: SERVER_* if a server fails several
+ * times in a row; INPUT_INVALID if it ended before the second reading.
  */
 export async function observeServer(
   client: ServerStats,
@@ -48,7 +48,9 @@ export async function observeServer(
       readings.push({ atNs: (startNs + clock.nowNs()) / 2, statistics: sharing(readings.at(-1), statistics) });
       onReading(readings);
     }
-    if (readings.length > MAX_READINGS) {
+    if (readings.length > MAX_READINGS && seconds === Number.POSITIVE_INFINITY)
+      readings = readings.slice(-MAX_READINGS);
+    else if (readings.length > MAX_READINGS) {
       readings = readings.filter((_, index) => index % 2 === 0);
       intervalNs *= 2;
     }

@@ -10,6 +10,7 @@ import { connectionOptionTable } from '../tune/options.ts';
 export interface ParsedExplainOptions extends ExplainOptions, ScalingOptions {
   /** A file for the explanation. */
   readonly json?: string;
+  readonly ui: 'lines' | 'tui';
 }
 
 /** The metrics page is not read. */
@@ -28,6 +29,12 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
     parse: positiveNumber,
   },
   percentile: { flags: '--percentile <p>', help: 'Latency percentile of the budget (default: 99)', parse: percentile },
+  ui: {
+    flags: '--ui <screen>',
+    help: 'What to show: tui keeps looking, on the full screen, until you leave it or --for is over',
+    choices: ['lines', 'tui'],
+    default: 'lines',
+  },
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },

@@ -1,6 +1,6 @@
 import { readScalingQuestion } from '../../../app/autoscale/emit.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
-import { explain } from '../../../app/explain/explain.ts';
+import { DEFAULT_PERCENTILE, explain } from '../../../app/explain/explain.ts';
 import { withAutoscalers } from '../../../app/explain/scaling.ts';
 import { type AnyProtocol, withProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -10,6 +10,7 @@ import { writeWhole } from '../../../base/run-files.ts';
 import { explainLines } from '../../../headless/explain-lines.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
+import { type LivePage, openLivePage } from './live.ts';
 import type { ParsedExplainOptions } from './options.ts';
 
 /**
@@ -28,10 +29,15 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     () => 'stopped at once; nothing was changed',
     'what was seen so far is explained',
   );
+  const quit = new AbortController();
+  const page = options.ui === 'tui' ? await openPage(complete, terminal, () => quit.abort()) : null;
   const onReading = (readings: readonly unknown[], seconds: number): void =>
     terminal.status(`looking for ${formatDuration(seconds)}: ${readings.length} readings`);
+  const watch = { signal: AbortSignal.any([signal, quit.signal]), onReading, tell, ...page?.watch };
   try {
-    const explanation = await withAutoscalers(await explain(complete, { signal, onReading, tell }), scaling);
+    const { for: seconds = page ? Number.POSITIVE_INFINITY : undefined } = complete;
+    const timed = seconds === undefined ? complete : { ...complete, for: seconds };
+    const explanation = await withAutoscalers(await explain(timed, watch).finally(() => page?.close()), scaling);
     terminal.status(null);
     for (const line of explainLines(explanation)) terminal.print(line);
     if (json !== undefined) await writeWhole(json, `${JSON.stringify(explanation, null, 2)}\n`);
@@ -46,6 +52,13 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
   return exitCodes.done;
 }
 
+/** Errors: USAGE without a terminal. */
+function openPage(options: ParsedExplainOptions, { canvas }: Terminal, onQuit: () => void): Promise<LivePage> {
+  if (!canvas) throw new TrituneError('USAGE', 'the full screen needs a terminal', 'leave out --ui tui');
+  const { latencyBudget = Number.POSITIVE_INFINITY, percentile = DEFAULT_PERCENTILE, url = '' } = options;
+  return openLivePage(canvas, { percentile, latencyMs: latencyBudget }, url, onQuit);
+}
+
 /** Errors: USAGE for options of which one has no use beside the other. */
 function checkSources({
   from,
@@ -55,11 +68,14 @@ function checkSources({
   since,
   prometheusLabels,
   for: seconds,
+  ui,
 }: AnyProtocol<ParsedExplainOptions>): void {
   const useless: readonly (readonly [text: string, isUseless: boolean])[] = [
     ['--from reads a directory, so --url has no use', from !== undefined && url !== undefined],
     ['--from reads a directory, so --save has no use', from !== undefined && save !== undefined],
     ['--from reads a directory, so --prometheus has no use', from !== undefined && prometheus !== undefined],
+    ['--ui tui looks at a server, so --from has no use', ui === 'tui' && from !== undefined],
+    ['--ui tui looks at a server, so --prometheus has no use', ui === 'tui' && prometheus !== undefined],
     ['--prometheus reads the past, so --for has no use', prometheus !== undefined && seconds !== undefined],
     ['--since has no use without --prometheus', prometheus === undefined && since !== undefined],
     ['--prometheus-labels has no use without --prometheus', prometheus === undefined && prometheusLabels !== undefined],
