@@ -97,6 +97,7 @@ export const capacitySpec = z.strictObject({
     .strictObject({
       json: text.optional().describe('File with all results, as JSON'),
       output: text.optional().describe('Directory for capacity.json, results.csv and report.html'),
+      otlp: text.optional().describe('Address of an OpenTelemetry collector for the figures'),
       emit: z
         .array(
           z.strictObject({

@@ -144,6 +144,7 @@ const outputsSpec = z.strictObject({
   profileExportFile: text.optional().describe('File with the times of every request, as JSON'),
   json: text.optional().describe('File with all figures, as JSON'),
   ndjson: text.optional().describe('File with a line of JSON for each window and level'),
+  otlp: text.optional().describe('Address of an OpenTelemetry collector for the figures'),
   plots: text.optional().describe('Directory for pictures of the levels'),
   output: text.optional().describe('Directory for the tables and plots of a scenario'),
   label: z.array(text).optional().describe('NAME=VALUE for the parameter table of a scenario'),

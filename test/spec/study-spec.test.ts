@@ -22,7 +22,7 @@ const ofOthers = ['modelBudgets', 'modelRequests'];
  * others do it.
  */
 const ofTheCommand = [
-  ...['ui', 'resume', 'dryRun', 'verbose', 'spec', 'set', 'printSpec', 'modelAnalyzerConfig', 'trustRun'],
+  ...['ui', 'otlp', 'resume', 'dryRun', 'verbose', 'spec', 'set', 'printSpec', 'modelAnalyzerConfig', 'trustRun'],
   ...Object.keys(tuneFleetOptionTable),
 ];
 

@@ -15,7 +15,7 @@ import { capacityOptionTable, type ParsedCapacityOptions } from './options.ts';
 /**
  * Our options that suit every kind of service, and that `profile` lacks or uses for other purposes.
  */
-const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst', 'emit']);
+const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst', 'emit', 'otlp']);
 
 const mostUsed = [
   ...(['model', 'url', 'protocol', 'latencyBudget', 'percentile', 'forRate', 'burst', 'timeBudget'] as const),

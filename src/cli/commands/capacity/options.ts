@@ -8,6 +8,7 @@ import { costOptionTable } from '../../options/cost.ts';
 import { filledBy } from '../../options/filled-rows.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, percent, percentile } from '../../options/option-values.ts';
+import { otlpOption } from '../../options/otlp.ts';
 import { scalingOptionTable } from '../../options/scaling.ts';
 import { type SetFlags, setOptionTable } from '../../options/set.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
@@ -120,6 +121,7 @@ const optionTable: OptionTable<CapacityFlags> = under<CapacityFlags>('Measuremen
   },
   ...setOptionTable(capacityOptions),
   json: { flags: '--json <file>', help: 'Write all results as JSON', heading: 'Output' },
+  otlp: otlpOption,
   output: {
     flags: '-o, --output <directory>',
     help: 'Directory for capacity.json, results.csv and report.html',

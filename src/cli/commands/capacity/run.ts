@@ -3,6 +3,8 @@ import { measureCapacity, readLimit } from '../../../app/capacity/measure.ts';
 import { openCapacity } from '../../../app/capacity/open-capacity.ts';
 import { readCapacityScaling, withAutoscalers } from '../../../app/capacity/scaling.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
+import { listCapacityFigures } from '../../../app/otlp/figures.ts';
+import { closeTelemetry, openTelemetry } from '../../../app/otlp/telemetry.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { commandLineWithoutValues } from '../../../app/server/headers.ts';
@@ -29,7 +31,8 @@ export async function runCapacityCommand(
   await prepareCapacity(options);
   warnIfInsecure(options, terminal);
   const commandLine = commandLineWithoutValues(shownCommandLine(options), options);
-  const { json, output, emit, ...spec } = options;
+  const { json, output, emit, otlp, ...spec } = options;
+  const telemetry = await openTelemetry(otlp, { command: 'capacity', model: options.model ?? '' });
   const { tell } = terminal;
   let document: CapacityDocument | null = null;
   const { wasInterrupted } = await interruptible(terminal, async (signal) => {
@@ -42,6 +45,8 @@ export async function runCapacityCommand(
       await opened.close();
     }
   });
+  if (document !== null) telemetry?.record(listCapacityFigures(document));
+  await closeTelemetry(telemetry, tell);
   if (document === null) return exitCodes.interrupted;
   return shown(await withAutoscalers(document, scaling), wasInterrupted, options, terminal);
 }

@@ -28,6 +28,7 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
   requestIntervals: {
     flags: '--request-intervals <file>',
     help: 'File with the microseconds between requests, one on each line; repeated as needed',
+    heading: 'Workloads',
   },
   arrivalTrace: {
     flags: '--arrival-trace <file>',

@@ -1,5 +1,6 @@
 import type { ProfileOutputs } from '../../../spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
+import { otlpOption } from '../../options/otlp.ts';
 
 export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutputs>('Output', {
   csv: { flags: '-f, --csv <file>', help: "Write a CSV file with perf_analyzer's columns" },
@@ -13,6 +14,7 @@ export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutpu
   },
   json: { flags: '--json <file>', help: 'Write all figures as JSON' },
   ndjson: { flags: '--ndjson <file>', help: 'Write a line of JSON for each window and level while measuring' },
+  otlp: otlpOption,
   plots: { flags: '--plots <directory>', help: 'Draw throughput over latency, and the parts of latency at each level' },
   output: { flags: '-o, --output <directory>', help: 'Directory for the tables and plots of --scenario' },
   label: {

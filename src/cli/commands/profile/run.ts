@@ -1,4 +1,6 @@
 import { exitCodes } from '../../../app/exit-codes.ts';
+import { listProfileFigures } from '../../../app/otlp/figures.ts';
+import { closeTelemetry, openTelemetry } from '../../../app/otlp/telemetry.ts';
 import { openProfileDocuments, writePictures } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
@@ -55,6 +57,7 @@ export async function runProfile(
   const { tell } = terminal;
   const asFarAsKnown = await planProfile(options, alike);
   warnIfInsecure(options, terminal);
+  const telemetry = await openTelemetry(options.otlp, { command: 'profile', model: options.model ?? '' });
   const isJson = options.outputFormat === 'json';
   const shown = isJson ? { ...terminal, print: () => undefined } : terminal;
   let head: ProfileHead | null = null;
@@ -104,6 +107,8 @@ export async function runProfile(
     }
   });
   const { reports } = outcome;
+  telemetry?.record(listProfileFigures(reports));
+  await closeTelemetry(telemetry, tell);
   if (options.collectMetrics && !alike && !reports.some(({ measurement }) => hasFigures(measurement.device)))
     tell('no GPU or CPU metrics found with nvidia-smi; give their address with --metrics-url');
   if (options.plots !== undefined && reports.length > 0) {

@@ -7,6 +7,7 @@ import { filledBy } from '../../options/filled-rows.ts';
 import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
+import { otlpOption } from '../../options/otlp.ts';
 import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -38,6 +39,7 @@ export interface TuneFlags
   readonly printSpec: boolean;
   readonly dryRun: boolean;
   readonly verbose: boolean;
+  readonly otlp?: string;
 }
 
 type ConnectionOptions = Pick<AddressSpec, 'url' | 'protocol' | 'controlUrl' | 'metricsUrl'>;
@@ -90,7 +92,10 @@ const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safe
   ...trustOptionTable,
 });
 
-type RunOptions = Pick<TuneFlags, 'ui' | 'trace' | 'output' | 'resume' | 'spec' | 'printSpec' | 'dryRun' | 'verbose'>;
+type RunOptions = Pick<
+  TuneFlags,
+  'ui' | 'otlp' | 'trace' | 'output' | 'resume' | 'spec' | 'printSpec' | 'dryRun' | 'verbose'
+>;
 
 const runOptionTable: OptionTable<RunOptions> = under<RunOptions>('Output', {
   ui: {
@@ -99,6 +104,7 @@ const runOptionTable: OptionTable<RunOptions> = under<RunOptions>('Output', {
     choices: uiNames,
     default: 'auto',
   },
+  otlp: otlpOption,
   trace: {
     flags: '--trace',
     help: 'Trace the best configuration on the server at the end (docs/trace.md)',

@@ -1,4 +1,5 @@
 import { exitCodes, worstExitCode } from '../../../app/exit-codes.ts';
+import { closeTelemetry, openTelemetry, type Telemetry, withTelemetry } from '../../../app/otlp/telemetry.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import type { OpenSeries } from '../../../app/series/open-series.ts';
 import { type SeriesWatch, tuneSeries } from '../../../app/series/tune-series.ts';
@@ -10,7 +11,7 @@ import type { Terminal } from '../../terminal.ts';
 import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts';
 import type { SeriesFlags } from './series-options.ts';
 
-type Shown = Pick<SeriesFlags, 'ui' | 'verbose'>;
+type Shown = Pick<SeriesFlags, 'ui' | 'verbose' | 'otlp'>;
 
 /**
  * Tunes several models on one server, one after another, each on its own screen. Returns the worst
@@ -18,13 +19,14 @@ type Shown = Pick<SeriesFlags, 'ui' | 'verbose'>;
  */
 export async function runSeries(
   open: () => Promise<OpenSeries>,
-  { ui, verbose }: Shown,
+  { ui, verbose, otlp }: Shown,
   terminal: Terminal,
 ): Promise<number> {
   requireCanvas(ui, terminal);
   const series = await open();
   const { directory, turns } = series;
   let screen: Screen | null = null;
+  let telemetry: Telemetry | null = null;
   let models: readonly SeriesEntry[] = [];
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
@@ -47,9 +49,11 @@ export async function runSeries(
       screen = opened;
       const number = turns.findIndex((turn) => turn.model === model) + 1;
       opened.tell(`model ${number} of ${turns.length}: ${model}`);
-      return opened;
+      telemetry = await openTelemetry(otlp, { command: 'tune', model });
+      return withTelemetry(opened, telemetry);
     },
     onTurnDone: async (_, isLast) => {
+      await closeTelemetry(telemetry, (screen ?? terminal).tell);
       if (isLast) await screen?.untilLeft(interrupts.signal);
       closeScreen();
     },

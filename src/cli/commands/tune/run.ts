@@ -1,4 +1,5 @@
 import { exitCodes, toExitCode } from '../../../app/exit-codes.ts';
+import { closeTelemetry, openTelemetry, type Telemetry, withTelemetry } from '../../../app/otlp/telemetry.ts';
 import { discardEmpty } from '../../../app/output/directory.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import { isSeries } from '../../../app/series/directory.ts';
@@ -130,7 +131,7 @@ async function resume(directory: string, flags: SeriesFlags, named: Named, termi
 /** Runs one study: opens the output directory, the screen and the server, and tunes. */
 async function runStudy(
   open: () => Promise<OpenStudy>,
-  { ui }: Pick<SeriesFlags, 'ui'>,
+  { ui, otlp }: Pick<SeriesFlags, 'ui' | 'otlp'>,
   terminal: Terminal,
 ): Promise<number> {
   const study = await open();
@@ -140,19 +141,22 @@ async function runStudy(
     () => `the model may be left changed; put it back with ${formatCommandLine(['restore', directory])}`,
   );
   let screen: Screen | null = null;
+  let telemetry: Telemetry | null = null;
   try {
+    telemetry = await openTelemetry(otlp, { command: 'tune', model: spec.model });
     screen = await openScreen(ui, terminal, {
       earlier: study.earlier,
       interrupt: () => interrupts.raise('asked to quit'),
       exportConfig: (trial) => exportConfig(directory, spec.model, trial),
     });
     warnIfInsecure(spec.server, screen);
-    const outcome = await tuneStudy(study, interrupts.signal, screen);
+    const outcome = await tuneStudy(study, interrupts.signal, withTelemetry(screen, telemetry));
     interrupts.check();
     await screen.untilLeft(interrupts.signal);
     return toExitCode(outcome);
   } finally {
     screen?.close();
+    await closeTelemetry(telemetry, terminal.tell);
     try {
       await study.journal.close();
       await discardEmpty(directory);
