@@ -18,6 +18,7 @@ import {
 import { narrowPaper, type Paper, widePaper } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import { headAssets } from '../page/assets.ts';
+import { autoscalersSection } from '../page/autoscalers-section.ts';
 import { figure } from '../page/figure.ts';
 import { instanceTypesTable } from '../page/instance-types-table.ts';
 import { table } from '../page/table.ts';
@@ -54,6 +55,7 @@ ${beyondSection(document)}
 ${burstSection(document)}
 ${replicasSection(document)}
 ${costSection(document)}
+${autoscalersSection(document.autoscalers)}
 ${probesSection(document)}
 ${methodSection(document)}
 </body>

@@ -1,4 +1,5 @@
 import type { ScalingOptions } from '../../../app/autoscale/emit.ts';
+import type { ExplainOutputs } from '../../../app/explain/documents.ts';
 import type { ExplainOptions } from '../../../app/explain/explain.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
@@ -7,9 +8,7 @@ import { scalingOptionTable } from '../../options/scaling.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { connectionOptionTable } from '../tune/options.ts';
 
-export interface ParsedExplainOptions extends ExplainOptions, ScalingOptions {
-  /** A file for the explanation. */
-  readonly json?: string;
+export interface ParsedExplainOptions extends ExplainOptions, ExplainOutputs, ScalingOptions {
   readonly ui: 'lines' | 'tui';
 }
 
@@ -36,6 +35,7 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
     default: 'lines',
   },
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
+  output: { flags: '-o, --output <directory>', help: 'Directory for explain.json and report.html' },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
   prometheus: {

@@ -1,12 +1,12 @@
 import { readScalingQuestion } from '../../../app/autoscale/emit.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
+import { prepareExplanation, writeExplanation } from '../../../app/explain/documents.ts';
 import { DEFAULT_PERCENTILE, explain } from '../../../app/explain/explain.ts';
 import { withAutoscalers } from '../../../app/explain/scaling.ts';
 import { type AnyProtocol, withProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { formatDuration } from '../../../base/format.ts';
-import { writeWhole } from '../../../base/run-files.ts';
 import { explainLines } from '../../../headless/explain-lines.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -20,10 +20,11 @@ import type { ParsedExplainOptions } from './options.ts';
 export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, terminal: Terminal): Promise<number> {
   checkSources(options);
   const scaling = await readScalingQuestion(options);
+  await prepareExplanation(options);
   const complete = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
   warnIfInsecure(complete, terminal);
   const { tell } = terminal;
-  const { json } = options;
+  const written: string[] = [];
   const { signal, check, release } = listenForInterrupts(
     tell,
     () => 'stopped at once; nothing was changed',
@@ -40,15 +41,13 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     const explanation = await withAutoscalers(await explain(timed, watch).finally(() => page?.close()), scaling);
     terminal.status(null);
     for (const line of explainLines(explanation)) terminal.print(line);
-    if (json !== undefined) await writeWhole(json, `${JSON.stringify(explanation, null, 2)}\n`);
+    written.push(...(await writeExplanation(explanation, options)));
   } finally {
     terminal.status(null);
     release();
   }
   check();
-  for (const file of [json, ...(options.emit ?? []).map((each) => each.file)]) {
-    if (file !== undefined) tell(`wrote ${file}`);
-  }
+  for (const file of [...written, ...(options.emit ?? []).map((each) => each.file)]) tell(`wrote ${file}`);
   return exitCodes.done;
 }
 
