@@ -8,6 +8,7 @@ import { BUSY, ceilingGain, latencyGain } from './alternatives.ts';
 import { busyInstances, hasServed, meanBatch } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';
 import { type Forecast, type ForecastContext, forecast } from './forecast.ts';
+import { findPadding } from './padding.ts';
 import type { IntervalWork, ModelWork } from './readings.ts';
 
 /** What is known when causes are looked for. */
@@ -33,6 +34,8 @@ export interface WeighedCause extends Cause {
 const MIN_GAIN = 1.1;
 /** The share of a request's time from which on a part of it is a cause. */
 const LARGE_SHARE = 0.3;
+/** The share of padding from which on it is a cause. */
+const MIN_WASTE = 0.15;
 
 /** Returns the causes that a simulated change of one setting or of the traffic confirms. */
 export function simulatedCauses(seen: CauseEvidence): WeighedCause[] {
@@ -63,6 +66,11 @@ export function countedCauses({ breakdown, served }: Pick<CauseEvidence, 'breakd
   if (overheadUs > LARGE_SHARE * requestUs) {
     const evidence = `${formatMs(overheadUs / 1e3)} of ${formatMs(requestUs / 1e3)} are neither queue nor execution`;
     causes.push(cause('front-end', 'likely', requestUs / (requestUs - overheadUs), evidence));
+  }
+  const padding = findPadding(breakdown);
+  if (padding && padding.waste > MIN_WASTE) {
+    const evidence = `executions take as long as those of the next of ${padding.steps.join(', ')} samples: ${formatFigure(100 * padding.waste)} % of what is executed is padding`;
+    causes.push(cause('padding', 'likely', 1 / (1 - padding.waste), evidence));
   }
   return causes;
 }

@@ -15,6 +15,7 @@ export const causeCodes = {
   client: 'clients wait for answers, or send at a steady pace: the server does not limit them',
   bursts: 'requests arrive in bursts, which wait for each other',
   'batch-limit': 'batches are full, and larger ones would serve more',
+  padding: 'batches are filled up to fixed sizes, and much of the work is for samples that are none',
   'slow-member': 'one model of the pipeline takes most of the time',
   sequences: 'requests of sequences wait for a place',
   'other-models': 'executions take longer while other models of the server are busy',

@@ -156,6 +156,21 @@ describe('explainModel', () => {
 
   const quiet = (situations['a service with much room'] as readonly [CauseCode, Situation])[1];
 
+  it('names batches that a backend fills up', () => {
+    const situation: Situation = {
+      server: { serviceMs: (batch) => 4 + 2 * 2 ** Math.ceil(Math.log2(batch)), jitter: 0.01 },
+      config: { instances: 1, maxBatch: 16, delayMs: 0 },
+      arrivals: { perSecond: 280 },
+    };
+    const { causes } = explain(situation);
+    expect(causes.find(({ code }) => code === 'padding')?.evidence).toMatch(
+      /next of (1, )?2, 4, 8(, 16)? samples: \d+/,
+    );
+    // Times that grow with each sample are none.
+    const even: Situation = { ...situation, server: { serviceMs: (batch) => 4 + 2 * batch, jitter: 0.01 } };
+    expect(explain(even).causes.map(({ code }) => code)).not.toContain('padding');
+  });
+
   it('names instances that slow each other', () => {
     const situation: Situation = {
       server: { sharing: { by: 'slowdown', share: 1 } },
