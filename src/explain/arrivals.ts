@@ -45,14 +45,19 @@ const MAX_STEADY = 0.8;
 
 /** The share of busy instances from which on requests leave as evenly as executions end. */
 const FULL = 0.9;
+/** The share of a request's time in the queue without which no server is full. */
+const MIN_QUEUE_SHARE = 0.1;
 
 /**
  * Returns the dispersion of the arrivals, by that of the requests that were answered; null where
- * a full server hides it.
+ * a full server hides it. Busy instances without a queue are no full server: its clients wait.
  */
 export function findDispersion(served: ModelWork, instances: number): Interval | null {
   const dispersion = computeDispersion(served.intervals);
-  const isFull = hasServed(served) && busyInstances(served) > FULL * instances;
+  const isFull =
+    hasServed(served) &&
+    busyInstances(served) > FULL * instances &&
+    served.breakdown.queueUs > MIN_QUEUE_SHARE * served.breakdown.requestUs;
   return isFull && dispersion && dispersion.value < 1 ? null : dispersion;
 }
 

@@ -19,6 +19,8 @@ export interface CauseEvidence {
   readonly present: Forecast;
   /** The best other config; null if there is none. */
   readonly best: Forecast | null;
+  /** True if requests come more evenly than those of independent clients. */
+  readonly isSteady: boolean;
   /** False if the simulation does not explain the time in the queue. */
   readonly explainsQueue: boolean;
   /** The mean number of busy instances of other models, by interval. */
@@ -176,6 +178,8 @@ const preferredNeverFits: FindCause = ({ context, present, breakdown }) => {
 
 const tooFewInstances: FindCause = ({ context, present, breakdown, served }) => {
   const { policy } = present.choice;
+  // Where nothing waits, a further instance has nothing to do.
+  if (breakdown.queueUs <= SMALL_SHARE * breakdown.requestUs) return null;
   const other = forecast(context, withPolicy(present.choice, { instances: 2 * policy.instances }));
   const gain = relevantGain(context, present, other);
   if (!other || gain < MIN_GAIN) return null;
@@ -238,10 +242,10 @@ const bursts: FindCause = ({ context, present, breakdown }) => {
   return cause('bursts', 'likely', gain, evidence);
 };
 
-const client: FindCause = ({ context, present, breakdown, served }) => {
+const client: FindCause = ({ isSteady, present, breakdown, served }) => {
   const busy = busyInstances({ ...served, breakdown });
   const { instances } = present.choice.policy;
-  if (context.process.kind !== 'steady' || breakdown.queueUs > SMALL_SHARE * breakdown.requestUs) return null;
+  if (!isSteady || breakdown.queueUs > SMALL_SHARE * breakdown.requestUs) return null;
   const evidence = `requests come more evenly than those of independent clients, and wait ${formatMs(breakdown.queueUs / 1e3)}; ${formatFigure(busy)} of ${instances} instances are busy`;
   return cause('client', 'likely', 1, evidence);
 };

@@ -8,7 +8,7 @@ import { loadSpace } from '../space/source/load.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { findBest } from './alternatives.ts';
-import { findDispersion } from './arrivals.ts';
+import { findDispersion, toProcess } from './arrivals.ts';
 import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execution-law.ts';
 import type { ModelExplanation } from './explanation.ts';
@@ -63,7 +63,17 @@ export function explainBySimulation(
   const best = findBest(ranking, loadSpace('base', { limits }), original, rankedPresent);
   const proposal = best && forecast(context, best.choice);
   const othersBusy = readOthersBusy(served, others);
-  const seen = { served, breakdown, context: ranking, present: rankedPresent, best, explainsQueue, othersBusy };
+  const isSteady = toProcess(dispersion, 0).kind === 'steady';
+  const seen = {
+    served,
+    breakdown,
+    context: ranking,
+    present: rankedPresent,
+    best,
+    isSteady,
+    explainsQueue,
+    othersBusy,
+  };
   const unseen = listUnseen(traffic.largestSeen, present, proposal);
   const hits = breakdown.cache.hitCount / breakdown.successCount;
   const unknown = [

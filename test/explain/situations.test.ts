@@ -121,6 +121,14 @@ const situations: Readonly<Record<string, readonly [CauseCode, Situation]>> = {
     'client',
     { config: { instances: 1, maxBatch: 8, delayMs: 0 }, arrivals: { perSecond: 200, evenly: true } },
   ],
+  'a client that keeps the only instance busy, and waits for each answer': [
+    'client',
+    {
+      server: { jitter: 0.002 },
+      config: { instances: 1, maxBatch: 8, delayMs: 0 },
+      arrivals: { perSecond: 240, evenly: true },
+    },
+  ],
   'a GPU that serves what it can': [
     'at-its-ceiling',
     {

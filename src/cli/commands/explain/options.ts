@@ -35,7 +35,10 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
     default: 'lines',
   },
   json: { flags: '--json <file>', help: 'Write everything to this file as well' },
-  output: { flags: '-o, --output <directory>', help: 'Directory for explain.json and report.html' },
+  output: {
+    flags: '-o, --output <directory>',
+    help: 'Directory for explain.json, report.html and, of one model, its traffic as workload.yaml',
+  },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
   from: { flags: '--from <dir>', help: 'Explain readings that --save kept, without a server' },
   prometheus: {
