@@ -66,7 +66,12 @@ const DEFAULT_HOLD_PERCENT = 95;
  */
 export async function readScalingQuestion(options: ScalingOptions): Promise<ScalingQuestion | null> {
   const { emit, forRate, forTraffic, replicaStart, holdChance = DEFAULT_HOLD_PERCENT } = options;
-  if (!emit || emit.length === 0) return null;
+  if (!emit || emit.length === 0) {
+    const useless = forTraffic === undefined ? replicaStart !== undefined && '--replica-start' : '--for-traffic';
+    if (useless)
+      throw new TrituneError('USAGE', `${useless} has no use without --emit`, 'leave it out, or add --emit keda FILE');
+    return null;
+  }
   for (const { file, kind } of emit) {
     if (file === '') throw new TrituneError('USAGE', `--emit ${kind} names no file`, `write --emit ${kind} FILE`);
   }

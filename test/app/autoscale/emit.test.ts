@@ -40,6 +40,8 @@ describe('--emit', () => {
       'needs the traffic to serve',
     );
     expect(await readScalingQuestion({ forRate: 1 })).toBeNull();
+    await expect(readScalingQuestion({ replicaStart: 5 })).rejects.toThrow('--replica-start has no use without --emit');
+    await expect(readScalingQuestion({ forTraffic: 'x' })).rejects.toThrow('--for-traffic has no use without --emit');
   });
 
   it('refuses services without metrics of Triton, but for Knative', async () => {

@@ -48,7 +48,14 @@ export async function runCapacityCommand(
   if (document !== null) telemetry?.record(listCapacityFigures(document));
   await closeTelemetry(telemetry, tell);
   if (document === null) return exitCodes.interrupted;
-  return shown(await withAutoscalers(document, scaling), wasInterrupted, options, terminal);
+  const measured = document;
+  const complete = await withAutoscalers(measured, scaling).catch(async (error: unknown) => {
+    // What was measured for minutes is not lost with a file.
+    await shown(measured, wasInterrupted, options, terminal);
+    throw error;
+  });
+  if (scaling && !complete.autoscalers) tell('no capacity is known, so nothing was emitted for an autoscaler');
+  return shown(complete, wasInterrupted, options, terminal);
 }
 
 async function shown(

@@ -7,6 +7,7 @@ import { type AnyProtocol, withProtocol } from '../../../app/server/find-protoco
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { formatDuration } from '../../../base/format.ts';
+import type { ServiceExplanation } from '../../../explain/explanation.ts';
 import { explainLines } from '../../../headless/explain-lines.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -21,8 +22,8 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
   checkSources(options);
   const scaling = await readScalingQuestion(options);
   await prepareExplanation(options);
-  const complete = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
-  warnIfInsecure(complete, terminal);
+  const reached = options.from === undefined ? await withProtocol<ParsedExplainOptions>(options) : offline(options);
+  warnIfInsecure(reached, terminal);
   const { tell } = terminal;
   const written: string[] = [];
   const { signal, check, release } = listenForInterrupts(
@@ -31,17 +32,24 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
     'what was seen so far is explained',
   );
   const quit = new AbortController();
-  const page = options.ui === 'tui' ? await openPage(complete, terminal, () => quit.abort()) : null;
+  const page = options.ui === 'tui' ? await openPage(reached, terminal, () => quit.abort()) : null;
   const onReading = (readings: readonly unknown[], seconds: number): void =>
     terminal.status(`looking for ${formatDuration(seconds)}: ${readings.length} readings`);
   const watch = { signal: AbortSignal.any([signal, quit.signal]), onReading, tell, ...page?.watch };
   try {
-    const { for: seconds = page ? Number.POSITIVE_INFINITY : undefined } = complete;
-    const timed = seconds === undefined ? complete : { ...complete, for: seconds };
-    const explanation = await withAutoscalers(await explain(timed, watch).finally(() => page?.close()), scaling);
+    const { for: seconds = page ? Number.POSITIVE_INFINITY : undefined } = reached;
+    const timed = seconds === undefined ? reached : { ...reached, for: seconds };
+    const seen = await explain(timed, watch).finally(() => page?.close());
     terminal.status(null);
-    for (const line of explainLines(explanation)) terminal.print(line);
-    written.push(...(await writeExplanation(explanation, options)));
+    const show = async (explanation: ServiceExplanation): Promise<void> => {
+      for (const line of explainLines(explanation)) terminal.print(line);
+      written.push(...(await writeExplanation(explanation, options)));
+    };
+    const complete = await withAutoscalers(seen, scaling).catch(async (error: unknown) => {
+      await show(seen);
+      throw error;
+    });
+    await show(complete);
   } finally {
     terminal.status(null);
     release();
