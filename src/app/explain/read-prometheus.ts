@@ -121,7 +121,7 @@ function parseAnswer<T>(
   schema: z.ZodType<{ readonly data: { readonly result: readonly T[] } }>,
 ): readonly T[] {
   const refuse = (reason: string): never => {
-    throw new TrituneError('SERVER_FAILED', `this is no answer of Prometheus: ${plainLine(reason)}`, HINT);
+    throw new TrituneError('SERVER_FAILED', `this is not an answer of Prometheus: ${plainLine(reason)}`, HINT);
   };
   let json: unknown;
   try {

@@ -37,7 +37,11 @@ export async function openTelemetry(
 ): Promise<Telemetry | null> {
   if (url === undefined) return null;
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new TrituneError('USAGE', `'${url}' is no address of a collector`, 'write for example http://localhost:4318');
+    throw new TrituneError(
+      'USAGE',
+      `'${url}' is not an address of a collector`,
+      'write for example http://localhost:4318',
+    );
   const { api, resources, metrics, traces, metricsExport, traceExport } = await telemetryPackages();
   const base = url.replace(/\/+$/, '');
   const faults: string[] = [];

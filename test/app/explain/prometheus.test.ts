@@ -82,11 +82,11 @@ describe('Prometheus', () => {
   });
 
   it.each([
-    ['no JSON', { body: '<html>' }, 'no answer of Prometheus'],
+    ['no JSON', { body: '<html>' }, 'not an answer of Prometheus'],
     [
       'JSON of another kind',
       { body: '{"status":"success","data":{"result":[{"metric":{}}]}}' },
-      'no answer of Prometheus',
+      'not an answer of Prometheus',
     ],
     ['nothing known', { body: '{"status":"success","data":{"result":[]}}' }, "has no 'nv_inference_request_success{}'"],
     ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: '' }, 'SERVER_UNREACHABLE'],

@@ -164,7 +164,7 @@ describe('--otlp', () => {
 
   it('refuses what is no address', async () => {
     await expect(openTelemetry('localhost:4318', { command: 'tune', model: 'm' })).rejects.toThrow(
-      'no address of a collector',
+      'not an address of a collector',
     );
     expect(await openTelemetry(undefined, { command: 'tune', model: 'm' })).toBeNull();
   });

@@ -138,7 +138,9 @@ class Runs {
           progress.report();
         },
       });
-      const text = lines.slice(-MAX_LINES).join('\n');
+      // A folder that is removed is nobody's business.
+      const shown = isKept ? lines : lines.filter((line) => !line.includes(folder));
+      const text = shown.slice(-MAX_LINES).join('\n');
       if (exitCode === null || !tool.answers.includes(exitCode)) return failed(text || `ended with ${exitCode}`);
       const structuredContent = document === null ? undefined : await readDocument(document);
       const where = isKept ? `\nresults are in ${folder}` : '';
