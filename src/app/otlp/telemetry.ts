@@ -1,5 +1,6 @@
 import type { Context, Span } from '@opentelemetry/api';
 import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { plainLine } from '../../base/format.ts';
 import { trituneVersion } from '../../base/package.ts';
 import { shownUrl } from '../../base/secrets.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
@@ -47,7 +48,7 @@ export async function openTelemetry(
   const faults: string[] = [];
   // The SDK reports failures of its exports here only.
   api.diag.setLogger(
-    quietLogger((line) => faults.push(line)),
+    quietLogger((line) => faults.push(readMessage(line))),
     api.DiagLogLevel.ERROR,
   );
   const resource = resources.resourceFromAttributes({
@@ -92,6 +93,9 @@ export async function openTelemetry(
     },
   };
 }
+
+/** Returns the message of an error that the SDK logs as JSON, with its stack. */
+const readMessage = (line: string): string => plainLine(/"message":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? line, 200);
 
 function quietLogger(onError: (line: string) => void) {
   const ignore = (): void => undefined;
