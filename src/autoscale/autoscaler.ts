@@ -1,3 +1,5 @@
+import { replicasFor } from '../stats/replicas.ts';
+
 /** The autoscalers whose objects can be written. */
 export const autoscalerKinds = ['keda', 'hpa', 'knative'] as const;
 
@@ -90,9 +92,6 @@ export function desiredReplicas(
   const isPanic = panic !== null && panicPerSecond >= panic.factor * replicas * targetPerSecond;
   const rate = isPanic ? panicPerSecond : perSecond;
   const ratio = rate / (targetPerSecond * replicas);
-  const desired = Math.abs(ratio - 1) <= tolerance ? replicas : ceil(rate / targetPerSecond);
+  const desired = Math.abs(ratio - 1) <= tolerance ? replicas : replicasFor(rate, targetPerSecond);
   return Math.min(maxReplicas, Math.max(minReplicas, desired));
 }
-
-/** Rounding must not cost a replica: 3.0000000001 counts as 3. */
-export const ceil = (value: number): number => Math.ceil(value - 1e-9);

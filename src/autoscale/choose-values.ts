@@ -1,19 +1,15 @@
-import { type Autoscaler, ceil, type ScalingValues } from './autoscaler.ts';
+import { replicasFor } from '../stats/replicas.ts';
+import type { Autoscaler, ScalingValues } from './autoscaler.ts';
+import type { ScalingDocument } from './document.ts';
 import { clairvoyantHours, type ReplicaFigures, type ScalingOutcome, simulateScaling } from './simulate-scaling.ts';
 import { drawSeconds, type TrafficCurve } from './traffic-curve.ts';
 
 /** An autoscaler's values, and what they give under each traffic. */
 export interface ChosenValues {
   readonly values: ScalingValues;
-  readonly outcomes: readonly TrafficOutcome[];
+  readonly outcomes: ScalingDocument['traffic'];
   /** Whether the limit holds for as large a share as asked. */
   readonly holds: boolean;
-}
-
-export interface TrafficOutcome extends ScalingOutcome {
-  readonly traffic: string;
-  readonly hours: number;
-  readonly clairvoyantHours: number;
 }
 
 /** Shares of a replica's capacity that may be its target. */
@@ -45,11 +41,11 @@ export function chooseValues(
   let best: { values: ScalingValues; outcomes: readonly ScalingOutcome[] } | null = null;
   for (const share of TARGET_SHARES) {
     const targetPerSecond = share * replica.capacityPerSecond;
-    const maxReplicas = ceil((SPARE * peak) / targetPerSecond);
+    const maxReplicas = replicasFor(SPARE * peak, targetPerSecond);
     for (const seconds of SCALE_DOWN_SECONDS) {
       const scaleDownSeconds = Math.max(seconds, Math.ceil(leastScaleDownSeconds));
       for (const kept of KEPT_SHARES) {
-        const minReplicas = Math.max(1, ceil((kept * peak) / targetPerSecond));
+        const minReplicas = replicasFor(kept * peak, targetPerSecond);
         const values = { targetPerSecond, minReplicas, maxReplicas, scaleDownSeconds };
         const outcomes = rates.map((each) => simulateScaling(each, replica, autoscaler, values));
         if (best === null || isBetter(outcomes, best.outcomes, CAUTION * (1 - holdShare))) best = { values, outcomes };
@@ -60,13 +56,16 @@ export function chooseValues(
   return {
     values,
     holds: worstShare(outcomes) <= 1 - holdShare,
-    outcomes: outcomes.map((outcome, index) => {
-      const perSecond = rates[index] as Float64Array;
+    outcomes: outcomes.map(({ brokenShare, replicaHours }, index) => {
+      const { name, perSecond } = traffic[index] as TrafficCurve;
+      const seconds = rates[index] as Float64Array;
       return {
-        ...outcome,
-        traffic: (traffic[index] as TrafficCurve).name,
-        hours: perSecond.length / 3600,
-        clairvoyantHours: clairvoyantHours(perSecond, replica),
+        name,
+        hours: seconds.length / 3600,
+        peakPerSecond: Math.max(...perSecond),
+        brokenShare,
+        replicaHours,
+        clairvoyantHours: clairvoyantHours(seconds, replica),
       };
     }),
   };

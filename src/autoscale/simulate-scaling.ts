@@ -1,4 +1,5 @@
-import { type Autoscaler, ceil, desiredReplicas, type ScalingValues } from './autoscaler.ts';
+import { replicasFor } from '../stats/replicas.ts';
+import { type Autoscaler, desiredReplicas, type ScalingValues } from './autoscaler.ts';
 
 /** What one replica does. */
 export interface ReplicaFigures {
@@ -36,7 +37,7 @@ export function simulateScaling(
   const { syncSeconds, windowSeconds, panic, growth } = autoscaler;
   const first = perSecond[0] as number;
   const reading = { perSecond: first, panicPerSecond: first };
-  let ready = desiredReplicas(autoscaler, values, reading, Math.max(1, ceil(first / values.targetPerSecond)));
+  let ready = desiredReplicas(autoscaler, values, reading, replicasFor(first, values.targetPerSecond));
   const starting: number[] = [];
   /** Requests that were counted before each second, and that waited at its start. */
   const counted = new Float64Array(perSecond.length + 1);
@@ -115,7 +116,7 @@ export function clairvoyantHours(
   const neededUntil: number[] = [];
   let seconds = 0;
   for (const [second, rate] of perSecond.entries()) {
-    const needed = Math.max(1, ceil(rate / capacityPerSecond));
+    const needed = replicasFor(rate, capacityPerSecond);
     for (let replica = 0; replica < needed; replica++) {
       const idle = second - (neededUntil[replica] ?? Number.NEGATIVE_INFINITY) - 1;
       // The first second's replicas serve already.

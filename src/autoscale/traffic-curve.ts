@@ -1,6 +1,6 @@
 import { NS_PER_S } from '../base/units.ts';
-import { rateCurve } from '../workload/plan/rate-curve.ts';
-import { findDuration, type Phase, type Workload } from '../workload/workload.ts';
+import { type RateCurve, rateCurve } from '../workload/plan/rate-curve.ts';
+import { findDuration, type Workload } from '../workload/workload.ts';
 
 /** The rate of requests over a time, as means of equal steps. */
 export interface TrafficCurve {
@@ -20,26 +20,38 @@ export function toTrafficCurve(workload: Workload): TrafficCurve {
   const seconds = findDuration(workload);
   const steps = Math.max(MIN_STEPS, Math.round(seconds / STEP_S));
   const stepSeconds = seconds / steps;
-  const perSecond = Array.from({ length: steps }, () => 0);
+  const counts = new Float64Array(steps);
   let startS = 0;
-  for (const phase of workload.phases) {
-    for (let step = Math.floor(startS / stepSeconds); step < steps; step++) {
-      const from = Math.max(0, step * stepSeconds - startS);
-      const to = Math.min(phase.durationS, (step + 1) * stepSeconds - startS);
-      if (to <= from) break;
-      perSecond[step] = (perSecond[step] as number) + countBetween(phase, from, to) / stepSeconds;
-    }
-    startS += phase.durationS;
+  for (const { arrivals, durationS } of workload.phases) {
+    const place = { stepSeconds, startS };
+    if (arrivals.process === 'trace') addTrace(counts, arrivals.timesNs, place);
+    else addRate(counts, rateCurve(arrivals, durationS), durationS, place);
+    startS += durationS;
   }
-  return { name: workload.name, stepSeconds, perSecond };
+  return { name: workload.name, stepSeconds, perSecond: Array.from(counts, (count) => count / stepSeconds) };
 }
 
-function countBetween({ arrivals, durationS }: Phase, fromS: number, toS: number): number {
-  if (arrivals.process === 'trace') {
-    return arrivals.timesNs.filter((timeNs) => timeNs >= fromS * NS_PER_S && timeNs < toS * NS_PER_S).length;
+/** Where a phase lies among the steps. */
+interface PhasePlace {
+  readonly stepSeconds: number;
+  readonly startS: number;
+}
+
+/** Adds the arrivals of a phase to the counts of the steps. `timesNs`: from the phase's start. */
+function addTrace(counts: Float64Array, timesNs: Float64Array, { stepSeconds, startS }: PhasePlace): void {
+  for (const timeNs of timesNs) {
+    const step = Math.min(counts.length - 1, Math.floor((startS + timeNs / NS_PER_S) / stepSeconds));
+    counts[step] = (counts[step] as number) + 1;
   }
-  const curve = rateCurve(arrivals, durationS);
-  return curve.until(toS) - curve.until(fromS);
+}
+
+function addRate(counts: Float64Array, curve: RateCurve, durationS: number, { stepSeconds, startS }: PhasePlace): void {
+  for (let step = Math.floor(startS / stepSeconds); step < counts.length; step++) {
+    const from = Math.max(0, step * stepSeconds - startS);
+    const to = Math.min(durationS, (step + 1) * stepSeconds - startS);
+    if (to <= from) break;
+    counts[step] = (counts[step] as number) + curve.until(to) - curve.until(from);
+  }
 }
 
 /** Returns the curve in proportion, with this rate in its busiest step. */

@@ -5,6 +5,9 @@ import type { Observation } from '../perfmodel/observation.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { IntervalWork } from './readings.ts';
 
+/** Executions of a batch size from which on its time counts as known. */
+export const MIN_EXECUTIONS = 20;
+
 /** Groups of intervals, from the idlest to the busiest. */
 const MAX_GROUPS = 12;
 

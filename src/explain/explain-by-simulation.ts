@@ -10,7 +10,7 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import { findBest } from './alternatives.ts';
 import { findDispersion, toProcess } from './arrivals.ts';
 import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
-import { busyInstances, fitSeenLaw, hasServed, samplesPerRequest } from './execution-law.ts';
+import { busyInstances, fitSeenLaw, hasServed, MIN_EXECUTIONS, samplesPerRequest } from './execution-law.ts';
 import type { ModelExplanation } from './explanation.ts';
 import { fitProcess } from './fit-process.ts';
 import { ceilingInterval, type Forecast, type ForecastContext, forecast, REQUESTS } from './forecast.ts';
@@ -128,9 +128,6 @@ function readOthersBusy({ intervals }: ModelWork, others: readonly ModelWork[]):
 
 /** The share of the cache's hits from which on they are mentioned. */
 const MIN_HITS = 0.01;
-
-/** Executions of a batch size from which on its time counts as known. */
-const MIN_EXECUTIONS = 20;
 
 /** Returns the largest batch with enough executions, or else the largest. */
 function findLargestSeen({ batches }: ServerBreakdown): number {

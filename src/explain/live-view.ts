@@ -19,8 +19,9 @@ export interface LiveModel {
   readonly instances: number | null;
 }
 
-/** Figures of a model are means over so many readings, and its course has so many. */
+/** Intervals between readings over which figures are means. */
 const LATE_READINGS = 10;
+/** Intervals that a course shows. */
 const COURSE_READINGS = 60;
 
 /** Returns what the models do now, the busiest first. `readings`: rising in time. */

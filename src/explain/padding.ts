@@ -1,9 +1,8 @@
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import { MIN_EXECUTIONS } from './execution-law.ts';
 
 type Batch = ServerBreakdown['batches'][number];
 
-/** Executions of a size from which on its time is known well enough. */
-const MIN_EXECUTIONS = 20;
 /** The largest growth of times within a step, and the smallest from step to step. */
 const MAX_WITHIN = 1.06;
 const MIN_BETWEEN = 1.15;

@@ -127,10 +127,7 @@ export async function emitAutoscalers(
       startSeconds,
       holdShare,
       holds,
-      traffic: outcomes.map(({ traffic: name, mostReplicas: _, ...outcome }, index) => {
-        const { perSecond } = traffic[index] as TrafficCurve;
-        return { name, peakPerSecond: Math.max(...perSecond), ...outcome };
-      }),
+      traffic: outcomes,
     };
     const service = {
       model: replica.model,

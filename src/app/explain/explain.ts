@@ -57,8 +57,7 @@ export interface ExplainWatch {
 export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
   const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
-  const { percentile = DEFAULT_PERCENTILE, latencyBudget = Number.POSITIVE_INFINITY } = options;
-  return explainObservation(observation, { percentile, latencyMs: latencyBudget }, options.model, watch.tell);
+  return explainObservation(observation, toLimit(options), options.model, watch.tell);
 }
 
 /**
@@ -99,7 +98,7 @@ export async function explainObservation(
     trituneVersion,
     at,
     server,
-    budget: { percentile: budget.percentile, latencyMs: Number.isFinite(budget.latencyMs) ? budget.latencyMs : null },
+    budget: describeLimit(budget),
     models: models.toSorted((a, b) => computeGain(b) - computeGain(a)),
     idle,
   };
@@ -123,9 +122,21 @@ function checkNames(models: readonly string[], known: readonly string[]): void {
   throw new TrituneError('MODEL_UNKNOWN', message, `its models are ${listed(known.slice(0, 20))}`);
 }
 
-export const DEFAULT_PERCENTILE = 99;
+const DEFAULT_PERCENTILE = 99;
 const DEFAULT_SECONDS = 120;
 const DEFAULT_SINCE_S = 3600;
+
+/** Returns the limit in the options. */
+export const toLimit = ({
+  percentile = DEFAULT_PERCENTILE,
+  latencyBudget = Number.POSITIVE_INFINITY,
+}: ExplainOptions): LatencyLimit => ({ percentile, latencyMs: latencyBudget });
+
+/** Returns the limit as documents have it. */
+export const describeLimit = ({ percentile, latencyMs }: LatencyLimit): ServiceExplanation['budget'] => ({
+  percentile,
+  latencyMs: Number.isFinite(latencyMs) ? latencyMs : null,
+});
 
 /** Returns the readings of the busiest server that Prometheus knows. */
 async function observePast(

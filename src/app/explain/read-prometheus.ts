@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
 import { formatDuration, plainLine } from '../../base/format.ts';
+import { describeFaults } from '../../base/schema-faults.ts';
 import { shownUrl } from '../../base/secrets.ts';
 import { type CounterName, counterMetrics, type ScrapedCounter } from '../../explain/prometheus-readings.ts';
 
 /** A question to Prometheus. */
 export interface PrometheusQuery {
-  /** Of its HTTP API, such as `http://prometheus:9090`. */
+  /** The address of its HTTP API, such as `http://prometheus:9090`. */
   readonly url: string;
   /** Length of the time until now. */
   readonly sinceSeconds: number;
@@ -131,8 +132,7 @@ function parseAnswer<T>(
   }
   const read = schema.safeParse(json);
   if (read.success) return read.data.data.result;
-  const [issue] = read.error.issues;
-  return refuse(`${issue?.path.join('.')}: ${issue?.message}`);
+  return refuse(describeFaults(read.error.issues));
 }
 
 /** Errors: RangeError for an answer that is too long. */

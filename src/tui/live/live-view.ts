@@ -30,7 +30,7 @@ export const firstChoice: LiveChoice = { model: null, isPaused: false };
 export const findSelected = ({ models }: Pick<LiveView, 'models'>, { model }: LiveChoice): string | null =>
   models.some(({ name }) => name === model) ? model : (models[0]?.name ?? null);
 
-/** Returns the choice of the model that is so many rows further down. */
+/** Moves the choice down by this many models, or up. */
 export function moveChoice(view: LiveView, choice: LiveChoice, by: number): LiveChoice {
   const names = view.models.map(({ name }) => name);
   const at = names.indexOf(findSelected(view, choice) ?? '');

@@ -1,4 +1,4 @@
-import { type ExplainWatch, explainObservation } from '../../../app/explain/explain.ts';
+import { describeLimit, type ExplainWatch, explainObservation } from '../../../app/explain/explain.ts';
 import type { ObservedServer } from '../../../app/explain/observation.ts';
 import { realClock } from '../../../base/clock.ts';
 import { formatMessage } from '../../../base/errors.ts';
@@ -32,7 +32,7 @@ export async function openLivePage(
   const first: LiveView = {
     server: 'triton',
     url,
-    budget: { percentile: budget.percentile, latencyMs: Number.isFinite(budget.latencyMs) ? budget.latencyMs : null },
+    budget: describeLimit(budget),
     seconds: 0,
     models: [],
     explanation: null,

@@ -1,7 +1,7 @@
 import { readScalingQuestion } from '../../../app/autoscale/emit.ts';
 import { exitCodes } from '../../../app/exit-codes.ts';
 import { prepareExplanation, writeExplanation } from '../../../app/explain/documents.ts';
-import { DEFAULT_PERCENTILE, explain } from '../../../app/explain/explain.ts';
+import { explain, toLimit } from '../../../app/explain/explain.ts';
 import { withAutoscalers } from '../../../app/explain/scaling.ts';
 import { type AnyProtocol, withProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -62,8 +62,7 @@ export async function runExplain(options: AnyProtocol<ParsedExplainOptions>, ter
 /** Errors: USAGE without a terminal. */
 function openPage(options: ParsedExplainOptions, { canvas }: Terminal, onQuit: () => void): Promise<LivePage> {
   if (!canvas) throw new TrituneError('USAGE', 'the full screen needs a terminal', 'leave out --ui tui');
-  const { latencyBudget = Number.POSITIVE_INFINITY, percentile = DEFAULT_PERCENTILE, url = '' } = options;
-  return openLivePage(canvas, { percentile, latencyMs: latencyBudget }, url, onQuit);
+  return openLivePage(canvas, toLimit(options), options.url ?? '', onQuit);
 }
 
 /** Errors: USAGE for options of which one has no use beside the other. */
