@@ -37,6 +37,12 @@ export async function runSeries(
     screen?.close();
     screen = null;
   };
+  // Also after a turn that failed.
+  const endTelemetry = async (): Promise<void> => {
+    const ended = telemetry;
+    telemetry = null;
+    await closeTelemetry(ended, (screen ?? terminal).tell);
+  };
   const watch: SeriesWatch = {
     tell: terminal.tell,
     onTurn: async ({ model, directory: folder, study }) => {
@@ -49,11 +55,12 @@ export async function runSeries(
       screen = opened;
       const number = turns.findIndex((turn) => turn.model === model) + 1;
       opened.tell(`model ${number} of ${turns.length}: ${model}`);
+      await endTelemetry();
       telemetry = await openTelemetry(otlp, { command: 'tune', model });
       return withTelemetry(opened, telemetry);
     },
     onTurnDone: async (_, isLast) => {
-      await closeTelemetry(telemetry, (screen ?? terminal).tell);
+      await endTelemetry();
       if (isLast) await screen?.untilLeft(interrupts.signal);
       closeScreen();
     },
@@ -73,6 +80,7 @@ export async function runSeries(
     return worstExitCode(models.map(({ exitCode }) => exitCode ?? exitCodes.done));
   } finally {
     closeScreen();
+    await endTelemetry();
     try {
       await series.close();
     } finally {
