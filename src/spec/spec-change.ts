@@ -24,16 +24,25 @@ export interface SpecChange {
 /** A JSON Schema (2020-12) of a part of a spec. */
 type Schema = JsonObject;
 
-/** The schema of a document, and those that it refers to by name. */
-function findSchema({ schema }: SettableDocument): {
+interface DocumentSchema {
   readonly root: Schema;
-  readonly named: Readonly<Record<string, Schema>>;
-} {
-  const { $defs, ...root } = z.toJSONSchema(schema, { io: 'input' }) as Schema;
-  return { root, named: ($defs ?? {}) as Readonly<Record<string, Schema>> };
+  /** Those that it refers to by name. */
+  readonly named: Named;
 }
 
-type Named = ReturnType<typeof findSchema>['named'];
+type Named = Readonly<Record<string, Schema>>;
+
+const schemas = new WeakMap<z.ZodObject, DocumentSchema>();
+
+/** Returns the schema of a document; it is made once, which takes milliseconds. */
+function findSchema({ schema }: SettableDocument): DocumentSchema {
+  const before = schemas.get(schema);
+  if (before !== undefined) return before;
+  const { $defs, ...root } = z.toJSONSchema(schema, { io: 'input' }) as Schema;
+  const made = { root, named: ($defs ?? {}) as Named };
+  schemas.set(schema, made);
+  return made;
+}
 
 /** Returns the schemas of the fields of a section; none of anything else. */
 function toFields(part: Schema, named: Named): Readonly<Record<string, Schema>> {

@@ -11,6 +11,7 @@ interface FunctionCoverage {
 export class BlockCoverage {
   readonly #session = new Session();
   readonly #seen = new Set<string>();
+  #isCounting = true;
 
   constructor() {
     this.#session.connect();
@@ -44,6 +45,18 @@ export class BlockCoverage {
       }
     }
     return fresh;
+  }
+
+  /** Whether blocks are counted, until `stop`. */
+  get isCounting(): boolean {
+    return this.#isCounting;
+  }
+
+  /** Ends the counting, which makes all that runs about ten times as slow. */
+  stop(): void {
+    this.#isCounting = false;
+    this.#post('Profiler.stopPreciseCoverage');
+    this.#session.disconnect();
   }
 
   /** A session of one's own thread answers at once. */

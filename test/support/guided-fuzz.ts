@@ -55,6 +55,8 @@ export const HANG_MS = 20_000;
 const SHRINKS = 400;
 /** Of the time for cases, for finding out which of a batch reached new code. */
 const GUIDED_SHARE = 1 / 4;
+/** Those that follow damage what these found, because code whose blocks are counted runs slowly. */
+const GUIDED_CASES = 30_000;
 
 const examples = join(import.meta.dirname, '../fuzz/examples');
 const slug = (name: string): string => name.replace(/[^a-z0-9]+/gi, '-').toLowerCase();
@@ -124,9 +126,10 @@ class Run {
       const triedAtMs = performance.now();
       triedMs += triedAtMs - batchMs;
       if (triedAtMs - batchMs < BATCHES.shortestMs) size = Math.min(2 * size, BATCHES.largest);
-      if (!this.#guide || guidedMs > triedMs * GUIDED_SHARE || this.#guide.fresh(false) === 0) continue;
+      if (!this.#guide?.isCounting || guidedMs > triedMs * GUIDED_SHARE || this.#guide.fresh(false) === 0) continue;
       for (const bytes of await this.#newIn(batch, this.#guide, true)) corpus.keep(bytes);
       guidedMs += performance.now() - triedAtMs;
+      if (done >= GUIDED_CASES) this.#guide.stop();
     }
     const { inputs } = corpus;
     return { cases: done, inputs: inputs.length, blocks: this.#guide?.blocks ?? 0, longestMs: this.#longestMs };
