@@ -32,6 +32,7 @@ describe('presetFor', () => {
     ['onnxruntime_onnx', 'onnxruntime'],
     ['tensorrt_plan', 'tensorrt'],
     ['pytorch_libtorch', 'pytorch'],
+    ['torch_aoti', 'pytorch'],
     ['tensorflow_savedmodel', 'tensorflow'],
     ['python', 'python'],
     ['tensorrt_llm', 'base'],
@@ -105,6 +106,35 @@ describe('the presets', () => {
     expect(configsOf('tensorrt', plan).some((text) => text.includes('"graphs":true,"graph_spec"'))).toBe(true);
     expect(configsOf('onnxruntime', gpuModel).some((text) => text.includes('"precision_mode":"FP16"'))).toBe(true);
     expect(configsOf('tensorflow', gpuModel).some((text) => text.includes('auto_mixed_precision'))).toBe(true);
+  });
+
+  it('have for PyTorch what the kind of model can use', () => {
+    const pytorch = { ...gpuModel, backend: 'pytorch' };
+    const knobsOf = (base: ModelConfig): string[] => {
+      const names = [
+        'OPTIMIZED',
+        'INFERENCE_MODE',
+        'WEIGHT_SHARING',
+        'TORCH_COMPILE',
+        'NUM_THREADS',
+        'reduce-overhead',
+      ];
+      const configs = configsOf('pytorch', base);
+      return names.filter((name) => configs.some((text) => text.includes(name)));
+    };
+    const script = ['OPTIMIZED', 'INFERENCE_MODE', 'WEIGHT_SHARING'];
+    expect(knobsOf({ ...pytorch, platform: 'pytorch_libtorch' })).toEqual(script);
+    expect(knobsOf(pytorch)).toEqual(script);
+    expect(knobsOf({ ...pytorch, platform: 'torch_aoti' })).toEqual(['INFERENCE_MODE', 'WEIGHT_SHARING']);
+    expect(knobsOf({ ...pytorch, runtime: 'model.py' })).toEqual(['TORCH_COMPILE', 'reduce-overhead']);
+    expect(knobsOf({ ...cpuModel, backend: 'pytorch', runtime: 'model.py' })).toEqual(['TORCH_COMPILE', 'NUM_THREADS']);
+  });
+
+  it('have no batches for an AOT Inductor package, which takes none', () => {
+    const { dynamic_batching: _, ...plain } = { ...gpuModel, backend: 'pytorch', platform: 'torch_aoti' };
+    const configs = configsOf('pytorch', { ...plain, max_batch_size: 1 });
+    expect(configs.length).toBeGreaterThan(1);
+    expect(configs.filter((text) => /dynamic_batching|"max_batch_size":(?!1\b)/.test(text))).toEqual([]);
   });
 
   it.each(['base', 'tensorrt'])(

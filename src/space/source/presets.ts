@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { packagePath } from '../../base/package.ts';
+import { backendOfPlatform } from '../../triton/config/backend-names.ts';
 
 const presetFolder = packagePath('search-spaces');
 
@@ -18,7 +19,7 @@ export function presetNames(): string[] {
  */
 export function presetFor(backendOrPlatform: string | undefined): string {
   const name = backendOrPlatform ?? '';
-  const backend = /^(tensorflow|pytorch|onnxruntime|tensorrt)_(?!llm)/.exec(name)?.[1] ?? name;
+  const backend = backendOfPlatform.get(name) ?? name;
   const names = presetNames();
   return [backend, `${ENGINES}/${backend}`].find((each) => backend !== '' && names.includes(each)) ?? 'base';
 }

@@ -15,6 +15,8 @@ export interface NamedBackend {
 const named: readonly NamedBackend[] = [
   { backend: 'tensorrt', platform: 'tensorrt_plan', name: 'NVIDIA TensorRT', format: 'NVIDIA TensorRT' },
   { backend: 'pytorch', platform: 'pytorch_libtorch', name: 'PyTorch', format: 'TorchScript' },
+  // Since 26.03 (pytorch_backend, README).
+  { backend: 'pytorch', platform: 'torch_aoti', name: 'PyTorch', format: 'Torch AOT Inductor' },
   { backend: 'onnxruntime', platform: 'onnxruntime_onnx', name: 'ONNX Runtime', format: 'ONNX' },
   { backend: 'tensorflow', platform: 'tensorflow_savedmodel', name: 'TensorFlow', format: 'TensorFlow SavedModel' },
   { backend: 'tensorflow', platform: 'tensorflow_graphdef', name: 'TensorFlow', format: 'TensorFlow GraphDef' },

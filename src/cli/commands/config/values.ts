@@ -39,6 +39,7 @@ const platforms: ReadonlyMap<string, string> = new Map([
   ['torchscript', 'pytorch_libtorch'],
   ['ts-script', 'pytorch_libtorch'],
   ['ts-trace', 'pytorch_libtorch'],
+  ['pt2', 'torch_aoti'],
   ['tf-savedmodel', 'tensorflow_savedmodel'],
 ]);
 
