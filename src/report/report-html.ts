@@ -11,6 +11,7 @@ import { figure } from './page/figure.ts';
 import { firstScreen } from './page/first/first-screen.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
+import { phasesSection } from './page/phases-section.ts';
 import { pagePoints } from './page/points.ts';
 import { repeatedReadings } from './page/repeated-readings.ts';
 import { speedSection } from './page/speed-section.ts';
@@ -55,6 +56,7 @@ ${costSection(state, summary.best?.cost)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}
+${phasesSection(state)}
 ${bestConfigText === null ? none : html`<h2>Best config.pbtxt</h2><pre>${bestConfigText}</pre>`}
 ${methodSection(state)}
 ${pageScript()}

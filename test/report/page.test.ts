@@ -56,6 +56,7 @@ describe('the page', () => {
       'What if',
       'Trials',
       'What failed',
+      "Where the study's time went",
       'How it was measured',
     ]);
     expect(pageOf(records)).toBe(page);

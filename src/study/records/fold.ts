@@ -9,6 +9,7 @@ import type { TimedMeasurement } from '../speed/evidence.ts';
 import { type EstimateSpeeds, fitSpeeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
 import { withVerdict } from './earlier-decision.ts';
+import { PhasesFold } from './phases.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -71,6 +72,7 @@ export class StudyFold {
   #narrowing: Narrowing = {};
   readonly #requested: Wish[] = [];
   readonly #time = new RunningTime();
+  readonly #phases = new PhasesFold();
   #loadMs = 0;
 
   constructor(estimateSpeeds: EstimateSpeeds = fitSpeeds) {
@@ -84,6 +86,7 @@ export class StudyFold {
     else this.#apply(record);
     if (!changesNoStanding.has(record.type)) this.#knownStandings = null;
     this.#time.pass(record);
+    this.#phases.add(record, this.elapsedSeconds);
   }
 
   /** Seconds in which a run was under way, up to the last record. */
@@ -105,6 +108,8 @@ export class StudyFold {
     const gain = otherGoal ? null : this.#gain;
     const open = [...this.#open.values()].map(toUnfinished);
     const finals = [...this.#finals];
+    const { list: phases } = this.#phases;
+    const { length: phaseCount } = phases;
     const counted = { measurements: this.#measurements, reloads: this.#reloads };
     const contenderIn = (trials: readonly Trial[]): Trial | null =>
       trials.find(({ number }) => number === standings.foremost?.number) ?? null;
@@ -165,6 +170,9 @@ export class StudyFold {
         };
       },
       elapsedSeconds: this.elapsedSeconds,
+      get phases() {
+        return phases.slice(0, phaseCount);
+      },
       loadSeconds: this.#loadMs / MS_PER_S,
     };
     // An error belongs to the question, not to the first look at the answer.

@@ -4,6 +4,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { TrialPoint } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from '../types.ts';
+import type { Phase } from './phases.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -100,6 +101,8 @@ export interface StudyState {
    * Seconds in which a run was under way, all runs of the study together, up to the last record.
    */
   readonly elapsedSeconds: number;
+  /** What these seconds were spent on, in the order of the records. */
+  readonly phases: readonly Phase[];
   /** The part of these seconds that loads took; a failed load has no duration. */
   readonly loadSeconds: number;
 }
