@@ -13,7 +13,7 @@ describe('tritune capacity', () => {
     const { code, stdout } = await callCli([
       'capacity',
       ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '200'],
-      ...['--precision', '20', '--time-budget', '4m', '--for-rate', '1000', '-o', directory],
+      ...['--precision', '20', '--time-budget', '80s', '--for-rate', '1000', '-o', directory],
     ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);

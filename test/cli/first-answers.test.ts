@@ -58,10 +58,10 @@ it("once for each engine of ONNX Runtime's TensorRT, however often it is loaded"
   const space = join(output, '..', 'precision.yaml');
   await writeFile(
     space,
-    'name: precision\nparameters:\n  tensorrt_precision: [FP16]\n  graph_level: [0, 1, 2]\n  instances: [1]\n',
+    'name: precision\nparameters:\n  tensorrt_precision: [FP16]\n  graph_level: [0, 1]\n  instances: [1]\n',
   );
   const study = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--space', space, '--sampler', 'grid', '-o', output];
-  const outcome = await callCli([...study, '--max-trials', '3', '--precision', '30', ...OPTIONS]);
+  const outcome = await callCli([...study, '--max-trials', '2', '--precision', '30', ...OPTIONS]);
   expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
   const waits = (await recordsOf(output)).flatMap((record) =>
     record.type === 'trial-measured' ? (record.measurement.firstAnswersMs ?? []) : [],
