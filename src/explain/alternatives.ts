@@ -19,13 +19,15 @@ const ALIKE = { ceiling: 0.995, latency: 0.9 };
 /** The share of the ceiling that a lower latency may cost. */
 const KEPT_CEILING = 0.95;
 /** The share of the ceiling from which on a higher one counts more than a lower latency. */
-export const BUSY = 0.6;
+const BUSY = 0.6;
+/** As long as a service is not that busy, a higher ceiling may cost today's requests so much time. */
+const MAX_SLOWER = 1.1;
 
 /**
  * Returns the config that would be best, of those that the space allows and that the simulation
  * tells apart: instances, batches and delays. Best is the highest ceiling where today's rate is
  * 60 % of the present one, or 20 % if there is a budget; else the lowest latency at today's rate.
- * The largest request that clients may send stays allowed. null if none is better by 5 %.
+ * Below 60 % today's requests become at most a tenth slower. The largest request that clients may send stays allowed. null if none is better by 5 %.
  */
 export function findBest(
   context: ForecastContext,
@@ -50,7 +52,9 @@ export function findBest(
     ...byBound.slice(0, MAX_SIMULATED.bounds),
     ...byBound.toSorted((a, b) => changes(a) - changes(b)).slice(0, MAX_SIMULATED.changes),
   ]);
-  const forecasts = [...simulated].flatMap((choice) => forecast(context, choice) ?? []);
+  const forecasts = [...simulated]
+    .flatMap((choice) => forecast(context, choice) ?? [])
+    .filter((each) => isBusy(context, present) || !isSlower(present, each));
   const isForRate = wantsRate(context, present);
   const worth = isForRate ? ceilingGain : latencyGain;
   const most = Math.max(...forecasts.map((each) => worth(present, each)));
@@ -60,6 +64,13 @@ export function findBest(
     .sort((a, b) => changes(a.choice) - changes(b.choice) || worth(present, b) - worth(present, a));
   return best ?? null;
 }
+
+/** Returns whether a higher ceiling counts more than a lower latency. */
+export const isBusy = ({ perSecond }: ForecastContext, { ceilingPerSecond, today }: Forecast): boolean =>
+  today === null || perSecond > BUSY * ceilingPerSecond;
+
+const isSlower = (present: Forecast, other: Forecast): boolean =>
+  present.today !== null && other.today !== null && other.today.mean > MAX_SLOWER * present.today.mean;
 
 /** With a budget, a higher ceiling counts from this share of the present one on. */
 const RATE_COUNTS = 0.2;

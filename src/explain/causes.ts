@@ -4,7 +4,7 @@ import type { Choice } from '../perfmodel/modelled-config.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import { executionNs } from '../queueing/service-law.ts';
-import { BUSY, ceilingGain, latencyGain } from './alternatives.ts';
+import { ceilingGain, isBusy, latencyGain } from './alternatives.ts';
 import { busyInstances, hasServed, meanBatch } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';
 import { type Forecast, type ForecastContext, forecast } from './forecast.ts';
@@ -271,8 +271,7 @@ const LIKELY = 0.25;
 /** Returns the gain in latency, and that in the ceiling where today's rate is near it. */
 function relevantGain(context: ForecastContext, present: Forecast, other: Forecast | null): number {
   if (!other) return 0;
-  const isBusy = !present.today || context.perSecond > BUSY * present.ceilingPerSecond;
-  return Math.max(latencyGain(present, other), isBusy ? ceilingGain(present, other) : 0);
+  return Math.max(latencyGain(present, other), isBusy(context, present) ? ceilingGain(present, other) : 0);
 }
 
 const countExecutions = ({ batches }: ServerBreakdown): number =>

@@ -283,6 +283,14 @@ describe('explainModel', () => {
     );
   });
 
+  it.each([0.25, 0.4])('proposes nothing that slows requests of a server at %d of its ceiling', (load) => {
+    const config = { instances: 1, maxBatch: 16, delayMs: 3 };
+    const at = (perSecond: number) => explain({ config, arrivals: { perSecond }, budgetMs: 40 });
+    const { present, proposal } = at(load * (at(300).present?.ceiling.value ?? Number.NaN));
+    expect(proposal?.latencyMs?.mean).toBeLessThan(1.1 * (present?.latencyMs?.mean ?? 0));
+    expect(proposal?.ceiling.value).toBeGreaterThan(present?.ceiling.value ?? Number.NaN);
+  });
+
   it('gives the same explanation for the same readings', () => {
     const readings = play(quiet);
     expect(explain(quiet, readings)).toEqual(explain(quiet, readings));
