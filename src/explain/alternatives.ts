@@ -20,14 +20,17 @@ const ALIKE = { ceiling: 0.995, latency: 0.9 };
 const KEPT_CEILING = 0.95;
 /** The share of the ceiling from which on a higher one counts more than a lower latency. */
 const BUSY = 0.6;
-/** As long as a service is not that busy, a higher ceiling may cost today's requests so much time. */
+/**
+ * As long as a service is not that busy, a higher ceiling may cost today's requests so much time.
+ */
 const MAX_SLOWER = 1.1;
 
 /**
  * Returns the config that would be best, of those that the space allows and that the simulation
- * tells apart: instances, batches and delays. Best is the highest ceiling where today's rate is
- * 60 % of the present one, or 20 % if there is a budget; else the lowest latency at today's rate.
- * Below 60 % today's requests become at most a tenth slower. The largest request that clients may send stays allowed. null if none is better by 5 %.
+ * tells apart: instances, batches and delays. Best is the highest ceiling where today's rate is 60
+ * % of the present one, or 20 % if there is a budget; else the lowest latency at today's rate.
+ * Below 60 % today's requests become at most a tenth slower. The largest request that clients may
+ * send stays allowed. null if none is better by 5 %.
  */
 export function findBest(
   context: ForecastContext,

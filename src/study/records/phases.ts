@@ -9,7 +9,7 @@ export type PhaseKind = (typeof phaseKinds)[number];
  * A part of a study's running time, in seconds since its start; pauses and the time between runs do
  * not count.
  */
-export interface Phase {
+export interface StudyPhase {
   readonly kind: PhaseKind;
   readonly trial: number;
   readonly startSeconds: number;
@@ -18,12 +18,12 @@ export interface Phase {
 
 /** Divides a study's running time by what its records say about it. */
 export class PhasesFold {
-  readonly #phases: Phase[] = [];
+  readonly #phases: StudyPhase[] = [];
   /** The end of the last phase of each open trial, in seconds, and whether the server has it. */
   readonly #open = new Map<number, { readonly sinceSeconds: number; readonly isApplied: boolean }>();
   #lastSeconds = 0;
 
-  get list(): readonly Phase[] {
+  get list(): readonly StudyPhase[] {
     return this.#phases;
   }
 

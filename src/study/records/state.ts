@@ -4,7 +4,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { TrialPoint } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from '../types.ts';
-import type { Phase } from './phases.ts';
+import type { StudyPhase } from './phases.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -102,7 +102,7 @@ export interface StudyState {
    */
   readonly elapsedSeconds: number;
   /** What these seconds were spent on, in the order of the records. */
-  readonly phases: readonly Phase[];
+  readonly phases: readonly StudyPhase[];
   /** The part of these seconds that loads took; a failed load has no duration. */
   readonly loadSeconds: number;
 }
