@@ -7,17 +7,23 @@ import type { IntervalWork, ModelWork } from './readings.ts';
 /**
  * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
  * groups of geometric size, with exponential gaps within a group. `steady`: with gamma-distributed
- * gaps of this shape, more even than those of independent clients.
+ * gaps of this shape, more even than those of independent clients. `recorded`: with exactly these
+ * gaps, in this order, stretched to the rate.
  */
 export type ArrivalProcess =
   | { readonly kind: 'poisson' }
   | { readonly kind: 'bursts'; readonly meanSize: number; readonly gapNs: number }
-  | { readonly kind: 'steady'; readonly shape: number };
+  | { readonly kind: 'steady'; readonly shape: number }
+  | { readonly kind: 'recorded'; readonly dispersion: number; readonly gapsNs: Float64Array };
+
+type CountedProcess = Exclude<ArrivalProcess, { readonly kind: 'recorded' }>;
 
 /** Fewer intervals do not tell bursts from chance. */
 const MIN_INTERVALS = 8;
 /** Fewer requests do not, either. */
-const MIN_REQUESTS = 100;
+export const MIN_REQUESTS = 100;
+/** Mean requests of the intervals in which recorded arrivals are counted. */
+const RECORDED_PER_INTERVAL = [1, 5] as const;
 /** The shape of gaps that are as good as even. */
 const MAX_SHAPE = 20;
 
@@ -27,9 +33,9 @@ const MAX_SHAPE = 20;
  * a slow change of the rate is no burst. The 95 % interval takes the relative error of such a
  * variance as √(3/n). null if too little was seen.
  */
-function computeDispersion(intervals: readonly IntervalWork[]): Interval | null {
-  const rates = intervals.map(({ seconds, breakdown }) => (breakdown?.successCount ?? 0) / seconds);
-  const requests = intervals.reduce((sum, { breakdown }) => sum + (breakdown?.successCount ?? 0), 0);
+function computeDispersion(intervals: readonly Counted[]): Interval | null {
+  const rates = intervals.map(({ seconds, requests }) => requests / seconds);
+  const requests = intervals.reduce((sum, each) => sum + each.requests, 0);
   if (rates.length < MIN_INTERVALS || requests < MIN_REQUESTS) return null;
   const meanSeconds = intervals.reduce((sum, { seconds }) => sum + seconds, 0) / rates.length;
   const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
@@ -37,6 +43,39 @@ function computeDispersion(intervals: readonly IntervalWork[]): Interval | null 
   const value = ((squares / 2 / (rates.length - 1)) * meanSeconds) / mean;
   const error = 1.96 * Math.sqrt(3 / (rates.length - 1));
   return { value, low: value * Math.exp(-error), high: value * Math.exp(error) };
+}
+
+/** Requests of an interval. */
+interface Counted {
+  readonly seconds: number;
+  readonly requests: number;
+}
+
+const toCounted = ({ seconds, breakdown }: IntervalWork): Counted => ({
+  seconds,
+  requests: breakdown?.successCount ?? 0,
+});
+
+/**
+ * Returns the dispersion of recorded arrivals, in the intervals where it is larger: groups as far
+ * apart as intervals are long look even.
+ */
+function computeRecordedDispersion(arrivalsNs: Float64Array): Interval | null {
+  const [short, long] = RECORDED_PER_INTERVAL.map((mean) => computeDispersion(countRecorded(arrivalsNs, mean)));
+  return long && short && long.value > short.value ? long : (short ?? null);
+}
+
+/** Counts recorded arrivals in intervals of equal length, with so many in the mean. */
+function countRecorded(arrivalsNs: Float64Array, perInterval: number): readonly Counted[] {
+  const firstNs = arrivalsNs[0] ?? 0;
+  const spanNs = (arrivalsNs.at(-1) ?? 0) - firstNs;
+  const count = Math.floor(arrivalsNs.length / perInterval);
+  const requests = new Uint32Array(count);
+  for (const atNs of arrivalsNs) {
+    const index = Math.min(count - 1, Math.floor(((atNs - firstNs) * count) / spanNs));
+    requests[index] = (requests[index] ?? 0) + 1;
+  }
+  return Array.from(requests, (each) => ({ seconds: spanNs / count / NS_PER_S, requests: each }));
 }
 
 /** Dispersions that are bursts, or steadiness, beyond chance. */
@@ -49,11 +88,13 @@ const FULL = 0.9;
 const MIN_QUEUE_SHARE = 0.1;
 
 /**
- * Returns the dispersion of the arrivals, by that of the requests that were answered; null where
- * a full server hides it. Busy instances without a queue are no full server: its clients wait.
+ * Returns the dispersion of the arrivals that were recorded, or else by that of the requests that
+ * were answered; null where a full server hides it. Busy instances without a queue are no full
+ * server: its clients wait.
  */
 export function findDispersion(served: ModelWork, instances: number): Interval | null {
-  const dispersion = computeDispersion(served.intervals);
+  if (served.arrivalsNs) return computeRecordedDispersion(served.arrivalsNs);
+  const dispersion = computeDispersion(served.intervals.map(toCounted));
   const isFull =
     hasServed(served) &&
     busyInstances(served) > FULL * instances &&
@@ -66,7 +107,7 @@ export function findDispersion(served: ModelWork, instances: number): Interval |
  * the dispersion 2b − 1; gaps of a gamma distribution with shape k have 1/k. `gapNs`: the mean gap
  * within a group, which the counts do not tell.
  */
-export function toProcess(dispersion: Interval | null, gapNs: number): ArrivalProcess {
+export function toProcess(dispersion: Interval | null, gapNs: number): CountedProcess {
   if (dispersion && dispersion.low > MIN_BURSTY) {
     return { kind: 'bursts', meanSize: (dispersion.value + 1) / 2, gapNs };
   }
@@ -76,12 +117,28 @@ export function toProcess(dispersion: Interval | null, gapNs: number): ArrivalPr
   return { kind: 'poisson' };
 }
 
+/** Returns the process that repeats recorded arrivals. `arrivalsNs`: rising, two at least. */
+export function toRecorded(arrivalsNs: Float64Array, dispersion: Interval | null): ArrivalProcess {
+  const gapsNs = arrivalsNs.subarray(1).map((atNs, index) => atNs - (arrivalsNs[index] as number));
+  return { kind: 'recorded', dispersion: dispersion?.value ?? 1, gapsNs };
+}
+
 /** Returns the times of arrivals in nanoseconds, rising. The same seed gives the same ones. */
 export function drawArrivals(process: ArrivalProcess, perSecond: number, count: number, seed: number): Float64Array {
   const random = seededRandom(seed);
   const exponential = (meanNs: number): number => -meanNs * Math.log(1 - random.float());
   const meanNs = NS_PER_S / perSecond;
   const times = new Float64Array(count);
+  if (process.kind === 'recorded') {
+    const { gapsNs } = process;
+    const scale = meanNs / (gapsNs.reduce((sum, gapNs) => sum + gapNs, 0) / gapsNs.length);
+    const first = random.int(0, gapsNs.length - 1);
+    for (let index = 0, atNs = 0; index < count; index++) {
+      atNs += scale * (gapsNs[(first + index) % gapsNs.length] as number);
+      times[index] = atNs;
+    }
+    return times;
+  }
   if (process.kind !== 'bursts') {
     const shape = process.kind === 'steady' ? process.shape : 1;
     const draw = gammaFrom(shape, random);

@@ -234,12 +234,19 @@ const batchLimit: FindCause = ({ context, present, breakdown }) => {
 };
 
 const bursts: FindCause = ({ context, present, breakdown }) => {
-  if (context.process.kind !== 'bursts' || !present.today) return null;
+  const { process } = context;
+  if ((process.kind !== 'bursts' && process.kind !== 'recorded') || !present.today) return null;
   const evenly = forecast({ ...context, process: { kind: 'poisson' } }, present.choice);
   const gain = evenly?.today ? present.today.mean / evenly.today.mean : 0;
   if (gain < MIN_GAIN) return null;
-  const evidence = `requests come in groups of ${formatFigure(context.process.meanSize)} in the mean; ${queueWords(breakdown)}`;
-  return cause('bursts', 'likely', gain, evidence);
+  const [sure, how] =
+    process.kind === 'recorded'
+      ? ([
+          'sure',
+          `the traces show ${formatFigure(process.dispersion)} times the variance of independent clients`,
+        ] as const)
+      : (['likely', `requests come in groups of ${formatFigure(process.meanSize)} in the mean`] as const);
+  return cause('bursts', sure, gain, `${how}; ${queueWords(breakdown)}`);
 };
 
 const client: FindCause = ({ isSteady, present, breakdown, served }) => {

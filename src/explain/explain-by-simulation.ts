@@ -53,7 +53,12 @@ export function explainBySimulation(
     requests: REQUESTS.toTell,
     largestSeen: findLargestSeen(breakdown),
   };
-  const { process, explainsQueue } = fitProcess(dispersion, breakdown, traffic, choice);
+  const { process, explainsQueue } = fitProcess(
+    dispersion,
+    { breakdown, arrivalsNs: served.arrivalsNs },
+    traffic,
+    choice,
+  );
   const context: ForecastContext = { ...traffic, process };
   const ranking: ForecastContext = { ...context, requests: REQUESTS.toRank };
   const present = forecast(context, choice);

@@ -2,7 +2,7 @@ import { NS_PER_S, nsToMs } from '../base/units.ts';
 import type { Choice } from '../perfmodel/modelled-config.ts';
 import type { ServerBreakdown } from '../profiler/server-figures.ts';
 import type { Interval } from '../stats/interval.ts';
-import { type ArrivalProcess, toProcess } from './arrivals.ts';
+import { type ArrivalProcess, toProcess, toRecorded } from './arrivals.ts';
 import { meanBatch } from './execution-law.ts';
 import { type ForecastContext, simulateAt } from './forecast.ts';
 
@@ -25,11 +25,11 @@ const MIN_QUEUE_MS = 1e-3;
  * Fits the arrivals to the counts per interval, and their gaps within bursts to the mean time in
  * the queue. Arrivals that are more even than those of independent clients may be those of a closed
  * loop, which waits for answers: where an even stream does not explain the queue, forecasts are for
- * independent clients.
+ * independent clients. Recorded arrivals are taken as they are.
  */
 export function fitProcess(
   dispersion: Interval | null,
-  breakdown: ServerBreakdown,
+  { breakdown, arrivalsNs }: { readonly breakdown: ServerBreakdown; readonly arrivalsNs?: Float64Array | undefined },
   context: Omit<ForecastContext, 'process'>,
   choice: Choice,
 ): FittedProcess {
@@ -44,6 +44,10 @@ export function fitProcess(
   const isExplained = (simulatedMs: number): boolean =>
     Math.abs(simulatedMs - observedMs) <= SMALL_SHARE * requestMs ||
     (simulatedMs <= ALIKE * observedMs && observedMs <= ALIKE * simulatedMs);
+  if (arrivalsNs) {
+    const process = toRecorded(arrivalsNs, dispersion);
+    return { process, explainsQueue: isExplained(simulated(process).queueMs) };
+  }
   const meanGapNs = NS_PER_S / context.perSecond;
   const first = toProcess(dispersion, 0);
   const processes =

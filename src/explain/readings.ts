@@ -23,6 +23,8 @@ export interface ModelWork extends IntervalWork {
   readonly intervals: readonly IntervalWork[];
   /** How often the counters restarted at 0, by a load. Only the readings after the last count. */
   readonly restarts: number;
+  /** When requests arrived, exactly, from a trace of this or another time: rising. */
+  readonly arrivalsNs?: Float64Array;
 }
 
 /** The work of the server's models, by name. */

@@ -291,6 +291,21 @@ describe('explainModel', () => {
     expect(proposal?.ceiling.value).toBeGreaterThan(present?.ceiling.value ?? Number.NaN);
   });
 
+  it('names groups at a fixed period only by exact arrivals, of which the counts show nothing', () => {
+    const config = { instances: 1, maxBatch: 1, delayMs: 0 };
+    const arrivalsMs = Float64Array.from({ length: REQUESTS }, (_, index) => 80 * Math.floor(index / 8));
+    const { readings } = playOpen(gpu, config, { arrivalsMs, count: 100, random: seededRandom(7) });
+    const work = readServed(readings);
+    const arrivalsNs = arrivalsMs.map((ms) => 1e6 * ms);
+    const traced = new Map([...work].map(([name, served]) => [name, { ...served, arrivalsNs }]));
+    const situation = { config, arrivals: { perSecond: 100 } };
+    const limit = { ...budget, latencyMs: 100 };
+    const codes = (seen: typeof work) =>
+      explainModel(seen, toConfig(situation), [], limit)?.causes.map(({ code, sure }) => [code, sure]);
+    expect(codes(work)?.map(([code]) => code)).not.toContain('bursts');
+    expect(codes(traced)).toContainEqual(['bursts', 'sure']);
+  });
+
   it('gives the same explanation for the same readings', () => {
     const readings = play(quiet);
     expect(explain(quiet, readings)).toEqual(explain(quiet, readings));

@@ -14,6 +14,7 @@ import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import { connectControl, resolveAddresses } from '../server/addresses.ts';
 import { readTls } from '../server/read-tls.ts';
+import { type Arrivals, readArrivals, withArrivals } from './arrivals.ts';
 import { type ObservedServer, readObservation, saveObservation } from './observation.ts';
 import { observeServer } from './observe-server.ts';
 import { readPrometheus } from './read-prometheus.ts';
@@ -36,6 +37,8 @@ export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   readonly since?: number;
   /** Labels of its series, such as `namespace="prod"`. */
   readonly prometheusLabels?: string;
+  /** Trace files of one run of the server, for the exact times of arrivals. */
+  readonly traceFile?: readonly string[];
 }
 
 /** What the person sees meanwhile. */
@@ -57,20 +60,24 @@ export interface ExplainWatch {
 export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
   const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
-  return explainObservation(observation, toLimit(options), options.model, watch.tell);
+  const arrivals = options.traceFile && (await readArrivals(options.traceFile));
+  return explainObservation(observation, toLimit(options), options.model, watch.tell, arrivals);
 }
 
 /**
  * Explains what was read of a server; without names, every model with requests. `tell`: called for
- * models that are left out, with the reason. Errors: MODEL_UNKNOWN.
+ * models that are left out, with the reason. `arrivals`: as `readArrivals` gives them. Errors:
+ * MODEL_UNKNOWN; INPUT_INVALID for arrivals that are a sample.
  */
 export async function explainObservation(
   { configs, readings, at, server }: ObservedServer,
   budget: LatencyLimit,
   requested: readonly string[] | undefined,
   tell: (line: string) => void,
+  arrivals?: Arrivals,
 ): Promise<ServiceExplanation> {
-  const work = readServed(readings);
+  const served = readServed(readings);
+  const work = arrivals ? withArrivals(served, arrivals, tell) : served;
   const names = [...work.keys()].sort();
   checkNames(requested ?? [], names);
   const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;

@@ -1,15 +1,22 @@
 import { TrituneError } from '../../base/errors.ts';
 import { fileLimits, readPieces } from '../../base/read-file.ts';
 import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
-import { readTraces } from '../../triton/control/trace-file.ts';
+import { type ReadTraces, readTraces } from '../../triton/control/trace-file.ts';
 
 /**
- * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors:
- * INPUT_INVALID, also for files without a trace; UNSUPPORTED.
+ * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors: as
+ * `readTracedRequests`.
  */
-export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
+export const readTraceFiles = async (files: readonly string[], withMoments = false): Promise<TraceSummary> =>
+  summarizeTraces(await readTracedRequests(files), withMoments);
+
+/**
+ * Returns the requests in the trace files of one server's run. Errors: INPUT_INVALID, also for
+ * files without a trace; UNSUPPORTED.
+ */
+export async function readTracedRequests(files: readonly string[]): Promise<ReadTraces> {
   const read = await readTraces(files.map((name) => ({ name, chunks: readPieces(name, fileLimits.log) })));
-  if (read.traces.length > 0) return summarizeTraces(read, withMoments);
+  if (read.traces.length > 0) return read;
   if (read.timeless > 0) {
     throw new TrituneError(
       'INPUT_INVALID',

@@ -52,6 +52,39 @@ describe('explain', () => {
     expect(JSON.parse(readFileSync(again, 'utf8'))).toEqual(JSON.parse(readFileSync(file, 'utf8')));
   });
 
+  it('takes exact arrivals from traces of all requests, and refuses those of a sample', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    await othersSend('grpc', emulator.grpcUrl, 'm', 5);
+    const [directory, trace] = [scratch(), join(scratch(), 'trace.json')];
+    const live = await callCli(['explain', '-u', emulator.grpcUrl, '--for', '3s', '--save', directory]);
+    const perSecond = Number(/^m: ([\d,.]+) requests/m.exec(live.stdout)?.[1]?.replaceAll(',', ''));
+    const writeTrace = (rate: number, model = 'm'): void =>
+      writeFileSync(
+        trace,
+        JSON.stringify(
+          Array.from({ length: 400 }, (_, index) => {
+            const ns = 1e9 + Math.round(((4 * Math.floor(index / 4)) / rate) * 1e9);
+            const timestamps = [
+              { name: 'REQUEST_START', ns },
+              { name: 'REQUEST_END', ns: ns + 1e6 },
+            ];
+            return { id: index + 1, model_name: model, model_version: 1, timestamps };
+          }),
+        ),
+      );
+    const explained = () => callCli(['explain', '--from', directory, '--trace-file', trace]);
+    writeTrace(perSecond);
+    const { code, stdout, stderr } = await explained();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^m: .* in bursts$/m);
+    writeTrace(perSecond / 10);
+    expect(await explained()).toMatchObject({ code: 2, stderr: expect.stringContaining('(trace_rate 1)') });
+    writeTrace(perSecond, 'other');
+    const without = await explained();
+    expect(without.stderr).toContain("the traces have too few requests to 'm': 0");
+    expect(without.stdout).toBe(live.stdout);
+  });
+
   it('refuses what it cannot read, by name', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     const refused = async (...args: string[]): Promise<string> => {

@@ -3,7 +3,14 @@ import type { ExplainOutputs } from '../../../app/explain/documents.ts';
 import type { ExplainOptions } from '../../../app/explain/explain.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { collectListed, durationSeconds, percent, percentile, positiveNumber } from '../../options/option-values.ts';
+import {
+  collect,
+  collectListed,
+  durationSeconds,
+  percent,
+  percentile,
+  positiveNumber,
+} from '../../options/option-values.ts';
 import { scalingOptionTable } from '../../options/scaling.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { connectionOptionTable } from '../tune/options.ts';
@@ -53,6 +60,11 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
   prometheusLabels: {
     flags: '--prometheus-labels <labels>',
     help: `Use only series with these labels, such as 'namespace="prod"'`,
+  },
+  traceFile: {
+    flags: '--trace-file <file>',
+    help: 'Take from this trace file of Triton when requests arrive, exactly; repeatable, for its parts',
+    parse: collect,
   },
   ...scalingOptionTable,
   forRate: {
