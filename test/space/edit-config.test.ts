@@ -37,6 +37,15 @@ describe('editing a config', () => {
     expect(edited({})).toEqual(base);
   });
 
+  it('adds a warm-up of the largest batch that the config then has, and says what it lacks for one', () => {
+    const sizes = ({ model_warmup: samples }: ModelConfig): unknown =>
+      (samples as unknown as readonly { readonly batch_size: number }[]).map(({ batch_size: size }) => size);
+    expect(sizes(edited({ warmUp: 'max', maxBatchSize: 16 }))).toEqual([16]);
+    expect(sizes(edited({ warmUp: 'each' }))).toEqual([1, 2, 4, 8]);
+    const open = { ...base, input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [-1] }] };
+    expect(refusal({ warmUp: 'max' }, open)).toBe('USAGE');
+  });
+
   it('writes each option to its field and keeps what lies beside it', () => {
     expect(edited({ tensorrtPrecision: 'FP16', cudaGraphs: true }).optimization).toEqual({
       graph: { level: 1 },

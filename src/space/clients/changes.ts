@@ -1,5 +1,8 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
+import { listAccelerators } from '../../triton/config/accelerators.ts';
+import { namesOfBackend } from '../../triton/config/backend-names.ts';
+import { readEngineCache } from '../../triton/config/engine-cache.ts';
 import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
 import { normaliseConfig } from '../../triton/config/normal-form.ts';
 import { toModelConfigs, toOtherConfigs } from '../model-configs.ts';
@@ -62,6 +65,7 @@ function listChanges(before: ModelConfig, after: ModelConfig): readonly Change[]
     ...batchChange(a, b),
     ...tensorChanges('input', a.input, b.input),
     ...tensorChanges('output', a.output, b.output),
+    ...firstRequestChange(a, b),
     ...fields.flatMap(({ path, change }) => {
       const [old, now] = [fieldAt(a, path), fieldAt(b, path)];
       return canonicalJson(old) === canonicalJson(now)
@@ -102,6 +106,24 @@ function tensorChanges(kind: 'input' | 'output', before: Tensors = [], after: Te
 
 const shapeText = (tensor: TensorConfig | undefined): string | null =>
   tensor ? `${String(tensor.data_type).replace('TYPE_', '')} [${tensor.dims.join(', ')}]` : null;
+
+/**
+ * TensorRT in another backend builds an engine at the first request of a shape
+ * (onnxruntime_backend, README), in each process of the server again unless engines are kept.
+ */
+function firstRequestChange(before: ModelConfig, after: ModelConfig): Change[] {
+  if (!buildsLate(after) || buildsLate(before)) return [];
+  const kept = namesOfBackend(after)?.backend === 'onnxruntime' ? ', and trt_engine_cache_enable keeps it' : '';
+  const text = `the first requests after a load wait for minutes while TensorRT builds an engine (tritune config --warm-up each has the load build it${kept})`;
+  return [{ what: 'optimization.execution_accelerators', before: null, after: 'tensorrt', breaks: false, text }];
+}
+
+const buildsLate = (config: ModelConfig): boolean =>
+  listAccelerators(config).some(({ name }) => name === 'tensorrt') &&
+  readEngineCache(config) === null &&
+  !hasWarmUp(config);
+
+const hasWarmUp = ({ model_warmup: samples }: ModelConfig): boolean => Array.isArray(samples) && samples.length > 0;
 
 interface Field {
   readonly path: string;

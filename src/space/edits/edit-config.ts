@@ -16,6 +16,8 @@ export const batchingNames = ['disabled', 'static', 'dynamic'] as const;
 /** `amp` is TensorFlow's automatic mixed precision. */
 export const acceleratorNames = ['none', 'tensorrt', 'amp', 'openvino'] as const;
 
+export const warmUpNames = ['max', 'each'] as const;
+
 /** Instances on one kind of device, on each GPU or on one. */
 export interface DeviceInstances {
   readonly kind: 'KIND_GPU' | 'KIND_CPU' | 'KIND_MODEL';
@@ -42,6 +44,8 @@ export interface ConfigEdits {
   readonly preferredBatchSizes?: readonly number[];
   readonly queueDelayUs?: number;
   readonly instances?: readonly DeviceInstances[];
+  /** Batches that a load executes: the largest, or one of each power of two up to it. */
+  readonly warmUp?: (typeof warmUpNames)[number];
 }
 
 /**
@@ -57,6 +61,7 @@ export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
       ...instanceWrites(base, edits),
       ...(edits.modelFile === undefined ? [] : [knob('plan_file', edits.modelFile)]),
       ...(edits.versions === undefined ? [] : [versionWrite(edits.versions)]),
+      ...(edits.warmUp === undefined ? [] : [warmUpWrite(edits.warmUp)]),
     ]);
     if ('reason' in written) throw wrong(written.reason, 'correct that part of the config');
     return written.config;
@@ -136,6 +141,12 @@ function versionWrite(versions: ServedVersions): FieldWrite {
   };
   return fieldWrite(['version_policy'], policy()).write;
 }
+
+const warmUpWrite = (batches: (typeof warmUpNames)[number]): FieldWrite => ({
+  action: 'fit',
+  path: requirePath('model_warmup'),
+  value: { kind: 'warm-up', batches },
+});
 
 function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']): boolean {
   if (accelerator !== undefined) return accelerator === 'tensorrt';

@@ -32,6 +32,28 @@ describe('what clients notice', () => {
     ]);
   });
 
+  it('is the wait for an engine that the first requests have built', () => {
+    const trt = (parameters: Record<string, string> = {}): ModelConfig => ({
+      ...base,
+      backend: 'onnxruntime',
+      optimization: { execution_accelerators: { gpu_execution_accelerator: [{ name: 'tensorrt', parameters }] } },
+    });
+    const plain = { ...base, backend: 'onnxruntime' };
+    expect(changes(trt(), plain)).toEqual([
+      [
+        'optimization.execution_accelerators',
+        false,
+        expect.stringMatching(
+          /^the first requests after a load wait .* --warm-up each .* trt_engine_cache_enable keeps it\)$/,
+        ),
+      ],
+    ]);
+    expect(changes({ ...trt(), backend: 'tensorflow' }, plain)[0]?.[2]).not.toContain('trt_engine_cache_enable');
+    expect(changes(trt(), trt({ precision_mode: 'FP16' }))).toEqual([]);
+    expect(changes(trt({ trt_engine_cache_enable: '1' }), plain)).toEqual([]);
+    expect(changes({ ...trt(), model_warmup: [{ name: 'w', batch_size: 1 }] }, plain)).toEqual([]);
+  });
+
   it('is nothing of instances, batching and larger batches', () => {
     expect(
       changes({

@@ -3,6 +3,7 @@ import {
   batchingNames,
   type DeviceInstances,
   type ServedVersions,
+  warmUpNames,
 } from '../../../space/edits/edit-config.ts';
 import type { HeaderSpec, ProtectSpec, Protocol, RestoreFirstSpec, TlsSpec } from '../../../spec/server-spec.ts';
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
@@ -40,6 +41,7 @@ export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec, Restore
   readonly modelPath?: string;
   readonly modelVersion?: ServedVersions;
   readonly cudaGraphs?: 'on' | 'off';
+  readonly warmUp?: (typeof warmUpNames)[number];
   readonly maxBatchSize?: number;
   readonly batching?: (typeof batchingNames)[number];
   readonly preferredBatchSizes?: readonly number[];
@@ -114,6 +116,11 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
     help: 'Use CUDA graphs, with the TensorRT backend',
     choices: ['on', 'off'],
     otherName: { flags: '--tensorrt-capture-cuda-graph <on|off>', read: onOrOff },
+  },
+  warmUp: {
+    flags: '--warm-up <batches>',
+    help: 'Have each load execute requests of zeros: one of the largest batch (max), or one of each size (each)',
+    choices: warmUpNames,
   },
   maxBatchSize: { flags: '--max-batch-size <n>', help: 'Largest batch of one execution', parse: wholeNumber },
   batching: {

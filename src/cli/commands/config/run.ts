@@ -48,6 +48,7 @@ const readEdits = (options: ConfigOptions): ConfigEdits => ({
   ...pick('tensorrtWorkspaceBytes', options.tensorrtMaxWorkspaceSize),
   ...pick('versions', options.modelVersion),
   ...pick('cudaGraphs', options.cudaGraphs && options.cudaGraphs === 'on'),
+  ...pick('warmUp', options.warmUp),
   ...pick('maxBatchSize', options.maxBatchSize),
   ...pick('batching', options.batching),
   ...pick('preferredBatchSizes', options.preferredBatchSizes),
