@@ -131,13 +131,14 @@ export function drawArrivals(process: ArrivalProcess, perSecond: number, count: 
   const times = new Float64Array(count);
   if (process.kind === 'recorded') {
     const { gapsNs } = process;
-    const scale = meanNs / (gapsNs.reduce((sum, gapNs) => sum + gapNs, 0) / gapsNs.length);
     const first = random.int(0, gapsNs.length - 1);
     for (let index = 0, atNs = 0; index < count; index++) {
-      atNs += scale * (gapsNs[(first + index) % gapsNs.length] as number);
+      atNs += gapsNs[(first + index) % gapsNs.length] as number;
       times[index] = atNs;
     }
-    return times;
+    // This part of the record may have been slower or faster than all of it.
+    const scale = (meanNs * count) / Math.max(1, times[count - 1] ?? 1);
+    return times.map((atNs) => scale * atNs);
   }
   if (process.kind !== 'bursts') {
     const shape = process.kind === 'steady' ? process.shape : 1;

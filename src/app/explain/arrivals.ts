@@ -30,13 +30,19 @@ export async function readArrivals(files: readonly string[]): Promise<Arrivals> 
 const MIN_TRACED = 0.5;
 
 /**
- * Returns the work with the arrivals of each model that has enough of them. `tell`: called for
- * models with requests that the traces do not have. Errors: INPUT_INVALID for traces of a part of
- * the requests only, which are less bursty than all of them.
+ * Returns the work with the arrivals of each of these models that has enough of them. `tell`:
+ * called for models with requests that the traces do not have. Errors: INPUT_INVALID for traces of
+ * a part of the requests only, which are less bursty than all of them.
  */
-export function withArrivals(work: ServerWork, arrivals: Arrivals, tell: (line: string) => void): ServerWork {
+export function withArrivals(
+  work: ServerWork,
+  arrivals: Arrivals,
+  models: readonly string[],
+  tell: (line: string) => void,
+): ServerWork {
   return new Map(
     [...work].map(([model, served]) => {
+      if (!models.includes(model)) return [model, served];
       const arrivalsNs = arrivals.get(model) ?? new Float64Array();
       const spanNs = (arrivalsNs.at(-1) ?? 0) - (arrivalsNs[0] ?? 0);
       const counted = (served.breakdown?.successCount ?? 0) / served.seconds;

@@ -77,9 +77,9 @@ export async function explainObservation(
   arrivals?: Arrivals,
 ): Promise<ServiceExplanation> {
   const served = readServed(readings);
-  const work = arrivals ? withArrivals(served, arrivals, tell) : served;
-  const names = [...work.keys()].sort();
+  const names = [...served.keys()].sort();
   checkNames(requested ?? [], names);
+  const work = arrivals ? withArrivals(served, arrivals, requested ?? names, tell) : served;
   const isPipeline = (name: string): boolean => composingModels(configs.get(name) ?? {}).length > 0;
   const idle: string[] = [];
   const models: ModelExplanation[] = [];
