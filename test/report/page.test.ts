@@ -9,10 +9,11 @@ import { reportHtml } from '../../src/report/report-html.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
-import { goalOf } from '../study/builders.ts';
+import { goalOf, studyStarted } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
 import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
+import { trialRecords } from '../support/study-records.ts';
 import { hostile, hostileStudy, studyOfMany } from './studies.ts';
 
 function pageOf(records: readonly StudyRecord[]): string {
@@ -44,6 +45,19 @@ describe('embedded JSON', () => {
 });
 
 describe('the page', () => {
+  it('has the clock of each GPU at both ends of the study', () => {
+    const trial = (number: number, clockMhz: number): StudyRecord[] =>
+      trialRecords({
+        number,
+        readings: [{ level: 1, throughput: 100, latencyMs: 5 }],
+        chosen: 0,
+        feasible: true,
+        more: { device: { gpus: [{ uuid: 'GPU-1', clockMhz }] } },
+      });
+    const page = pageOf([studyStarted(goalOf(10)), ...trial(0, 1410), ...trial(1, 1500), ...trial(2, 1200)]);
+    expect(page).toContain('GPU-1: 1,410 MHz in the first measurement, 1,200 in the last, 1,200 to 1,500 in all');
+  });
+
   it('has every part, and the same study gives the same page', async () => {
     const records = await studyOfMany();
     const page = await thePage();

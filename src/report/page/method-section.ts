@@ -154,6 +154,7 @@ function measured(state: StudyState): readonly Fact[] {
       `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which were discarded`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, timers were at most ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms late`,
     ],
     ...agentFacts(all),
+    ...clockFacts(all),
     ...(held === null ? [] : [['speed', held] as const]),
     ...(foreign > 0 ? [['other traffic', `in ${foreign} of ${all.length} measurements`] as const] : []),
     [
@@ -173,6 +174,19 @@ function agentFacts(all: readonly Measurement[]): readonly Fact[] {
     ['agents', describeAgents(agents)],
     ...agents.map((agent, index): Fact => [`agent ${index + 1}`, describeAgent(agent)]),
   ];
+}
+
+/** Returns the clock of each GPU at both ends of the study, where clocks are known. */
+function clockFacts(all: readonly Measurement[]): readonly Fact[] {
+  const gpus = all.flatMap(({ device }) => device.gpus ?? []).filter(({ clockMhz }) => clockMhz !== undefined);
+  return [...Map.groupBy(gpus, ({ uuid }) => uuid)].map(([uuid, seen]) => {
+    const clocks = seen.map(({ clockMhz }) => clockMhz as number);
+    const mhz = (clock: number | undefined): string => formatFigure(Math.round(clock ?? Number.NaN));
+    return [
+      'GPU clock',
+      `${uuid}: ${mhz(clocks[0])} MHz in the first measurement, ${mhz(clocks.at(-1))} in the last, ${mhz(Math.min(...clocks))} to ${mhz(Math.max(...clocks))} in all`,
+    ];
+  });
 }
 
 function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState): readonly Fact[] {
