@@ -12,7 +12,7 @@ import { busyInstances, meanBatch, samplesPerRequest } from './execution-law.ts'
 import { explainBySimulation, type LatencyLimit } from './explain-by-simulation.ts';
 import type { Cause, ModelExplanation } from './explanation.ts';
 import { pipelineCauses, sequenceCauses } from './pipeline.ts';
-import type { ModelWork, ServerWork } from './readings.ts';
+import { type ModelWork, readTimesMs, type ServerWork } from './readings.ts';
 
 /** Causes that are named at most. */
 const MAX_CAUSES = 2;
@@ -75,12 +75,7 @@ function describeTraffic(served: ModelWork, breakdown: ServerBreakdown, instance
       arrivals: dispersion ? toProcess(dispersion, 0).kind : ('unknown' as const),
       dispersion,
     },
-    timesMs: {
-      request: breakdown.requestUs / 1e3,
-      queue: breakdown.queueUs / 1e3,
-      execution: (breakdown.computeInputUs + breakdown.computeInferUs + breakdown.computeOutputUs) / 1e3,
-      other: breakdown.overheadUs / 1e3,
-    },
+    timesMs: { request: breakdown.requestUs / 1e3, ...readTimesMs(breakdown) },
   };
 }
 

@@ -1,7 +1,7 @@
 import { countInstances } from '../triton/config/instances.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { busyInstances, meanBatch } from './execution-law.ts';
-import { type CounterReading, type ModelWork, readServed } from './readings.ts';
+import { type CounterReading, type ModelWork, readServed, readTimesMs } from './readings.ts';
 
 /** What a model does now, for a page that keeps looking. */
 export interface LiveModel {
@@ -48,11 +48,7 @@ function toLiveModel(name: string, work: ModelWork, course: ModelWork, config: M
     perSecond: breakdown.successCount / seconds,
     failedPerSecond: breakdown.failCount / seconds,
     course: rates,
-    timesMs: {
-      queue: breakdown.queueUs / 1e3,
-      execution: (breakdown.computeInputUs + breakdown.computeInferUs + breakdown.computeOutputUs) / 1e3,
-      other: breakdown.overheadUs / 1e3,
-    },
+    timesMs: readTimesMs(breakdown),
     meanBatch: meanBatch(breakdown),
     busy: busyInstances({ seconds, breakdown }),
     instances,

@@ -27,6 +27,19 @@ export interface ModelWork extends IntervalWork {
   readonly arrivalsNs?: Float64Array;
 }
 
+/** Mean times of a request in the server, in milliseconds. */
+export const readTimesMs = ({
+  queueUs,
+  computeInputUs,
+  computeInferUs,
+  computeOutputUs,
+  overheadUs,
+}: ServerBreakdown) => ({
+  queue: queueUs / 1e3,
+  execution: (computeInputUs + computeInferUs + computeOutputUs) / 1e3,
+  other: overheadUs / 1e3,
+});
+
 /** The work of the server's models, by name. */
 export type ServerWork = ReadonlyMap<string, ModelWork>;
 

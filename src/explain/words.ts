@@ -15,6 +15,14 @@ export interface NamedLine {
   readonly text: string;
 }
 
+/** `p99 within 50 ms`; null without a limit. */
+export const describeBudget = ({ percentile, latencyMs }: ServiceExplanation['budget']): string | null =>
+  latencyMs === null ? null : `p${percentile} within ${formatMs(latencyMs)}`;
+
+/** `0.116 of 1 instance busy`. */
+export const describeBusy = ({ busy, count }: ModelExplanation['instances']): string =>
+  `${formatFigure(busy)} of ${count} ${count === 1 ? 'instance' : 'instances'} busy`;
+
 /** Returns what a model does, in one line. */
 export function trafficText({ model, seconds, traffic }: ModelExplanation): string {
   const rate = traffic.requestsPerSecond;
@@ -25,8 +33,7 @@ export function trafficText({ model, seconds, traffic }: ModelExplanation): stri
 /** Returns where the time of a model's requests goes, why, and what would be better. */
 export function modelLines(model: ModelExplanation, budget: ServiceExplanation['budget']): readonly NamedLine[] {
   const { timesMs, batches, instances, causes, present, proposal, unknown, settle } = model;
-  const tail = `p${budget.percentile}`;
-  const limit = budget.latencyMs === null ? '' : ` with ${tail} within ${formatMs(budget.latencyMs)}`;
+  const limit = describeBudget(budget);
   const lines: NamedLine[] = [
     {
       name: 'time',
@@ -34,7 +41,7 @@ export function modelLines(model: ModelExplanation, budget: ServiceExplanation['
     },
     {
       name: 'work',
-      text: `batches of ${formatFigure(batches.mean)}, ${batches.largest} at most; ${formatFigure(instances.busy)} of ${instances.count} ${instances.count === 1 ? 'instance' : 'instances'} busy`,
+      text: `batches of ${formatFigure(batches.mean)}, ${batches.largest} at most; ${describeBusy(instances)}`,
     },
     ...causes.flatMap(({ code, sure, evidence }): NamedLine[] => [
       { name: 'why', text: `${causeCodes[code]} (${code}, ${sure})` },
@@ -45,7 +52,7 @@ export function modelLines(model: ModelExplanation, budget: ServiceExplanation['
     const { value, low, high } = present.ceiling;
     lines.push({
       name: 'ceiling',
-      text: `${formatFigure(value)} requests/s${limit} (${formatFigure(low)} to ${formatFigure(high)}): ${formatFigure(present.headroom)} times today's`,
+      text: `${formatFigure(value)} requests/s${limit === null ? '' : ` with ${limit}`} (${formatFigure(low)} to ${formatFigure(high)}): ${formatFigure(present.headroom)} times today's`,
     });
   }
   if (proposal) {
@@ -53,7 +60,7 @@ export function modelLines(model: ModelExplanation, budget: ServiceExplanation['
       ({ path, before, after }) => `${path} ${before ?? 'none'} → ${after ?? 'none'}`,
     );
     lines.push({ name: 'change', text: plainLine(changes.join(', ')) });
-    lines.push({ name: 'predicted', text: predictedWords(present, proposal, tail) });
+    lines.push({ name: 'predicted', text: predictedWords(present, proposal, `p${budget.percentile}`) });
   }
   for (const each of unknown) lines.push({ name: 'unknown', text: plainLine(each) });
   if (settle !== null) lines.push({ name: 'settle it', text: plainLine(settle) });

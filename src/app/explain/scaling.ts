@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
-import { formatMs, listed } from '../../base/format.ts';
+import { listed } from '../../base/format.ts';
 import type { ServiceExplanation } from '../../explain/explanation.ts';
+import { describeBudget } from '../../explain/words.ts';
 import { emitAutoscalers, type ScalingQuestion } from '../autoscale/emit.ts';
 
 /**
@@ -31,13 +32,11 @@ export async function withAutoscalers(
     );
   }
   const { ceiling } = model.present;
-  const limit =
-    budget.latencyMs === null ? 'any latency' : `p${budget.percentile} within ${formatMs(budget.latencyMs)}`;
   const replica = {
     model: model.model,
     capacity: ceiling,
     budgetMs: budget.latencyMs,
-    limit,
+    limit: describeBudget(budget) ?? 'any latency',
     isPredicted: true,
     saturationPerSecond: ceiling.value,
     recoverySeconds: 0,

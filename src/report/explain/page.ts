@@ -1,5 +1,6 @@
 import { capital, formatDuration, formatFigure, formatMs } from '../../base/format.ts';
 import { causeCodes, type ModelExplanation, type ServiceExplanation } from '../../explain/explanation.ts';
+import { describeBudget, describeBusy } from '../../explain/words.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { lineChart } from '../charts/line-chart.ts';
 import { stackedBars } from '../charts/stacked-bars.ts';
@@ -19,6 +20,7 @@ type Budget = ServiceExplanation['budget'];
  */
 export function explanationHtml(explanation: ServiceExplanation): string {
   const { server, models, idle, budget, at } = explanation;
+  const limit = describeBudget(budget);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -29,7 +31,7 @@ ${headAssets()}
 </head>
 <body>
 <h1>${server.name} ${server.version} <small>at ${server.url}</small></h1>
-<p class="soft">Observed until ${at}, without a request to a model.${budget.latencyMs === null ? '' : ` The budget is p${budget.percentile} within ${formatMs(budget.latencyMs)} in the server.`}</p>
+<p class="soft">Observed until ${at}, without a request to a model.${limit === null ? '' : ` The budget is ${limit} in the server.`}</p>
 ${models.length > 1 ? overview(models) : none}
 ${models.length === 0 ? html`<p class="verdict unsure">No model had a request.</p>` : models.map((model, index) => modelSection(model, index, budget))}
 ${idle.length === 0 ? none : html`<p class="soft">Without requests: ${idle.join(', ')}</p>`}
@@ -76,10 +78,8 @@ ${settle === null ? none : html`<p>To settle it: ${settle}.</p>`}`;
 
 const describeRange = ({ low, high }: Interval): string => `95 %: ${formatFigure(low)} to ${formatFigure(high)}`;
 
-function listCards(
-  { traffic, timesMs, present, instances }: ModelExplanation,
-  { percentile, latencyMs }: Budget,
-): readonly Card[] {
+function listCards({ traffic, timesMs, present, instances }: ModelExplanation, budget: Budget): readonly Card[] {
+  const limit = describeBudget(budget);
   const rate = traffic.requestsPerSecond;
   return [
     {
@@ -91,16 +91,13 @@ function listCards(
     {
       name: 'a request in the server',
       value: formatMs(timesMs.request),
-      notes: [
-        `${formatMs(timesMs.queue)} of it in the queue`,
-        `${formatFigure(instances.busy)} of ${instances.count} ${instances.count === 1 ? 'instance' : 'instances'} busy`,
-      ],
+      notes: [`${formatMs(timesMs.queue)} of it in the queue`, describeBusy(instances)],
       tone: 'plain',
     },
     ...(present
       ? [
           {
-            name: latencyMs === null ? 'ceiling' : `ceiling with p${percentile} within ${formatMs(latencyMs)}`,
+            name: limit === null ? 'ceiling' : `ceiling with ${limit}`,
             value: `${formatFigure(present.ceiling.value)} requests/s`,
             notes: [describeRange(present.ceiling), `${formatFigure(present.headroom)} times today's`],
             tone: present.headroom < 1 ? ('bad' as const) : ('plain' as const),
