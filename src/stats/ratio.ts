@@ -1,6 +1,7 @@
-import { mean, sampleStandardDeviation } from 'simple-statistics';
+import { mean, sampleStandardDeviation, sampleVariance } from 'simple-statistics';
 import { confidenceFactor } from './batch-means.ts';
 import type { Interval } from './interval.ts';
+import { studentTQuantile } from './student-t.ts';
 
 /** Two measurements next to each other in time. */
 export interface Pair {
@@ -31,5 +32,21 @@ export function ratioInterval(pairs: readonly Pair[]): Interval {
   const between = (confidenceFactor(logs.length - 1) * sampleStandardDeviation(logs)) / Math.sqrt(logs.length);
   const within = Math.hypot(...pairs.map(({ relativeHalfWidth = 0 }) => relativeHalfWidth)) / logs.length;
   const half = Math.max(between, within);
+  return { value: Math.exp(middle), low: Math.exp(middle - half), high: Math.exp(middle + half) };
+}
+
+/**
+ * Returns the ratio of what was measured several times after a change to what was before it, of
+ * geometric means, with its 95 % interval (Welch's t on logarithms: Biometrika 34, 1947). null with
+ * fewer than two values on a side, or one of 0.
+ */
+export function ratioOfRepeats(before: readonly number[], after: readonly number[]): Interval | null {
+  if (Math.min(before.length, after.length) < 2 || [...before, ...after].some((value) => !(value > 0))) return null;
+  const [a, b] = [before.map(Math.log), after.map(Math.log)];
+  const [errorA, errorB] = [sampleVariance(a) / a.length, sampleVariance(b) / b.length];
+  const middle = mean(b) - mean(a);
+  const squares = errorA ** 2 / (a.length - 1) + errorB ** 2 / (b.length - 1);
+  // Equal values have no known error, but no other either.
+  const half = squares > 0 ? studentTQuantile(0.975, (errorA + errorB) ** 2 / squares) * Math.sqrt(errorA + errorB) : 0;
   return { value: Math.exp(middle), low: Math.exp(middle - half), high: Math.exp(middle + half) };
 }

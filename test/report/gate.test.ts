@@ -246,6 +246,10 @@ describe('the gate', () => {
       'time at concurrency 8: queue 4 → 2 ms (-50 %), compute infer 10 → 5 ms (-50 %)',
     ]);
     expect(decideGate([timed(4, 10)], [document()], rule).times).toEqual([]);
+    const repeated = decideGate([timed(4, 10), timed(4.4, 10)], [timed(1, 5), timed(1.1, 5)], rule).times;
+    expect(repeated.map(timesLine)).toEqual([
+      'time at concurrency 8: queue 4.2 → 1.05 ms (-75 %, 95 %: -81 to -67 %), compute infer 10 → 5 ms (-50 %, 95 %: -50 to -50 %)',
+    ]);
   });
 
   it('says that the machines differ, where both are known', () => {

@@ -6,7 +6,7 @@ import { LatencyHistogram } from '../../src/stats/histogram.ts';
 import { type Interval, sumOfIntervals } from '../../src/stats/interval.ts';
 import { isPrecise, relativeHalfWidth } from '../../src/stats/precision.ts';
 import { mixedQuantileInterval, quantileInterval } from '../../src/stats/quantile-interval.ts';
-import { ratioInterval } from '../../src/stats/ratio.ts';
+import { ratioInterval, ratioOfRepeats } from '../../src/stats/ratio.ts';
 
 const RUNS = 200;
 const exponential = (random: Random): number => -Math.log(1 - random.float());
@@ -116,6 +116,27 @@ describe('precision', () => {
     expect(isPrecise({ value: 100, low: 97, high: 103 }, 0.03)).toBe(true);
     expect(isPrecise({ value: 100, low: 97, high: 103.1 }, 0.03)).toBe(false);
     expect(isPrecise({ value: 0, low: 0, high: 0 }, 0.03)).toBe(false);
+  });
+});
+
+describe('ratioOfRepeats', () => {
+  it.each([
+    [2, 2],
+    [3, 5],
+  ])('holds the truth as often as it says: %i and %i repeats', (before, after) => {
+    const drawn = (random: Random, count: number, scale: number) =>
+      Array.from({ length: count }, () => scale * Math.exp(0.1 * normal(random)));
+    const share = coverage(
+      0.6,
+      (random) => ratioOfRepeats(drawn(random, before, 5), drawn(random, after, 3)) as Interval,
+    );
+    expect(share).toBeGreaterThan(0.92);
+    expect(share).toBeLessThan(1);
+  });
+
+  it('is unknown for single values, and for zeros', () => {
+    expect(ratioOfRepeats([1], [2, 3])).toBeNull();
+    expect(ratioOfRepeats([1, 2], [0, 3])).toBeNull();
   });
 });
 

@@ -1,5 +1,7 @@
 import { mean } from 'simple-statistics';
 import { formatFigure } from '../../base/format.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { ratioOfRepeats } from '../../stats/ratio.ts';
 
 /** A figure without an interval. */
 export interface PlainFigure {
@@ -23,6 +25,8 @@ export interface ComparedFigure {
   readonly unit: string;
   readonly before: number;
   readonly after: number;
+  /** The ratio of `after` to `before`, where both sides have several documents; null otherwise. */
+  readonly ratio: Interval | null;
 }
 
 /** The figures of a level on both sides. */
@@ -46,18 +50,25 @@ export function compareTimes(baselines: readonly Timed[], runs: readonly Timed[]
     const figures = [...(before[0]?.figures ?? []), ...(before[0]?.parts ?? [])].flatMap(({ name, unit }) => {
       const [old, now] = [valuesIn(before, name), valuesIn(after, name)];
       return old.length > 0 && now.length > 0 && [...old, ...now].some((value) => value > 0)
-        ? [{ name, unit, before: mean([...old]), after: mean([...now]) }]
+        ? [{ name, unit, before: mean([...old]), after: mean([...now]), ratio: ratioOfRepeats(old, now) }]
         : [];
     });
     return [{ subject, figures }];
   });
 }
 
-/** `time at concurrency 8: queue 5.2 → 1.1 ms (-79 %), compute infer 14 → 5.8 ms (-59 %)`. */
+/**
+ * `time at concurrency 8: queue 5.2 → 1.1 ms (-79 %), compute infer 14 → 5.8 ms (-59 %)`; of several
+ * documents on each side with the interval of each change.
+ */
 export function timesLine({ subject, figures }: ComparedTimes): string {
-  const words = figures.map(({ name, unit, before, after }) => {
-    const change = before > 0 ? ` (${after >= before ? '+' : ''}${Math.round((after / before - 1) * 100)} %)` : '';
+  const words = figures.map(({ name, unit, before, after, ratio }) => {
+    const range = ratio ? `, 95 %: ${toPercent(ratio.low)} to ${toPercent(ratio.high)} %` : '';
+    const change = before > 0 ? ` (${toPercent(after / before)} %${range})` : '';
     return `${name} ${formatFigure(before)} → ${formatFigure(after)} ${unit}${change}`;
   });
   return `time at ${subject}: ${words.join(', ')}`;
 }
+
+/** 0.21 → `-79`. */
+const toPercent = (ratio: number): string => `${ratio >= 1 ? '+' : ''}${Math.round((ratio - 1) * 100)}`;
