@@ -58,8 +58,8 @@ export function compareTimes(baselines: readonly Timed[], runs: readonly Timed[]
 }
 
 /**
- * `time at concurrency 8: queue 5.2 → 1.1 ms (-79 %), compute infer 14 → 5.8 ms (-59 %)`; of several
- * documents on each side with the interval of each change.
+ * `time at concurrency 8: queue 5.2 → 1.1 ms (-79 %), compute infer 14 → 5.8 ms (-59 %)`; of
+ * several documents on each side with the interval of each change.
  */
 export function timesLine({ subject, figures }: ComparedTimes): string {
   const words = figures.map(({ name, unit, before, after, ratio }) => {
