@@ -33,7 +33,7 @@ const SHARE = 1 / 3;
 const LOOK = { afterMs: 5_000, seconds: 45 };
 const SATURATING = 16;
 const SETTLE_MS = 5_000;
-const LEVELS = [1, 2, 4, 8, 16, 32, 64];
+const LEVELS = [4, 16, 64, 256];
 
 const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
