@@ -65,7 +65,7 @@ function computeRecordedDispersion(arrivalsNs: Float64Array): Interval | null {
   return long && short && long.value > short.value ? long : (short ?? null);
 }
 
-/** Counts recorded arrivals in intervals of equal length, with so many in the mean. */
+/** Counts recorded arrivals in intervals of equal length, `perInterval` in each on average. */
 function countRecorded(arrivalsNs: Float64Array, perInterval: number): readonly Counted[] {
   const firstNs = arrivalsNs[0] ?? 0;
   const spanNs = (arrivalsNs.at(-1) ?? 0) - firstNs;

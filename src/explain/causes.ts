@@ -239,14 +239,11 @@ const bursts: FindCause = ({ context, present, breakdown }) => {
   const evenly = forecast({ ...context, process: { kind: 'poisson' } }, present.choice);
   const gain = evenly?.today ? present.today.mean / evenly.today.mean : 0;
   if (gain < MIN_GAIN) return null;
-  const [sure, how] =
+  const how =
     process.kind === 'recorded'
-      ? ([
-          'sure',
-          `the traces show ${formatFigure(process.dispersion)} times the variance of independent clients`,
-        ] as const)
-      : (['likely', `requests come in groups of ${formatFigure(process.meanSize)} in the mean`] as const);
-  return cause('bursts', sure, gain, `${how}; ${queueWords(breakdown)}`);
+      ? `the traces show ${formatFigure(process.dispersion)} times the variance of independent clients`
+      : `requests come in groups of ${formatFigure(process.meanSize)} in the mean`;
+  return cause('bursts', process.kind === 'recorded' ? 'sure' : 'likely', gain, `${how}; ${queueWords(breakdown)}`);
 };
 
 const client: FindCause = ({ isSteady, present, breakdown, served }) => {
