@@ -1,6 +1,7 @@
-import { mean, sampleStandardDeviation, sampleVariance } from 'simple-statistics';
+import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { confidenceFactor } from './batch-means.ts';
 import type { Interval } from './interval.ts';
+import { spreadOfRepeats } from './spread.ts';
 import { studentTQuantile } from './student-t.ts';
 
 /** Two measurements next to each other in time. */
@@ -37,16 +38,14 @@ export function ratioInterval(pairs: readonly Pair[]): Interval {
 
 /**
  * Returns the ratio of what was measured several times after a change to what was before it, of
- * geometric means, with its 95 % interval (Welch's t on logarithms: Biometrika 34, 1947). null with
- * fewer than two values on a side, or one of 0.
+ * geometric means, with its 95 % interval (Student's t on logarithms, by the spread of both sides).
+ * null with fewer than two values on a side, or one of 0.
  */
 export function ratioOfRepeats(before: readonly number[], after: readonly number[]): Interval | null {
   if (Math.min(before.length, after.length) < 2 || [...before, ...after].some((value) => !(value > 0))) return null;
-  const [a, b] = [before.map(Math.log), after.map(Math.log)];
-  const [errorA, errorB] = [sampleVariance(a) / a.length, sampleVariance(b) / b.length];
-  const middle = mean(b) - mean(a);
-  const squares = errorA ** 2 / (a.length - 1) + errorB ** 2 / (b.length - 1);
-  // Equal values have no known error, but no other either.
-  const half = squares > 0 ? studentTQuantile(0.975, (errorA + errorB) ** 2 / squares) * Math.sqrt(errorA + errorB) : 0;
+  const logs = { before: before.map(Math.log), after: after.map(Math.log) };
+  const { variance, degrees } = spreadOfRepeats([logs]).each;
+  const middle = mean(logs.after) - mean(logs.before);
+  const half = studentTQuantile(0.975, degrees) * Math.sqrt(variance);
   return { value: Math.exp(middle), low: Math.exp(middle - half), high: Math.exp(middle + half) };
 }
