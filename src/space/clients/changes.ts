@@ -1,6 +1,6 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { listAccelerators } from '../../triton/config/accelerators.ts';
+import { hasTensorrt } from '../../triton/config/accelerators.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { readEngineCache } from '../../triton/config/engine-cache.ts';
 import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
@@ -119,9 +119,7 @@ function firstRequestChange(before: ModelConfig, after: ModelConfig): Change[] {
 }
 
 const buildsLate = (config: ModelConfig): boolean =>
-  listAccelerators(config).some(({ name }) => name === 'tensorrt') &&
-  readEngineCache(config) === null &&
-  !hasWarmUp(config);
+  hasTensorrt(config) && readEngineCache(config) === null && !hasWarmUp(config);
 
 const hasWarmUp = ({ model_warmup: samples }: ModelConfig): boolean => Array.isArray(samples) && samples.length > 0;
 

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { listAccelerators } from '../../triton/config/accelerators.ts';
+import { hasTensorrt } from '../../triton/config/accelerators.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import { type KnownKnobName, knownKnob } from '../source/known-knobs.ts';
 import { requirePath } from '../subject.ts';
@@ -61,7 +61,7 @@ export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
       ...instanceWrites(base, edits),
       ...(edits.modelFile === undefined ? [] : [knob('plan_file', edits.modelFile)]),
       ...(edits.versions === undefined ? [] : [versionWrite(edits.versions)]),
-      ...(edits.warmUp === undefined ? [] : [warmUpWrite(edits.warmUp)]),
+      ...(edits.warmUp === undefined ? [] : [knob('model_warmup', edits.warmUp)]),
     ]);
     if ('reason' in written) throw wrong(written.reason, 'correct that part of the config');
     return written.config;
@@ -142,15 +142,8 @@ function versionWrite(versions: ServedVersions): FieldWrite {
   return fieldWrite(['version_policy'], policy()).write;
 }
 
-const warmUpWrite = (batches: (typeof warmUpNames)[number]): FieldWrite => ({
-  action: 'fit',
-  path: requirePath('model_warmup'),
-  value: { kind: 'warm-up', batches },
-});
-
 function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']): boolean {
-  if (accelerator !== undefined) return accelerator === 'tensorrt';
-  return listAccelerators(base).some(({ name }) => name === 'tensorrt');
+  return accelerator === undefined ? hasTensorrt(base) : accelerator === 'tensorrt';
 }
 
 /** Exactly the requested groups; one on the same device keeps its other fields. */
@@ -176,8 +169,12 @@ function checkDevices(instances: readonly DeviceInstances[]): void {
   }
 }
 
-const knob = (name: KnownKnobName, value: Json): FieldWrite =>
-  fieldWrite(requirePath((knownKnob(name) as { readonly path: string }).path), value).write;
+function knob(name: KnownKnobName, value: Json): FieldWrite {
+  const { path: text, relative } = knownKnob(name) as NonNullable<ReturnType<typeof knownKnob>>;
+  const path = requirePath(text);
+  const followed = relative?.(value);
+  return followed ? { action: 'fit', path, value: followed } : fieldWrite(path, value).write;
+}
 const remove = (path: string): FieldWrite => ({ action: 'remove', path: requirePath(path) });
 const ensure = (path: string): FieldWrite => ({ action: 'ensure', path: requirePath(path) });
 const wrong = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

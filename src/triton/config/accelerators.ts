@@ -11,6 +11,10 @@ export function listAccelerators({ optimization }: ModelConfig): readonly JsonOb
   });
 }
 
+/** True for a config whose backend hands parts of its models to TensorRT. */
+export const hasTensorrt = (config: ModelConfig): boolean =>
+  listAccelerators(config).some(({ name }) => name === 'tensorrt');
+
 /** Returns the parameters of an accelerator; none where it has none. */
 export const readParameters = ({ parameters }: JsonObject): JsonObject => (parameters as JsonObject | undefined) ?? {};
 
