@@ -7,8 +7,8 @@ export interface PhaseSeries {
   readonly spans: readonly { readonly row: number; readonly start: number; readonly end: number }[];
 }
 
-/** Pixels of a row, and of all rows together where there are many. */
-const ROW = { least: 4, most: 24, all: 480 };
+/** Pixels of a row, and of all rows together where there are many: a study may have thousands. */
+const ROW = { most: 24, all: 480 };
 /** The share of a row that its line takes. */
 const THICKNESS = 0.7;
 const LEGEND_HEIGHT = 40;
@@ -16,7 +16,7 @@ const AXIS_HEIGHT = 52;
 
 /** Draws phases over time, a row for each name, the first on top. `axis`: what the spans are in. */
 export function phasesChart(rows: readonly string[], series: readonly PhaseSeries[], axis: string): Chart {
-  const rowPixels = Math.min(ROW.most, Math.max(ROW.least, ROW.all / Math.max(1, rows.length)));
+  const rowPixels = Math.min(ROW.most, ROW.all / Math.max(1, rows.length));
   const end = Math.max(0, ...series.flatMap(({ spans }) => spans.map((span) => span.end)));
   return (paper) =>
     renderSvg(
