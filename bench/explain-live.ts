@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { mean } from 'simple-statistics';
 import type { ModelExplanation, ServiceExplanation } from '../src/explain/explanation.ts';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { findTriton } from '../src/launch/triton-install.ts';
@@ -84,10 +85,7 @@ const toSide = (config: ModelConfig, expected: number): Side => ({
 });
 
 /** Returns the most that the side served within the budget, in the mean of its rounds. */
-function servedWithin({ neutral: byLevel }: Side, budgetMs: number): number {
-  const best = bestByRound(byLevel, budgetMs);
-  return best.reduce((sum, each) => sum + each, 0) / best.length;
-}
+const servedWithin = ({ neutral: byLevel }: Side, budgetMs: number): number => mean(bestByRound(byLevel, budgetMs));
 
 async function compare(server: LaunchedServer, subject: Subject, client: NeutralClient): Promise<string> {
   const { model, budgetMs } = subject;
