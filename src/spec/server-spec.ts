@@ -44,7 +44,9 @@ export const protocols = ['grpc', 'http'] as const;
 export const addressSpec = z.strictObject({
   url: text
     .optional()
-    .describe('HOST:PORT of the server; localhost with the usual port by default, port 443 after https://'),
+    .describe(
+      'HOST:PORT of the server; localhost with the usual port by default, port 443 after https://. Several, as A,B, are used as one service',
+    ),
   protocol: z.enum(protocols).default('grpc').describe('Protocol of the requests'),
   controlUrl: text.optional().describe('HOST:PORT of gRPC for loading models when requests go over HTTP'),
   metricsUrl: text

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
+import type { TritonClient } from '../../src/triton/types.ts';
 import { failuresIn, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { startRealTriton } from '../support/real-triton.ts';
 import { spaceFile } from './spaces.ts';
@@ -137,6 +138,41 @@ describe('tune on a real Triton', () => {
     expect((await summaryOf(output)).restored?.verified).toBe(true);
     expect(compareConfigs(before, await client.modelConfig('two_at_most'))).toEqual([]);
     expect(await client.modelReady('two_at_most')).toBe(true);
+  });
+
+  it('tunes two servers as one, each of which does half of the work, and puts both back', async () => {
+    const second = await startRealTriton(server.modelRepository, { loadModels: ['sleeper'] });
+    const secondClient = connectGrpc(second.grpcUrl);
+    try {
+      const before = await secondClient.modelConfig('sleeper');
+      const url = `${server.grpcUrl},${second.grpcUrl}`;
+      const { output, outcome } = await tuneQuickly(
+        'sleeper',
+        'sleeper',
+        '-u',
+        url,
+        '--concurrency',
+        '8',
+        '--max-trials',
+        '1',
+      );
+      expect(outcome, outcome.stdout).toMatchObject({ code: 0, stderr: '' });
+      const { best, baseline, restored } = await summaryOf(output);
+      expect(restored?.verified).toBe(true);
+      expect(best?.throughput.value).toBeGreaterThan(baseline?.throughput.value as number);
+      for (const each of [client, secondClient])
+        expect(compareConfigs(before, await each.modelConfig('sleeper'))).toEqual([]);
+      const count = async (each: TritonClient): Promise<number> =>
+        (await each.statistics('sleeper'))[0]?.success.count ?? 0;
+      const [first, other] = [await count(client), await count(secondClient)];
+      const profile = ['profile', '-m', 'sleeper', '-u', url, '--concurrency-range', '8', '--precision', '50'];
+      expect((await runCli(profile)).code).toBe(0);
+      const [sent, sentToOther] = [(await count(client)) - first, (await count(secondClient)) - other];
+      expect(Math.min(sent, sentToOther)).toBeGreaterThan(0.8 * Math.max(sent, sentToOther));
+    } finally {
+      await secondClient.close();
+      await second.stop();
+    }
   });
 
   it('tunes a real network on ONNX Runtime, its thread count too', async () => {

@@ -179,14 +179,18 @@ class SetControl implements Control {
 
 const GREATEST_FIRST = ['full', 'in-place', 'none'] as const;
 
+/** Returns the greatest of the changes. */
+export const greatestChange = (changes: readonly Pick<AppliedChange, 'change'>[]): AppliedChange['change'] =>
+  GREATEST_FIRST.find((kind) => changes.some(({ change }) => change === kind)) ?? 'none';
+
 /** The greatest of the changes, and the total time of all loads. */
 const inAll = (changes: readonly AppliedChange[]): AppliedChange => ({
-  change: GREATEST_FIRST.find((kind) => changes.some(({ change }) => change === kind)) ?? 'none',
+  change: greatestChange(changes),
   loadMs: changes.reduce((sum, { loadMs }) => sum + loadMs, 0),
 });
 
-/** The change of the first model that was not left alone, and the state of each. */
-const together = (restored: readonly Restored[]): Restored => ({
+/** Returns the change of the first that was not left alone, and the state of each. */
+export const together = (restored: readonly Restored[]): Restored => ({
   how: restored.find(({ how }) => how !== 'nothing-changed')?.how ?? 'nothing-changed',
   verified: restored.every(({ verified }) => verified),
   detail: restored.map(({ detail }) => detail).join('; '),

@@ -7,6 +7,7 @@ import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { findHolder, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 
 /** A server as runs on this machine know it. */
 export type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
@@ -106,11 +107,11 @@ export const formatName = (model: string, place: string): string =>
   createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
 
 /**
- * Returns the names of a server: it is known by the address of its requests and by that of its
- * control calls.
+ * Returns the names of a server, or of several that serve as one: each is known by the address of
+ * its requests and by that of its control calls.
  */
 export const readPlaces = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
-  [...new Set(await Promise.all([url, controlUrl].map(readPlace)))].sort();
+  [...new Set(await Promise.all([url, controlUrl].flatMap(splitAddresses).map(readPlace)))].sort();
 
 const LOOKUP_LIMIT_MS = 2_000;
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { whileHeld } from '../../adapter/triton/hold-model.ts';
+import { type Server, whileHeld } from '../../adapter/triton/hold-model.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
@@ -10,13 +10,15 @@ import { type Journal, readForRestoring, resumeForRestoring } from '../../study/
 import type { StudyState } from '../../study/records/state.ts';
 import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import type { TraceControl } from '../../triton/types.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import { journalToWrite, RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
 import { studiesIn } from '../series/directory.ts';
 import { tlsInAddress } from '../server/address-text.ts';
-import { type Addresses, connectControl } from '../server/addresses.ts';
+import { type Addresses, type ControlConnection, connectControl } from '../server/addresses.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { checkOwn } from '../server/check-own.ts';
 import { readHeaders } from '../server/headers.ts';
+import type { Replicas } from '../server/open-server.ts';
 import { checkNames, checkProtected } from '../server/protect.ts';
 import { readTls } from '../server/read-tls.ts';
 import { pickTls, wantsTls, warnIfInsecure } from '../server/tls.ts';
@@ -58,21 +60,25 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const originals = listOriginals(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
-    const { client, server } = await connectControl(await controlAddresses(state, options));
+    const connected = await connectAll(await controlAddresses(state, options));
+    const { replicas } = connected;
+    const [client] = replicas;
     try {
-      return await whileHeld(models, server, async () => {
+      return await whileHeld(models, connected.server, async () => {
         for (const model of models) await checkProtected(client, model, options);
         const { records, fault } = rest;
-        const wasSent = async (model: string): Promise<boolean> => {
-          const mark = fault === undefined ? null : await client.runMark(model);
-          return mark?.host === hostname() && mark.directory === resolve(directory);
-        };
-        if (!options.force) await checkOwn(client, records, started, FORCE_IT, wasSent);
+        for (const replica of options.force ? [] : replicas) {
+          const wasSent = async (model: string): Promise<boolean> => {
+            const mark = fault === undefined ? null : await replica.runMark(model);
+            return mark?.host === hostname() && mark.directory === resolve(directory);
+          };
+          await checkOwn(replica, records, started, FORCE_IT, wasSent);
+        }
         const { loadTimeoutSeconds } = started.spec.limits;
         const mayBeLoading =
           fault !== undefined || records.some((record) => record.type === 'trial-started' && record.role === 'search');
         const limits = { loadTimeoutSeconds, mayBeLoading };
-        const control = controlOver(client, originals, options.how ?? started.spec.server.restore, limits);
+        const control = controlOver(replicas, originals, options.how ?? started.spec.server.restore, limits);
         const restored = await control.restore();
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {
@@ -81,7 +87,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         return `${restored.detail}${await putTracingBack(state, client, journal)}`;
       });
     } finally {
-      await client.close();
+      await connected.close();
     }
   } finally {
     await journal.close();
@@ -105,7 +111,7 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
  * Returns the control addresses and protocol of the run, unless the options override them. Warns
  * where they are insecure.
  */
-async function controlAddresses(state: StudyState, options: RestoreRequest): Promise<Addresses> {
+async function controlAddresses(state: StudyState, options: RestoreRequest): Promise<readonly Addresses[]> {
   const { url, isGrpc, headers, withheld } = controlTarget(state, options);
   const { started } = state;
   const before = started.spec.server;
@@ -118,13 +124,42 @@ async function controlAddresses(state: StudyState, options: RestoreRequest): Pro
   const isSecure = tlsInAddress(options.url ?? before.controlUrl ?? before.url) ?? wantsTls(spec);
   const tls = isSecure ? await readTls(spec) : undefined;
   warnIfInsecure({ ...headers, ...(isSecure && { ...pickTls(spec), tls: true }), url }, options);
-  return {
+  return splitAddresses(url).map((each) => ({
     protocol: isGrpc ? 'grpc' : 'http',
-    url,
+    url: each,
     tls,
-    control: isGrpc ? { url, tls, isGuess: false } : null,
+    control: isGrpc ? { url: each, tls, isGuess: false } : null,
     metricsUrl: '',
     headers: readHeaders(headers),
+  }));
+}
+
+/** The servers of a run: one, or those that served as one. */
+interface RunServers {
+  readonly replicas: Replicas;
+  readonly server: Server;
+  close(): Promise<void>;
+}
+
+async function connectAll(addresses: readonly Addresses[]): Promise<RunServers> {
+  const connected: ControlConnection[] = [];
+  const close = async (): Promise<void> => {
+    for (const { client } of connected) await client.close();
+  };
+  try {
+    for (const each of addresses) connected.push(await connectControl(each));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const [first, ...others] = connected as [ControlConnection, ...ControlConnection[]];
+  return {
+    replicas: [first.client, ...others.map(({ client }) => client)],
+    server: {
+      url: connected.map(({ server }) => server.url).join(),
+      controlUrl: connected.map(({ server }) => server.controlUrl).join(),
+    },
+    close,
   };
 }
 

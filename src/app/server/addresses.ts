@@ -7,6 +7,7 @@ import type { AddressSpec, Protocol } from '../../spec/server-spec.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
 import type { TritonClient } from '../../triton/types.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import { splitBasePath } from '../../triton/wire/base-path.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { DEFAULT_PORTS, serverAddress, tlsInAddress } from './address-text.ts';
@@ -31,6 +32,33 @@ export interface Addresses {
   readonly metricsUrl: string;
   /** Headers of the control calls; the traffic has its own. Metrics requests have none. */
   readonly headers?: readonly RequestHeader[];
+}
+
+/**
+ * Returns the addresses of each server of the options: of one, or of several that serve as one.
+ * Errors: USAGE for control addresses that are not as many; `metricsUrl` is that of the first.
+ */
+export function listServers({
+  url,
+  controlUrl,
+  metricsUrl,
+  ...rest
+}: AddressSpec): readonly [AddressSpec, ...AddressSpec[]] {
+  const [first, ...others] = splitAddresses(url ?? '');
+  const controls = controlUrl === undefined ? [] : splitAddresses(controlUrl);
+  if (controls.length > 0 && controls.length !== others.length + 1)
+    throw new TrituneError(
+      'USAGE',
+      `--control-url has ${controls.length} addresses, and -u has ${others.length + 1}`,
+      'give one for each server, in the same order',
+    );
+  const serverAt = (each: string | undefined, place: number): AddressSpec => ({
+    ...rest,
+    ...(each !== undefined && { url: each }),
+    ...(controls[place] !== undefined && { controlUrl: controls[place] }),
+  });
+  const servers = others.map((each, place) => serverAt(each, place + 1));
+  return [{ ...serverAt(first, 0), ...(metricsUrl !== undefined && { metricsUrl }) }, ...servers];
 }
 
 /** Returns the addresses in the options, with `tls` for those that use it. Errors: USAGE. */

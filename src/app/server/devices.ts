@@ -7,6 +7,7 @@ import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-pr
 import { hostWork } from '../../profiler/devices/host-work.ts';
 import { nvidiaSmi, withGpus } from '../../profiler/devices/nvidia-smi.ts';
 import { type Machine, readMachine } from '../../profiler/machine.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import type { OpenServer } from './open-server.ts';
 
 /** Reads the devices of a server. `close` stops the processes that it started. */
@@ -41,12 +42,17 @@ export function listDevices({ server, metricsUrl, metricsTls, headers }: Watched
  * throws.
  */
 export async function readServerMachine({ url, emulated }: WatchedServer['server']): Promise<Machine> {
-  const roundTripMs = await measureRoundTripMs(url);
+  const [first = url] = splitAddresses(url);
+  const roundTripMs = await measureRoundTripMs(first);
   const machine = await readMachine(followLines, { servesHere: isOfThisMachine(url), isEmulated: emulated !== null });
   return { ...machine, roundTripMs };
 }
 
-/** True if the host in `HOST:PORT` is this machine, judging by its name alone. */
-export function isOfThisMachine(address: string): boolean {
-  return isLoopback(address) || address.slice(0, address.lastIndexOf(':')) === hostname();
-}
+/**
+ * True if the host in `HOST:PORT`, or in each of several, is this machine, judging by its name
+ * alone.
+ */
+export const isOfThisMachine = (addresses: string): boolean =>
+  splitAddresses(addresses).every(
+    (address) => isLoopback(address) || address.slice(0, address.lastIndexOf(':')) === hostname(),
+  );

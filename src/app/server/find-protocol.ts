@@ -1,6 +1,7 @@
 import { type AddressSpec, type Protocol, protocols } from '../../spec/server-spec.ts';
 import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import { resolveAddresses, speaks } from './addresses.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { listServers, resolveAddresses, speaks } from './addresses.ts';
 import { readTls } from './read-tls.ts';
 
 /** The options about a server that is running, or is started for the run. */
@@ -28,11 +29,12 @@ export async function withProtocol<O extends Reached>(
   const { url, launch } = reached(by('http'));
   const protocol = options.protocol ?? protocolInAddress(url) ?? protocolOfTensors(reached(by('http')));
   if (protocol !== undefined) return by(protocol);
-  const order: readonly Protocol[] = /:8000\/*$/.test(url ?? '') ? ['http', 'grpc'] : ['grpc', 'http'];
+  const [first] = splitAddresses(url ?? '');
+  const order: readonly Protocol[] = /:8000\/*$/.test(first ?? '') ? ['http', 'grpc'] : ['grpc', 'http'];
   if (launch === undefined)
     for (const each of order) {
       const spec = reached(by(each));
-      if (await speaks(resolveAddresses(spec, await readTls(spec)))) return by(each);
+      if (await speaks(resolveAddresses(listServers(spec)[0], await readTls(spec)))) return by(each);
     }
   return by(order[0] as Protocol);
 }

@@ -8,20 +8,32 @@ import type { RequestHeader } from '../../loadgen/types.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { oneOfSeveral } from '../../triton/control/one-of-several.ts';
 import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/types.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { temporaryFolder } from '../output/directory.ts';
-import { addressesOfLaunched, connectControl, resolveAddresses, type TritonIdentity } from './addresses.ts';
+import {
+  addressesOfLaunched,
+  connectControl,
+  listServers,
+  resolveAddresses,
+  type TritonIdentity,
+} from './addresses.ts';
 import { findMetrics } from './find-metrics.ts';
 import { readHeaders } from './headers.ts';
 import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
 import { readTls } from './read-tls.ts';
 import { wantsTls } from './tls.ts';
 
+/** Connections to servers of the same models. */
+export type Replicas = readonly [TritonClient, ...TritonClient[]];
+
 /** The connected server of a run, and the cleanup after the run, in reverse order of opening. */
 export interface OpenServer {
   readonly client: TritonClient;
   readonly server: TritonIdentity;
+  /** The connections behind `client`: one, or those to the servers that serve as one. */
+  readonly replicas: Replicas;
   /** Headers of the requests. */
   readonly headers: readonly RequestHeader[];
   /** TLS of the traffic; undefined for plaintext. */
@@ -40,11 +52,66 @@ export interface OpenServer {
 }
 
 /**
- * Starts the server if the options say so, with models loaded at once or later, and connects to it.
- * `logDirectory`: where a started server logs; null for a folder that is removed with the server.
- * Errors: LAUNCH_FAILED, SERVER_*, USAGE.
+ * Starts the server if the options say so, with models loaded at once or later, and connects to it,
+ * or to several that serve as one (`-u A,B`). `logDirectory`: where a started server logs; null for
+ * a folder that is removed with the server. Errors: LAUNCH_FAILED, SERVER_*, USAGE; UNSUPPORTED for
+ * servers of several versions.
  */
 export async function openServer(
+  options: AddressSpec & LaunchRequest,
+  models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
+  logDirectory: string | null,
+  signal: AbortSignal,
+): Promise<OpenServer> {
+  const addresses = listServers(options);
+  if (addresses.length > 1) checkDivisible(options);
+  const opened: OpenServer[] = [];
+  const close = async (): Promise<void> => {
+    for (const each of opened.toReversed()) await each.close();
+  };
+  try {
+    for (const each of addresses) opened.push(await openOne({ ...options, ...each }, models, logDirectory, signal));
+    const [first, second, ...others] = opened as [OpenServer, ...OpenServer[]];
+    return second ? { ...asOne(first, second, others), close } : first;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Errors: USAGE for what needs a single server. */
+function checkDivisible({ launch, trace, endpoint }: AddressSpec & LaunchRequest & { endpoint?: string }): void {
+  const other = launch !== undefined ? '--launch' : trace ? '--trace' : endpoint !== undefined ? '--endpoint' : null;
+  if (other === null) return;
+  throw new TrituneError('USAGE', `${other} works with one server only`, 'give one address with -u');
+}
+
+/** Devices are read from the first. */
+function asOne(first: OpenServer, second: OpenServer, others: readonly OpenServer[]): Omit<OpenServer, 'close'> {
+  const all = [first, second, ...others];
+  const different = all.find(({ server }) => server.version !== first.server.version);
+  if (different)
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `${different.server.url} is ${different.server.version}, and ${first.server.url} is ${first.server.version}`,
+      'servers that serve as one must have one version',
+    );
+  if (all.some(({ tls }) => (tls === undefined) !== (first.tls === undefined)))
+    throw new TrituneError('USAGE', 'some of the addresses ask for TLS, and some do not', 'write https:// before each');
+  const clients = [first.client, second.client, ...others.map(({ client }) => client)] as const;
+  return {
+    ...first,
+    client: oneOfSeveral(clients),
+    replicas: clients,
+    server: {
+      ...first.server,
+      url: all.map(({ server }) => server.url).join(),
+      controlUrl: all.map(({ server }) => server.controlUrl).join(),
+    },
+  };
+}
+
+async function openOne(
   options: AddressSpec & LaunchRequest,
   models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
   logDirectory: string | null,
@@ -63,6 +130,7 @@ export async function openServer(
     return {
       client,
       server,
+      replicas: [client],
       headers: readHeaders(options),
       tls: addresses.tls,
       metricsTls: tls,

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import { tlsInAddress } from './address-text.ts';
 import { hasCredentials } from './headers.ts';
 
@@ -18,8 +19,9 @@ export function warnIfInsecure(
   flags: TlsSpec & HeaderSpec & { readonly url?: string | undefined },
   { tell }: { readonly tell: (line: string) => void },
 ): void {
-  const isPlain = !(tlsInAddress(flags.url) ?? wantsTls(flags));
-  if (isPlain && !isLoopback(flags.url ?? 'localhost') && hasCredentials(flags)) {
+  const isInPlaintext = (url: string): boolean => !(tlsInAddress(url) ?? wantsTls(flags));
+  const far = splitAddresses(flags.url ?? 'localhost').filter((url) => !isLoopback(url));
+  if (far.some(isInPlaintext) && hasCredentials(flags)) {
     tell('the token goes to the server in plaintext: who is on the way can read it (--tls, or https://)');
   }
   if (flags.tlsInsecure) tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");

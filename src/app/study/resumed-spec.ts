@@ -3,7 +3,7 @@ import { optionFlag } from '../../base/option-flag.ts';
 import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { FlatStudyOptions } from '../../spec/tune-options.ts';
-import { serverAddress, tlsInAddress } from '../server/address-text.ts';
+import { serverAddresses, tlsInAddress } from '../server/address-text.ts';
 import {
   flagsAgain,
   headerNames,
@@ -68,7 +68,7 @@ function checkSameServer({ server: kept }: StudySpec, options: Partial<FlatStudy
   const { url = kept.url, controlUrl = kept.controlUrl } = options;
   const listPlaces = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
     [urls.url ?? 'localhost', urls.controlUrl]
-      .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 'http')}`))
+      .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddresses(each, 'http')}`))
       .join();
   if (listPlaces(kept) === listPlaces({ url, controlUrl })) return;
   throw new TrituneError(

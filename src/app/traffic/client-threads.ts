@@ -10,6 +10,7 @@ import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
 import { openWorkers } from '../../loadgen/workers/open-workers.ts';
 import type { Workers } from '../../loadgen/workers/workers.ts';
 import type { AgentsSpec, ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import { agentToken } from '../server/own-token.ts';
 import { readTls } from '../server/read-tls.ts';
@@ -72,6 +73,12 @@ export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & Tran
 /** Errors: USAGE for a server address that each agent would resolve to its own machine. */
 function checkServerSeen(agents: readonly string[], transport: WorkerTransport): void {
   const target = formatTarget(transport);
+  if (splitAddresses(target).length > 1)
+    throw new TrituneError(
+      'USAGE',
+      'agents send to one server only',
+      'give one address with -u, or leave out --agents',
+    );
   if (!isLoopback(target) || agents.every(isLoopback)) return;
   throw new TrituneError(
     'USAGE',

@@ -1,6 +1,6 @@
 import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
 import type { ServerIdentity, StudyStarted } from '../../study/records/records.ts';
-import { serverAddress } from '../server/address-text.ts';
+import { serverAddresses } from '../server/address-text.ts';
 import { flagsAgain, isSilent } from '../server/headers.ts';
 
 /** Options of the command line that take precedence over what the journal names. */
@@ -18,7 +18,7 @@ export interface RunToTrust {
 
 /** Where the model of an earlier run is restored. */
 export interface ControlTarget {
-  /** HOST:PORT. */
+  /** HOST:PORT, or several of servers that serve as one. */
   readonly url: string;
   readonly isGrpc: boolean;
   /** The headers that go there. */
@@ -33,7 +33,7 @@ export interface ControlTarget {
  */
 export function controlTarget({ started, server }: RunToTrust, typed: TypedOptions): ControlTarget {
   const isGrpc = server.controlProtocol === 'grpc';
-  const url = typed.url === undefined ? server.controlUrl : serverAddress(typed.url, isGrpc ? 'grpc' : 'http');
+  const url = typed.url === undefined ? server.controlUrl : serverAddresses(typed.url, isGrpc ? 'grpc' : 'http');
   const headers = flagsAgain(started.spec.server, typed);
   const isMeant = !isSilent(typed) || [started.server.controlUrl, started.server.url].includes(url);
   return { url, isGrpc, headers: isMeant ? headers : {}, withheld: isMeant || isSilent(headers) ? null : headers };

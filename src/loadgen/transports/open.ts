@@ -1,8 +1,10 @@
 import { TrituneError } from '../../base/errors.ts';
+import { splitAddresses } from '../../triton/wire/address-list.ts';
 import { checkedTransport } from '../reply-check.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
 import { SharingTransport } from '../shared-memory/sharing-transport.ts';
 import type { ReplyCheck, Transport, TransportOptions } from '../types.ts';
+import { dividedTransport } from './divided.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
 import { openGrpcStream } from './grpc-stream.ts';
@@ -24,12 +26,17 @@ export interface OpenOptions extends TransportOptions {
 }
 
 /**
- * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for
- * a bad address, or for options that contradict each other.
+ * Opens a transport to one server, or to several that share the requests (`A,B`). It holds timers
+ * and sockets until `close()`. Errors: USAGE for a bad address, or for options that contradict each
+ * other.
  */
 export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, check, ...rest }: OpenOptions): Transport {
   const options = { ...rest, readsReplies: rest.readsReplies || check !== undefined };
-  const plain = openRedacting(protocol, options);
+  const urls = splitAddresses(options.url);
+  const plain =
+    urls.length > 1
+      ? dividedTransport(urls.map((url) => openRedacting(protocol, { ...options, url })))
+      : openRedacting(protocol, options);
   const transport = sharedOutputs ? new SharingTransport(plain, sharedOutputs) : plain;
   return check ? checkedTransport(transport, check) : transport;
 }

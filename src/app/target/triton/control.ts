@@ -3,14 +3,17 @@ import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ControlOptions, createControl } from '../../../adapter/triton/control.ts';
-import type { ControlClient, KeptEngines, OriginalState } from '../../../adapter/triton/model/control-options.ts';
+import { type ControlledServer, controlOfAll } from '../../../adapter/triton/control-of-all.ts';
+import type { KeptEngines, OriginalState } from '../../../adapter/triton/model/control-options.ts';
 import { createArtifacts } from '../../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../../adapter/triton/variants/cache.ts';
 import { realClock } from '../../../base/clock.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { foldStudy } from '../../../study/records/fold.ts';
+import type { TritonClient } from '../../../triton/types.ts';
 import type { Control } from '../../../tuner/adapter.ts';
+import type { OpenServer, Replicas } from '../../server/open-server.ts';
 import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
 import { toLoadTimeoutMs } from '../time-limits.ts';
 import { listOriginals } from './originals.ts';
@@ -25,9 +28,9 @@ type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'm
   Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
   Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts' | 'mark' | 'engines'>;
 
-/** Returns control over models whose earlier state is known. */
+/** Returns control over models whose earlier state is known, on each of the servers. */
 export function controlOver(
-  client: ControlClient,
+  replicas: Replicas,
   originals: readonly OriginalState[],
   restore: 'config' | 'reload',
   {
@@ -42,7 +45,7 @@ export function controlOver(
   }: ControlLimits = {},
 ): Control {
   const longestLoadMs = toLoadTimeoutMs({ loadTimeoutSeconds });
-  return createControl(client, originals, {
+  const options: ControlOptions = {
     clock: realClock,
     restore,
     loadTimeoutMs: longestLoadMs,
@@ -55,7 +58,13 @@ export function controlOver(
     ...(artifacts && { artifacts }),
     ...(mark && { mark }),
     ...(engines && { engines }),
+  };
+  const [first, ...others] = replicas;
+  const controlled = (client: TritonClient): ControlledServer => ({
+    url: client.url,
+    control: createControl(client, originals, options),
   });
+  return controlOfAll([controlled(first), ...others.map(controlled)]);
 }
 
 /** The machine of a server that was launched in a container, or emulated, ends with it. */
@@ -72,12 +81,12 @@ const engineRemoval = (launch: string | undefined): Pick<KeptEngines, 'remove'> 
 export function controlOfStudy(
   { spec, directory, earlier }: Pick<OpenStudy, 'spec' | 'directory' | 'earlier'>,
   target: DescribedTarget,
-  { client }: { readonly client: ControlClient },
+  { replicas }: Pick<OpenServer, 'replicas'>,
   onBuild?: (variant: string, log: string) => void,
 ): Control {
   const { model, server, limits, measurement } = spec;
   const isNewStudy = earlier.length === 0;
-  return controlOver(client, listOriginals({ model, ...target }), server.restore, {
+  return controlOver(replicas, listOriginals({ model, ...target }), server.restore, {
     ...limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,

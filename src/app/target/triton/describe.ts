@@ -18,6 +18,7 @@ import type { Together } from './pipeline/read-together.ts';
 import { connectClients, type ServedClients } from './pipeline/served-clients.ts';
 import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { withEngine } from './served-settings.ts';
+import { spaceOnServers } from './space-on-servers.ts';
 
 /** The models of a Triton, and their search space. */
 export interface DescribedTriton extends DescribedTarget {
@@ -37,7 +38,8 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
   if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);
   const clients = started ? started.clients : undefined;
   const served = connectClients(study, models);
-  const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
+  const onOne = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
+  const space = spaceOnServers(onOne, server.url, started !== null);
   const clientText = clients ?? served?.told();
   return {
     name: TRITON,

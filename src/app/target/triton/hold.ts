@@ -61,7 +61,7 @@ async function takeAll(
     for (const each of held) each(how);
   };
   try {
-    await checkResumed(study, client);
+    for (const replica of opened.replicas) await checkResumed(study, replica);
     const models = await readModels(client, named, study.started, findCalls);
     // The parts of an ensemble are known only now.
     const parts = models.names.filter((name) => !named.names.includes(name));

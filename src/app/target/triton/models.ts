@@ -150,5 +150,5 @@ export async function leaveAsTheyWere(
   const loaded = [[names[0], originalModel] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
     wasLoaded ? [] : [{ model, config, wasLoaded }],
   );
-  if (loaded.length > 0) await controlOver(client, loaded, 'config').restore();
+  if (loaded.length > 0) await controlOver([client], loaded, 'config').restore();
 }

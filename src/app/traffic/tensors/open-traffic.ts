@@ -9,6 +9,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { TrafficSpec } from '../../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../../study/types.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { splitAddresses } from '../../../triton/wire/address-list.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { checkAgents, startInferThreads } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
@@ -113,6 +114,8 @@ async function prepared(
   { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: replyCheck }: TrafficOrder,
 ) {
   const sequences = findSequences(spec, config, levels);
+  if (sequences && splitAddresses(server.url).length > 1)
+    throw new TrituneError('USAGE', 'the requests of a sequence must go to one server', 'give one address with -u');
   const kind = toTransportOptions(spec, config);
   const check = replyCheck === undefined ? createReplyCheck(inputs, spec) : (replyCheck ?? undefined);
   if (check) checkReadable(spec, config);

@@ -8,6 +8,7 @@ import { restoreFirstOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
+import { SERVERS_HELP } from '../tune/options.ts';
 import { levelOptionTable } from './level-options.ts';
 import { measuringOptionTable } from './measuring-options.ts';
 import { outputOptionTable } from './output-options.ts';
@@ -37,7 +38,7 @@ export const profileRows: OptionTable<ProfileOptions> = {
   },
   url: {
     flags: '-u, --url <host:port>',
-    help: 'Address of the server (default: localhost:8001 for grpc, localhost:8000 for http)',
+    help: SERVERS_HELP,
     heading: 'Connection',
   },
   protocol: {

@@ -44,6 +44,10 @@ export interface TuneFlags
 
 type ConnectionOptions = Pick<AddressSpec, 'url' | 'protocol' | 'controlUrl' | 'metricsUrl'>;
 
+/** The text of `-u` where several servers may serve as one. */
+export const SERVERS_HELP =
+  'Address of the server, or of several that serve as one, A,B (default: localhost:8001 for grpc, localhost:8000 for http)';
+
 /** Where a server is. */
 export const connectionOptionTable: OptionTable<ConnectionOptions> = under<ConnectionOptions>('Connection', {
   url: {
@@ -147,6 +151,7 @@ export const tuneOptionTable = filledBy<Omit<TuneFlags, 'modelAnalyzer'>>(studyD
   ...costOptionTable,
   ...accuracyOptionTable,
   ...connectionOptionTable,
+  url: { ...connectionOptionTable.url, help: SERVERS_HELP },
   ...transportOptionTable,
   ...tlsOptionTable,
   ...launchOptionTable,

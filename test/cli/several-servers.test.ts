@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { toModelConfigs } from '../../src/space/model-configs.ts';
+import { countInstances } from '../../src/triton/config/instances.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
+import type { TritonClient } from '../../src/triton/types.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf } from '../support/cli.ts';
+import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
+
+const QUICK = ['--precision', '50', '--ui', 'lines'];
+
+/** Two emulators, as `-u` names them, and what asks each. */
+async function twoServers(profile = smallProfile({ config: { dynamic_batching: {} }, a: 4 })) {
+  const servers = [await emulatorForTest({ profile }), await emulatorForTest({ profile })];
+  const onEach = async <T>(call: (client: TritonClient) => Promise<T>): Promise<readonly T[]> => {
+    const answers: T[] = [];
+    for (const { grpcUrl } of servers) {
+      const client = connectGrpc(grpcUrl);
+      answers.push(await call(client).finally(() => client.close()));
+    }
+    return answers;
+  };
+  const [first, second] = servers.map(({ grpcUrl }) => grpcUrl) as [string, string];
+  return { onEach, first, second, url: `${first},${second}`, http: servers.map(({ httpUrl }) => httpUrl).join() };
+}
+
+const countRequests = async (client: TritonClient): Promise<number> =>
+  (await client.statistics('m')).reduce((sum, { success }) => sum + success.count, 0);
+
+describe('several servers as one', { timeout: 120_000 }, () => {
+  it('share the requests of a profile, and their statistics are added', async () => {
+    const { url, http, onEach } = await twoServers();
+    for (const way of [
+      ['-u', url],
+      ['-u', http, '-i', 'http'],
+    ]) {
+      const before = await onEach(countRequests);
+      const outcome = await callCli(['profile', '-m', 'm', ...way, '--concurrency-range', '4', '--precision', '50']);
+      expect(outcome, outcome.stderr).toMatchObject({ code: 0 });
+      const [a = 0, b = 0] = (await onEach(countRequests)).map((count, place) => count - (before[place] ?? 0));
+      expect(a).toBeGreaterThan(20);
+      expect(Math.abs(a - b)).toBeLessThan(0.1 * a);
+      const counted = Number(/Successful request count: (\d+)/.exec(outcome.stdout)?.[1]);
+      expect(counted).toBeGreaterThan(Math.max(a, b) / 2);
+    }
+  });
+
+  it('get every candidate of a study, and are all restored', async () => {
+    const { url, onEach } = await twoServers();
+    const run = join(await freshDirectory(), 'run');
+    const readConfigs = () => onEach((client) => client.modelConfig('m'));
+    const before = await readConfigs();
+    const study = ['tune', '-m', 'm', '-u', url, '--concurrency', '1:8', '--max-trials', '2', ...QUICK, '-o', run];
+    const outcome = await callCli(study);
+    expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
+    expect(await readConfigs()).toEqual(before);
+    for (const each of url.split(',')) expect(outcome.stdout).toContain(`${each}: 'm' has its original config again`);
+    const records = await recordsOf(run);
+    const [began] = records.flatMap((record) => (record.type === 'study-started' ? record : []));
+    expect(began?.server).toMatchObject({ url, controlUrl: url });
+    for (const record of records) {
+      if (record.type !== 'trial-started') continue;
+      const { value, shape } = record.candidate;
+      const [config = {}] = Object.values(toModelConfigs({ value }));
+      expect(shape.policy.instances).toBe(2 * countInstances(config));
+    }
+    const restored = await callCli(['restore', run, '--force']);
+    expect(restored, restored.stderr).toMatchObject({ code: 0 });
+    expect(restored.stdout.match(/has its original config again/g)).toHaveLength(2);
+  });
+
+  it('must be alike', async () => {
+    const { url, second, first, onEach } = await twoServers();
+    const client = connectGrpc(second);
+    const [config = {}] = await onEach((each) => each.modelConfig('m'));
+    await client.load('m', { ...config, dynamic_batching: { max_queue_delay_microseconds: 70 } });
+    const study = ['tune', '-m', 'm', '-u', url, '--max-trials', '1', ...QUICK, '-o'];
+    const run = join(await freshDirectory(), 'run');
+    expect(await callCli([...study, run])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        `'m' has another dynamic_batching.max_queue_delay_microseconds on ${second} than on ${first}`,
+      ),
+    });
+    await client.unload('m');
+    expect(await callCli([...study, run])).toMatchObject({
+      stderr: expect.stringContaining(`'m' is loaded on ${first}, but not on ${second}`),
+    });
+    await client.close();
+  });
+
+  it('are refused by name where one is needed', async () => {
+    const { url, first } = await twoServers(everyKindProfile());
+    const refusalOf = async (...args: string[]) => {
+      const { code, stderr } = await callCli(args);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    const quick = ['--concurrency-range', '1', '--precision', '50'];
+    expect(await refusalOf('profile', '-m', 'seq', '-u', url, ...quick)).toContain('a sequence must go to one server');
+    const tune = ['tune', '-m', 'm', '-u', url, '--dry-run'];
+    expect(await refusalOf(...tune, '--trace')).toContain('--trace works with one server only');
+    expect(await refusalOf(...tune, '--control-url', first)).toContain('--control-url has 1 addresses, and -u has 2');
+    expect(await refusalOf('config', '-m', 'm', '-u', url)).toContain('give the address of one server here');
+  });
+});
