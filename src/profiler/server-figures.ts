@@ -52,6 +52,7 @@ export const device = openObject({
         clockMhz: figure.optional().describe('mean clock of its multiprocessors'),
         memoryBytes: figure.optional().describe('most memory in use'),
         memoryTotalBytes: figure.optional().describe('its memory'),
+        otherProcesses: z.array(text).optional().describe("programs beside Triton's that used it, by name"),
       }),
     )
     .optional()

@@ -13,8 +13,13 @@ const MIB = 2 ** 20;
  */
 function told(...first: readonly string[]) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const tool = { starts: 0, args: [] as readonly string[], tell: (_: string): void => undefined, end };
+  const none = (_: string): void => undefined;
+  const tool = { starts: 0, args: [] as readonly string[], tell: none, tellProgram: none, end, nowNs: 0 };
   const follow: FollowLines = (_, args, onLine) => {
+    if (args[0]?.startsWith('--query-compute-apps=')) {
+      tool.tellProgram = onLine;
+      return { ended: Promise.resolve(), stop: () => Promise.resolve() };
+    }
     Object.assign(tool, { starts: tool.starts + 1, args, tell: onLine });
     for (const line of [...first, ...first]) onLine(line);
     return {
@@ -25,7 +30,7 @@ function told(...first: readonly string[]) {
       },
     };
   };
-  return { tool, source: nvidiaSmi(follow) };
+  return { tool, source: nvidiaSmi(follow, () => tool.nowNs) };
 }
 
 describe('a line of nvidia-smi', () => {
@@ -71,6 +76,21 @@ describe('the GPUs of this machine', () => {
     tool.tell(`${A}, 90, 300, 1000, 55, 1500`);
     expect((await source.read()).map(({ utilizationPercent }) => utilizationPercent)).toEqual([90, 20]);
     expect(tool).toMatchObject({ starts: 1, args: expect.arrayContaining(['--loop-ms=500']) });
+  });
+
+  it('name the programs that use them beside Triton, for as long as they do', async () => {
+    const { tool, source } = told(`${A}, 10, 100, 1000, 50, 1500`, `${B}, 20, 200, 1000, 60, 1500`);
+    const listPrograms = async () => (await source.read()).map(({ otherProcesses }) => otherProcesses);
+    expect(await listPrograms()).toEqual([undefined, undefined]);
+    tool.tellProgram(`${A}, 17, /opt/tritonserver/bin/tritonserver`);
+    tool.tellProgram(`${A}, 18, /opt/tritonserver/backends/python/triton_python_backend_stub`);
+    tool.tellProgram('No running processes found');
+    expect(await listPrograms()).toEqual([undefined, undefined]);
+    tool.tellProgram(`${B}, 19, /usr/bin/python3`);
+    tool.tellProgram(`${B}, 20, [Not Found]`);
+    expect(await listPrograms()).toEqual([undefined, ['python3']]);
+    tool.nowNs += 4e9;
+    expect(await listPrograms()).toEqual([undefined, undefined]);
   });
 
   it('are none where the tool ended, before its first line or after it', async () => {

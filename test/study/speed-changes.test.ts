@@ -50,6 +50,22 @@ describe('changes of speed', () => {
     expect(listChanges({ course })).toMatchObject([{ gpu: null }]);
   });
 
+  it('name the programs that began to use the GPU, or left it', () => {
+    const course = courseOf([1, 1, 1, 0.7, 0.7, 1, 1]);
+    const shared = course.map((each, index) => ({
+      ...each,
+      gpus: [{ uuid: 'GPU-1', clockMhz: 1410, ...(index >= 3 && index < 5 && { otherProcesses: ['python3'] }) }],
+    }));
+    const [begun, ended] = listChanges({ course: shared });
+    expect(begun?.gpu).toEqual({ uuid: 'GPU-1', programs: ['python3'], have: 'begun' });
+    expect(ended?.gpu).toEqual({ uuid: 'GPU-1', programs: ['python3'], have: 'ended' });
+    expect(begun && describeSpeedChange(begun)).toContain('of its initial speed, as python3 began to use its GPU too;');
+    expect(ended && describeSpeedChange(ended)).toContain('as python3 left its GPU;');
+    // One that was there all the time explains nothing.
+    const always = course.map((each) => ({ ...each, gpus: [{ uuid: 'GPU-1', otherProcesses: ['python3'] }] }));
+    expect(listChanges({ course: always })).toMatchObject([{ gpu: null }, { gpu: null }]);
+  });
+
   it('are told when two measurements in a row show them, the same way', () => {
     expect(toldOf([1, 0.6, 1, 0.6, 1])).toEqual([]);
     expect(toldOf([1, 0.6, 1.7, 1.7])).toEqual([1.7]);

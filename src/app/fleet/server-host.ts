@@ -11,6 +11,7 @@ import { steadySpeeds } from '../../study/speed/speeds.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { discardEmpty, safeName, studyFiles } from '../output/directory.ts';
 import { restoreRun } from '../restore/restore-study.ts';
+import { readServerMachine } from '../server/devices.ts';
 import { openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
 import type { Left, OpenStudy } from '../study/study.ts';
@@ -108,6 +109,7 @@ async function held(
     const runner = new WorkRunner(name, unlimited, { ...parts, estimateSpeeds: steadySpeeds }, emit);
     let left: Left = 'changed';
     return {
+      machine: await readServerMachine(target.identity),
       runner: {
         run: (work, aborted) => runner.run(work, aborted),
         restore: async () => {

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import type { Machine } from '../../profiler/machine.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import type { WorkRunner } from '../server/work-runner.ts';
@@ -28,6 +29,8 @@ export interface ServerHost {
 
 /** A server held for a study. */
 export interface HeldServer {
+  /** What it is measured on. */
+  readonly machine: Machine;
   readonly runner: Pick<WorkRunner, 'run' | 'restore'>;
   close(): Promise<void>;
 }
@@ -63,7 +66,8 @@ export class ServerWorker implements ServerActivities {
 
   hold: ServerActivities['hold'] = (study, started) =>
     this.#beating(async () => {
-      await this.#take(study, asRecord(started) as StudyStarted);
+      const taken = await this.#take(study, asRecord(started) as StudyStarted);
+      return taken && { machine: taken.machine };
     });
 
   work: ServerActivities['work'] = (study, work) =>

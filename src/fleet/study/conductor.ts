@@ -79,7 +79,7 @@ export class Conductor {
    * the journal.
    */
   async advance(report: WorkReport): Promise<Directive> {
-    const { outcomes, running, idle, commands = [], refusals = [], away = 0 } = report;
+    const { outcomes, running, idle, machines = {}, commands = [], refusals = [], away = 0 } = report;
     try {
       for (const command of commands) await recordCommand(this.#run, command);
       for (const outcome of outcomes) await this.#take(outcome);
@@ -87,7 +87,7 @@ export class Conductor {
       if (report.steered) await this.#pause.steer(report.steered, running.length === 0);
       const fit = this.#servers.fit(idle);
       this.#servers.check(fit.length + running.length + away);
-      await this.#servers.join(fit);
+      await this.#servers.join(fit, machines);
       return await this.#handOut(running, fit);
     } catch (error) {
       if (isTrituneError(error, 'OUTPUT_UNWRITABLE') || isTrituneError(error, 'INTERNAL')) throw error;

@@ -1,4 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
+import type { Machine } from '../../profiler/machine.ts';
 import type { StudyRecorder } from '../../tuner/study-recorder.ts';
 
 /** Why a server did not take the study. */
@@ -24,11 +26,16 @@ export class FleetServers {
     return servers.filter((server) => !this.#unfit.has(server));
   }
 
-  /** Records idle servers that were not there before. Errors: those of the journal. */
-  async join(idle: readonly string[]): Promise<void> {
+  /**
+   * Records idle servers that were not there before, and their machines. Errors: those of the
+   * journal.
+   */
+  async join(idle: readonly string[], machines: Readonly<Record<string, Machine>>): Promise<void> {
     for (const server of idle) {
       const known = this.#known(server);
-      if (!known || known.left !== null) await this.#recorder.record({ type: 'server-joined', server });
+      if (known && known.left === null) continue;
+      const machine = lookUp(machines, server);
+      await this.#recorder.record({ type: 'server-joined', server, ...(machine && { machine }) });
     }
   }
 

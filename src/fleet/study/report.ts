@@ -1,3 +1,4 @@
+import type { Machine } from '../../profiler/machine.ts';
 import type { StudyChange } from '../../tuner/steering.ts';
 import type { ServerRefusal } from './fleet-servers.ts';
 import type { Steered } from './pause.ts';
@@ -10,6 +11,8 @@ export interface WorkReport {
   readonly running: readonly WorkUnderWay[];
   /** Servers that can take work now. */
   readonly idle: readonly string[];
+  /** What servers are measured on, by name; absent from workers of an earlier version. */
+  readonly machines?: Readonly<Record<string, Machine>>;
   /** A person's commands since the last report. */
   readonly commands?: readonly StudyChange[];
   readonly steered?: Steered;

@@ -1,3 +1,4 @@
+import type { Machine } from '../../profiler/machine.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import type { SteeringCommand } from '../../tuner/steering.ts';
@@ -59,10 +60,13 @@ export interface RecordsPart {
   readonly isEnd: boolean;
 }
 
+/** What a server's worker says of it when it takes a study; nothing from earlier versions. */
+export type TakenServer = { readonly machine: Machine } | null | undefined;
+
 /** Activities of a server's worker. */
 export interface ServerActivities {
   /** Takes the server for the study. From here on it may be changed, and must be restored. */
-  hold(study: string, started: StudyStarted): Promise<void>;
+  hold(study: string, started: StudyStarted): Promise<TakenServer>;
   work(study: string, work: Work): Promise<WorkOutcome>;
   restore(study: string): Promise<ServerRestored>;
 }

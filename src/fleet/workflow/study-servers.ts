@@ -1,3 +1,4 @@
+import type { Machine } from '../../profiler/machine.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { ServerRefusal } from '../study/fleet-servers.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
@@ -22,6 +23,7 @@ export class StudyServers {
   readonly #joining = new Set<string>();
   /** Servers that were asked to take the study, and those that took it. */
   readonly #known = new Set<string>();
+  readonly #machines = new Map<string, Machine>();
   /** Servers that refused the study: why, how often, and when they are asked again. */
   readonly #refusals = new Map<string, ServerRefusal & { readonly times: number; readonly againMs: number }>();
 
@@ -47,6 +49,11 @@ export class StudyServers {
     return [...this.#joining].sort();
   }
 
+  /** What the servers that took the study are measured on, by their names. */
+  get machines(): Readonly<Record<string, Machine>> {
+    return Object.fromEntries(this.#machines);
+  }
+
   get refusals(): readonly ServerRefusal[] {
     return [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
   }
@@ -69,9 +76,10 @@ export class StudyServers {
     this.#on(server)
       .hold(this.#input.study, started)
       .then(
-        () => {
+        (taken) => {
           this.#joining.delete(server);
           this.#refusals.delete(server);
+          if (taken) this.#machines.set(server, taken.machine);
           this.#idle.add(server);
           this.#onNews();
         },

@@ -32,6 +32,7 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
       clockMhz: undefined,
       memoryBytes: findFigure('nv_gpu_memory_used_bytes'),
       memoryTotalBytes: findFigure('nv_gpu_memory_total_bytes'),
+      otherProcesses: undefined,
     });
   });
 }
@@ -55,8 +56,8 @@ export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
 const computeSum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
- * Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest
- * memory.
+ * Aggregates several readings for each GPU: mean utilisation, power and clock, the largest memory,
+ * and all programs.
  */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
   return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, ofGpu]) => {
@@ -71,8 +72,15 @@ export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): re
       clockMhz: mean(values((gpu) => gpu.clockMhz)),
       memoryBytes: most(values((gpu) => gpu.memoryBytes)),
       memoryTotalBytes: values((gpu) => gpu.memoryTotalBytes)[0],
+      otherProcesses: otherProcesses(ofGpu),
     });
   });
+}
+
+/** Returns the names of all programs that any of the readings has; undefined for none. */
+function otherProcesses(readings: readonly GpuMetrics[]): readonly string[] | undefined {
+  const names = new Set(readings.flatMap((gpu) => gpu.otherProcesses ?? []));
+  return names.size === 0 ? undefined : [...names].sort();
 }
 
 type Loose<T> = { [K in keyof T]: T[K] | undefined };

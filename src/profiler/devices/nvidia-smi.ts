@@ -1,4 +1,7 @@
-import { BYTES_PER_MIB } from '../../base/units.ts';
+import { basename } from 'node:path';
+import { realClock } from '../../base/clock.ts';
+import { plainLine } from '../../base/format.ts';
+import { BYTES_PER_MIB, NS_PER_S } from '../../base/units.ts';
 import type { FollowLines } from '../../launch/follow-lines.ts';
 import type { GpuMetrics } from '../server-figures.ts';
 import type { DeviceProbe } from './device-probe.ts';
@@ -17,6 +20,17 @@ export interface GpuSource {
 /** The columns of one line of nvidia-smi, in this order (`nvidia-smi --help-query-gpu`). */
 const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'power.draw', 'clocks.sm'] as const;
 const EVERY_MS = 500;
+/** Columns of a program that computes on a GPU (`nvidia-smi --help-query-compute-apps`). */
+const PROGRAM_COLUMNS = ['gpu_uuid', 'pid', 'process_name'] as const;
+const PROGRAMS_EVERY_MS = 1000;
+/** A program that was not listed for this long has left the GPU. */
+const PROGRAM_GONE_NS = 3 * NS_PER_S;
+const MAX_PROGRAM_NAME = 60;
+/**
+ * Triton, the processes that its Python backend starts, and programs of other containers, which have
+ * no name here and may be Triton.
+ */
+const UNTOLD_PROGRAM = /^(triton|\[)/;
 /** An idle driver can take a second or two. */
 const FIRST_ROUND_MS = 3000;
 
@@ -39,13 +53,24 @@ export function gpuOfLine(line: string): GpuMetrics | null {
   return { uuid, ...Object.fromEntries(known) };
 }
 
+/** Returns the GPU and the name of a program that is not Triton; null for all other lines. */
+function programOfLine(line: string): { readonly uuid: string; readonly name: string } | null {
+  const [, uuid, path] = /^((?:GPU|MIG)-[^,]+),\s*\d+,\s*(.+?)\s*$/.exec(line) ?? [];
+  if (uuid === undefined || path === undefined) return null;
+  const name = plainLine(basename(path), MAX_PROGRAM_NAME);
+  return UNTOLD_PROGRAM.test(name) ? null : { uuid, name };
+}
+
 /**
- * Runs one nvidia-smi that reports twice a second until `close`. Starting one for each reading
- * would cost too much.
+ * Runs one nvidia-smi that reports twice a second until `close`, and one that lists the programs on
+ * the GPUs. Starting one for each reading would cost too much.
  */
-export function nvidiaSmi(follow: FollowLines): GpuSource {
+export function nvidiaSmi(follow: FollowLines, nowNs: () => number = realClock.nowNs): GpuSource {
   const newest = new Map<string, GpuMetrics>();
+  /** When a program was last listed, by GPU and name. */
+  const programs = new Map<string, Map<string, number>>();
   let process: ReturnType<FollowLines> | undefined;
+  let lister: ReturnType<FollowLines> | undefined;
   let firstRound: Promise<void> | undefined;
 
   const start = (): Promise<void> => {
@@ -59,6 +84,13 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
       if (newest.has(gpu.uuid)) resolve();
       newest.set(gpu.uuid, gpu);
     });
+    const listing = [`--query-compute-apps=${PROGRAM_COLUMNS.join(',')}`, '--format=csv,noheader'];
+    lister = follow('nvidia-smi', [...listing, `--loop-ms=${PROGRAMS_EVERY_MS}`], (line) => {
+      const program = programOfLine(line);
+      if (!program) return;
+      const onGpu = programs.get(program.uuid) ?? new Map<string, number>();
+      programs.set(program.uuid, onGpu.set(program.name, nowNs()));
+    });
     void process.ended.then(() => {
       // Figures that are no longer renewed are not a reading.
       newest.clear();
@@ -67,13 +99,20 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
     return promise.finally(() => clearTimeout(deadline));
   };
 
+  const othersOn = (uuid: string): readonly string[] =>
+    [...(programs.get(uuid) ?? [])].flatMap(([name, seenNs]) => (nowNs() - seenNs < PROGRAM_GONE_NS ? [name] : []));
+
   return {
     async read() {
       firstRound ??= start();
       await firstRound;
-      return [...newest.values()];
+      return [...newest.values()].map((gpu) => {
+        const otherProcesses = othersOn(gpu.uuid);
+        return otherProcesses.length === 0 ? gpu : { ...gpu, otherProcesses };
+      });
     },
     async close() {
+      await lister?.stop();
       await process?.stop();
     },
   };

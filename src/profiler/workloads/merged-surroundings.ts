@@ -1,6 +1,7 @@
 import type { ClientFigures } from '../client-figures.ts';
+import { meanGpuMetrics } from '../devices/gpu-metrics.ts';
 import type { Measurement } from '../measurement.ts';
-import type { DeviceMetrics, GpuMetrics } from '../server-figures.ts';
+import type { DeviceMetrics } from '../server-figures.ts';
 
 /**
  * Returns the figures of devices, host and client over all workloads: means, the largest memory,
@@ -18,22 +19,11 @@ export function mergedSurroundings(
 }
 
 function mergedDevice(devices: readonly DeviceMetrics[]): DeviceMetrics {
-  const gpus = Map.groupBy(
-    devices.flatMap((device) => device.gpus ?? []),
-    ({ uuid }) => uuid,
-  );
+  const gpus = meanGpuMetrics(devices.map((device) => device.gpus ?? []));
   return {
     ...means(devices, ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent']),
     ...most(devices, ['gpuMemoryMiB']),
-    ...(gpus.size > 0 && {
-      gpus: [...gpus].map(
-        ([uuid, same]): GpuMetrics => ({
-          uuid,
-          ...means(same, ['utilizationPercent', 'powerW', 'clockMhz']),
-          ...most(same, ['memoryBytes', 'memoryTotalBytes']),
-        }),
-      ),
-    }),
+    ...(gpus.length > 0 && { gpus }),
   };
 }
 

@@ -41,7 +41,7 @@ const repetition = (commandLine: readonly string[]): Html =>
     : html`<p>To repeat it:</p>
 <pre>tritune ${typedLine(commandLine)}</pre>`;
 
-function what({ started, server }: StudyState): readonly Fact[] {
+function what({ started, server, servers }: StudyState): readonly Fact[] {
   return [
     ['tritune', started.trituneVersion],
     ['began', started.at],
@@ -53,6 +53,9 @@ function what({ started, server }: StudyState): readonly Fact[] {
     ...(server.machine?.roundTripMs === undefined
       ? []
       : [['round trip', `${formatMs(server.machine.roundTripMs)} to open a connection to the server`] as const]),
+    ...servers.flatMap(({ name, machine }) =>
+      machine ? [[`${name} measured on`, describeMachine(machine)] as const] : [],
+    ),
   ];
 }
 

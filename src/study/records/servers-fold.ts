@@ -9,8 +9,8 @@ export class ServersFold {
     return [...this.#servers.values()];
   }
 
-  join({ server }: ServerJoined): void {
-    this.#change(server, { left: null });
+  join({ server, machine }: ServerJoined): void {
+    this.#change(server, { left: null, ...(machine && { machine }) });
   }
 
   leave({ server, reason }: ServerLeft): void {

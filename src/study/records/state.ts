@@ -1,3 +1,4 @@
+import type { Machine } from '../../profiler/machine.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -38,6 +39,8 @@ export interface ServerOfStudy {
   readonly originals: number;
   /** Trials that it has finished since the original was last measured. */
   readonly trialsSinceOriginal: number;
+  /** What it is measured on; absent if its worker did not say. */
+  readonly machine?: Machine;
 }
 
 export interface Counts {

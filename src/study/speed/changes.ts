@@ -11,7 +11,7 @@ export interface SpeedChange {
   readonly speed: Interval;
   /** The last reported speed; at first that of the first measurement. */
   readonly before: number;
-  /** The GPU whose clock changed with it; null if none did, or clocks are unknown. */
+  /** The GPU whose clock or programs changed with it; null if none did, or neither is known. */
   readonly gpu: GpuCause | null;
 }
 

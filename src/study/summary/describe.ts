@@ -1,4 +1,4 @@
-import { formatFigure, formatMs, formatRate, plainLine, type RateUnit } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, listed, plainLine, type RateUnit } from '../../base/format.ts';
 import { nsToMs } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
@@ -157,8 +157,14 @@ export function describeSpeedChange({ speed: { value: speed }, gpu }: Pick<Speed
   return `${now}${gpu ? `, ${describeGpuCause(gpu)}` : ''}; comparisons are normalised`;
 }
 
-/** `as the clock of its GPU went from 1410 to 1120 MHz, at 298 W`. */
-export function describeGpuCause({ fromMhz, toMhz, powerW }: GpuCause): string {
+/**
+ * `as the clock of its GPU went from 1410 to 1120 MHz, at 298 W`, or `as python began to use its GPU
+ * too`.
+ */
+export function describeGpuCause(cause: GpuCause): string {
+  if ('programs' in cause)
+    return `as ${listed(cause.programs)} ${cause.have === 'begun' ? 'began to use its GPU too' : 'left its GPU'}`;
+  const { fromMhz, toMhz, powerW } = cause;
   const power = powerW === undefined ? '' : `, at ${formatFigure(powerW)} W`;
   return `as the clock of its GPU went from ${Math.round(fromMhz)} to ${Math.round(toMhz)} MHz${power}`;
 }

@@ -2,16 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../../src/base/errors.ts';
 import { type HeldServer, type ServerHost, ServerWorker } from '../../../src/fleet/activities/server.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../../../src/fleet/study/work.ts';
+import { goalOf, studyStarted } from '../../study/builders.ts';
 
 const work = { id: 'trial-1.1', trial: 1 } as Work;
 const done: WorkOutcome = { kind: 'done', work, measurements: [], failure: null };
 const restored: ServerRestored = { server: 's', how: 'config', verified: true, detail: 'as before' };
+
+const machine = { processor: 'p', cores: 2, memoryMib: 4, system: 's', servesHere: true, gpus: [] };
 
 /** A server whose opening, work and end are written down in `log`. */
 function served(run: (times: number) => Promise<WorkOutcome>, change: Partial<ServerHost> = {}) {
   const log: string[] = [];
   let times = 0;
   const held: HeldServer = {
+    machine,
     runner: {
       run: async () => {
         log.push('run');
@@ -71,6 +75,11 @@ describe('the worker of a server', () => {
     expect(log).toEqual(['put back']);
     const untouched = served(async () => done, { putBack: async () => null });
     expect(await untouched.worker.restore('study')).toMatchObject({ how: 'nothing-changed', verified: true });
+  });
+
+  it('says what it is measured on as it takes a study', async () => {
+    const { worker } = served(async () => done);
+    expect(await worker.hold('study', studyStarted(goalOf(8)))).toEqual({ machine });
   });
 
   it('takes one study at a time', async () => {

@@ -77,6 +77,12 @@ describe('a study over several servers', () => {
     expect(one.end.failure?.message).toContain('no server can run this study: s0: another model');
   });
 
+  it('writes down what each server is measured on', async () => {
+    const machine = { processor: 'p', cores: 2, memoryMib: 4, system: 's', servesHere: true, gpus: [] };
+    const { state } = await play({ speeds: [1, 1], report: () => ({ machines: { s1: machine } }) });
+    expect(state.servers.map((server) => server.machine)).toEqual([undefined, machine]);
+  });
+
   it('writes down once why a server does not take it, and ends where none does', async () => {
     const away = { server: 'x', reason: 'agent load1:7411: it cannot be reached', isFinal: false };
     const others = await play({ speeds: [1, 1], report: () => ({ refusals: [away] }) });

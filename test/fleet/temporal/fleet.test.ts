@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../../src/base/clock.ts';
@@ -38,6 +39,8 @@ describe('a fleet on a real Temporal', () => {
     const starts = records.flatMap((record) => (record.type === 'trial-started' ? [record.server] : []));
     expect(new Set(starts).size).toBe(2);
     expect(finishedTrials(records)).toEqual([1, 2, 3, 4]);
+    const joined = records.flatMap((record) => (record.type === 'server-joined' ? [record.machine?.cores] : []));
+    expect(joined).toEqual([cpus().length, cpus().length]);
     // What was watched is what the keeper has.
     expect(await fleet.watched('whole')).toEqual(records);
     expect(await fleet.configs()).toEqual(original);

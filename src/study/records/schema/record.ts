@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { count, figure, openObject, text } from '../../../base/schema.ts';
 import { interval } from '../../../profiler/figure-schemas.ts';
+import { machineSchema } from '../../../profiler/machine.ts';
 import { measurement } from '../../../profiler/measurement.ts';
 import { FAILURE_KINDS } from '../../types.ts';
 import { assignment, candidate } from './candidate.ts';
@@ -129,9 +130,12 @@ export const record = z.discriminatedUnion('type', [
     measurement,
     rest: z.array(count).optional().describe('trials that remain in the round after this one'),
   }).describe('One turn of the final, in which the finalists and the baseline are measured in turn'),
-  openObject({ type: z.literal('server-joined'), ...stamp, server: text.describe('HOST:PORT of the server') }).describe(
-    'Another server takes trials of the study',
-  ),
+  openObject({
+    type: z.literal('server-joined'),
+    ...stamp,
+    server: text.describe('HOST:PORT of the server'),
+    machine: machineSchema.optional(),
+  }).describe('Another server takes trials of the study'),
   openObject({
     type: z.literal('server-left'),
     ...stamp,

@@ -20,15 +20,23 @@ export const speed = openObject({
           high: finite.describe('upper end of the 95 % interval'),
         }).describe('the new speed'),
         before: z.number().describe('the earlier speed'),
-        gpu: openObject({
-          uuid: text.describe('as the driver names it'),
-          fromMhz: z.number().describe('its clock before'),
-          toMhz: z.number().describe('its clock after the change'),
-          powerW: z.number().optional().describe('its power after the change'),
-        })
+        gpu: z
+          .union([
+            openObject({
+              uuid: text.describe('as the driver names it'),
+              fromMhz: z.number().describe('its clock before'),
+              toMhz: z.number().describe('its clock after the change'),
+              powerW: z.number().optional().describe('its power after the change'),
+            }),
+            openObject({
+              uuid: text.describe('as the driver names it'),
+              programs: z.array(text).describe('other programs that began to use it, or left it'),
+              have: z.enum(['begun', 'ended']).describe('which of the two'),
+            }),
+          ])
           .nullable()
           .optional()
-          .describe('the GPU whose clock changed with it; null if none did, or clocks are unknown'),
+          .describe('the GPU whose clock or programs changed with it; null if none did, or neither is known'),
       }),
     )
     .describe('changes by more than 15 %'),
