@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
+import { describeMachine } from '../../src/profiler/machine.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
@@ -10,6 +11,8 @@ import { summarize } from '../../src/study/summary/summary.ts';
 import type { Summary } from '../../src/study/summary/summary-schema.ts';
 import { type Figure, type HeldOut, predictionCsv, type Told, toldOf } from './held-out.ts';
 import type { Machine } from './machine.ts';
+
+type TimeSplit = NonNullable<Summary['explanation']>['after'];
 
 /**
  * The studies in a folder of results as a table in Markdown, from their journals alone:
@@ -31,6 +34,8 @@ const studies = await Promise.all(
 );
 
 console.log(`${headOf(machine)}\n`);
+for (const measuredOn of new Set(studies.flatMap(({ state }) => state.server.machine ?? []).map(describeMachine)))
+  console.log(`Measured on ${measuredOn}.\n`);
 const rows = studies.map(({ name, state, told }) => toRow(name, state, told));
 const columns = Object.keys(rows[0] ?? {});
 console.log(lineOf(columns));
@@ -59,6 +64,8 @@ function toRow(name: string, state: StudyState, told: Told): Record<string, stri
     'p99 budget': budget ? `${budget.latencyMs} ms` : '–',
     'original config': pointText(baseline),
     best: pointText(best),
+    'a request then': timeText(summary.explanation?.before),
+    'and now': timeText(summary.explanation?.after),
     gain: gain ? `${figure(gain.ratio, 2)} (${figure(gain.low, 2)} to ${figure(gain.high, 2)})` : '–',
     'best config': best ? describeAssignment(best.assignment) : '–',
     measurements: String(counts.measurements),
@@ -75,6 +82,17 @@ function pointText(point: SummaryPoint | null): string {
   if (!point) return '–';
   const { throughput, budgetLatencyMs, load } = point;
   return `${figure(throughput.value, 0)}/s, p99 ${figure(budgetLatencyMs.value, 1)} ms at ${load.value}`;
+}
+
+/** Where the mean time of a request goes. */
+function timeText(split: TimeSplit | null | undefined): string {
+  if (!split) return '–';
+  const { totalMs, parts } = split;
+  const share = (ms: number | null): string => `${figure(ms === null ? null : (100 * ms) / (totalMs || 1), 0)} %`;
+  const shares = parts
+    ? `: queue ${share(parts.queueMs)}, compute ${share(parts.computeMs)}, outside ${share(parts.outsideMs)}`
+    : '';
+  return `${figure(totalMs, 1)} ms${shares}`;
 }
 
 function clientText({ counts }: Summary, bound: Summary['clientBound']): string {
