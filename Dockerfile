@@ -20,9 +20,10 @@ RUN tar -xzf /tmp/tritune.tgz --strip-components=1 \
   && npm ci --omit=dev --ignore-scripts \
   && npm install --no-save --save-prod --omit=dev --ignore-scripts $(node -p "const { packages } = require('./package-lock.json'); Object.keys(require('./package.json').peerDependencies).map((name) => name + '@' + packages['node_modules/' + name].version).join(' ')") \
   && npm cache clean --force \
-  && chmod +x dist/cli/main.js dist/cli/perf-analyzer-main.js \
+  && chmod +x dist/cli/main.js dist/cli/perf-analyzer-main.js dist/cli/hey-main.js \
   && ln -s /opt/tritune/dist/cli/main.js /usr/local/bin/tritune \
   && ln -s /opt/tritune/dist/cli/perf-analyzer-main.js /usr/local/bin/tritune-perf-analyzer \
+  && ln -s /opt/tritune/dist/cli/hey-main.js /usr/local/bin/tritune-hey \
   && mkdir /runs /state && chown node:node /runs /state
 USER node
 WORKDIR /runs

@@ -19,7 +19,7 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'p
 >;
 
 /** The modules that are started, or imported, by their file. */
-const programs = ['cli/main', 'cli/perf-analyzer-main', 'launch/supervise'];
+const programs = ['cli/main', 'cli/perf-analyzer-main', 'cli/hey-main', 'launch/supervise'];
 const threads = ['base/alarm-thread', 'loadgen/client/null-server-thread', 'loadgen/workers/client-thread'];
 const libraries = ['library/index', 'testing/index'];
 /**

@@ -71,7 +71,7 @@ describe('calibrate', { timeout: 180_000 }, () => {
     const refused = await callCli(['calibrate', table]);
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/does not say how .* was batched.*--config/s),
+      stderr: expect.stringMatching(/does not say how batches were formed for .*--config/s),
     });
   });
 

@@ -7,7 +7,7 @@ export const BUNDLED_CLI = 'TRITUNE_TEST_CLI';
  * Returns the file of a program of the command line: bundled where the tests have that, else its
  * source.
  */
-export function cliProgram(name: 'main' | 'perf-analyzer-main'): string {
+export function cliProgram(name: 'main' | 'perf-analyzer-main' | 'hey-main'): string {
   const code = process.env[BUNDLED_CLI];
   return code ? join(code, 'cli', `${name}.js`) : resolve(import.meta.dirname, '../../src/cli', `${name}.ts`);
 }

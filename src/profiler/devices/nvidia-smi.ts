@@ -27,8 +27,8 @@ const PROGRAMS_EVERY_MS = 1000;
 const PROGRAM_GONE_NS = 3 * NS_PER_S;
 const MAX_PROGRAM_NAME = 60;
 /**
- * Triton, the processes that its Python backend starts, and programs of other containers, which have
- * no name here and may be Triton.
+ * Triton, the processes that its Python backend starts, and programs of other containers, which
+ * have no name here and may be Triton.
  */
 const UNTOLD_PROGRAM = /^(triton|\[)/;
 /** An idle driver can take a second or two. */

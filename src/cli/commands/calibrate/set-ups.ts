@@ -56,7 +56,7 @@ export function configOfTable({ labels, settings }: SetUp, name: string): ModelC
   if (maxBatchSize === null) {
     throw new TrituneError(
       'USAGE',
-      `the table does not say how ${describeSetUp({ labels })} was batched`,
+      `the table does not say how batches were formed for ${describeSetUp({ labels })}`,
       'give the config that it was measured with: --config config.pbtxt',
     );
   }

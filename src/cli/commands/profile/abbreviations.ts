@@ -9,7 +9,7 @@ const perfAnalyzerNames: ReadonlySet<string> = new Set(
   fixed-schedule grpc-compression-algorithm grpc-method input-data input-tensor-format latency-threshold log-frequency
   max-threads max-trials measurement-interval measurement-mode measurement-request-count metrics-interval metrics-url
   model-repository model-signature-name num-of-sequences output-shared-memory-size output-tensor-format percentile
-  periodic-concurrency-range profile-export-file request-count request-distribution request-intervals request-parameter
+  periodic-concurrency-range profile-export-file proto request-count request-distribution request-intervals request-parameter
   request-period request-rate-range sequence-id-range sequence-length sequence-length-variation serial-sequences
   service-kind session-concurrency shape shared-memory ssl-grpc-certificate-chain-file ssl-grpc-private-key-file
   ssl-grpc-root-certifications-file ssl-grpc-use-ssl ssl-https-ca-certificates-file ssl-https-client-certificate-file

@@ -125,6 +125,7 @@ export const refusedFlags: readonly { readonly flags: string; readonly reason: s
   { flags: '--enable-mpi', reason: 'MPI is not used; start one profile for each model' },
   { flags: '--session-concurrency <n>', reason: 'use --sessions with --concurrency' },
   { flags: '--grpc-method <method>', reason: "tritune speaks only Triton's inference protocol over gRPC" },
+  { flags: '--proto <file>', reason: "tritune speaks only Triton's inference protocol over gRPC" },
   { flags: '--model-signature-name <name>', reason: 'it is for TensorFlow Serving' },
   { flags: '--triton-server-directory <directory>', reason: 'the server runs in a process of its own; use --launch' },
   {
