@@ -158,8 +158,8 @@ export function describeSpeedChange({ speed: { value: speed }, gpu }: Pick<Speed
 }
 
 /**
- * `as the clock of its GPU went from 1410 to 1120 MHz, at 298 W`, or `as python began to use its GPU
- * too`.
+ * `as the clock of its GPU went from 1410 to 1120 MHz, at 298 W`, or `as python began to use its
+ * GPU too`.
  */
 export function describeGpuCause(cause: GpuCause): string {
   if ('programs' in cause)
