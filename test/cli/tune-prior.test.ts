@@ -42,6 +42,11 @@ it('a study tries first what explain proposed', { timeout: 120_000 }, async () =
   expect(await callCli(study)).toMatchObject({ code: 2, stderr: expect.stringContaining('proposes no other config') });
   await write({});
   expect(await callCli(study)).toMatchObject({ code: 2, stderr: expect.stringContaining("does not explain 'm'") });
+  await write({ model: 'm', proposal: explained.proposal && { ...explained.proposal, assignment: { elsewhere: 1 } } });
+  expect(await callCli(study)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${file}: the search space does not have the proposed config: `),
+  });
   const assignment = { max_batch_size: 16, dynamic_batching: true, queue_delay_us: 500 };
   await write({ model: 'm', proposal: explained.proposal && { ...explained.proposal, assignment } });
   const outcome = await callCli(study);
@@ -50,6 +55,15 @@ it('a study tries first what explain proposed', { timeout: 120_000 }, async () =
     { role: 'baseline' },
     { role: 'search', prior: file, candidate: { assignment } },
   ]);
+});
+
+it('does not certify at listed levels, and says why', async () => {
+  const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });
+  const study = ['tune', '-m', 'm', '-u', grpcUrl, '--set', 'levels.values=[1,4]', '--certify', '3%', '--dry-run'];
+  expect(await callCli(study)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--certify needs a range of load levels'),
+  });
 });
 
 it('and is refused without one, before anything is changed', async () => {

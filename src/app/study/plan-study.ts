@@ -8,6 +8,7 @@ import { FINAL_ROUNDS } from '../../study/final/final.ts';
 import { goalOverModels } from '../../study/goal/goal-of-models.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../study/types.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { UsualTime } from '../../tuner/time-keeper.ts';
@@ -95,7 +96,8 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
       ...listed,
     });
   const sampler = samplerFor(goal, {});
-  checkCertificate(samplerSpec, sampler, kind);
+  checkCertificate(spec, sampler, kind);
+  checkProposals(priors ?? [], target.space.view({}));
   return {
     sampler,
     samplerFor,
@@ -140,9 +142,35 @@ export function planStudy(study: PlannedFrom, target: DescribedTarget): PlannedS
 const toFraction = (percent: number | undefined): number | undefined =>
   percent === undefined ? undefined : percent / 100;
 
-/** Errors: USAGE for a certificate that the sampler cannot give. */
-function checkCertificate({ certifyPercent }: StudySpec['sampler'], sampler: Sampler, kind: SamplerKind): void {
+/** Errors: INPUT_INVALID for a proposed config that the space does not have. */
+function checkProposals(priors: OpenStudy['priors'], space: Pick<SpaceView, 'build'>): void {
+  for (const prior of priors) {
+    if (!('proposal' in prior)) continue;
+    const built = space.build(prior.proposal.assignment);
+    if (built.legal) continue;
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `${prior.name}: the search space does not have the proposed config: ${built.reason}`,
+      'leave out --prior, or widen the search space',
+    );
+  }
+}
+
+/**
+ * Errors: USAGE for a certificate that the sampler cannot give, or that listed levels cannot have.
+ */
+function checkCertificate(
+  { sampler: { certifyPercent }, levels }: Pick<StudySpec, 'sampler' | 'levels'>,
+  sampler: Sampler,
+  kind: SamplerKind,
+): void {
   if (certifyPercent === undefined || sampler.certify) return;
+  if (levels.values)
+    throw new TrituneError(
+      'USAGE',
+      '--certify needs a range of load levels: at listed ones, it is not known what other configs serve',
+      'give a range, such as --concurrency 1:64, or leave out --certify',
+    );
   throw new TrituneError(
     'USAGE',
     `--certify does not go with --sampler ${kind.name}: it cannot tell how good other configs may be`,
