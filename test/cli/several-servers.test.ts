@@ -65,6 +65,10 @@ describe('several servers as one', { timeout: 120_000 }, () => {
       const [config = {}] = Object.values(toModelConfigs({ value }));
       expect(shape.policy.instances).toBe(2 * countInstances(config));
     }
+    expect(await callCli(['tune', '--resume', run, '-u', url.split(',')[0] as string])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the study began with 2 servers'),
+    });
     const restored = await callCli(['restore', run, '--force']);
     expect(restored, restored.stderr).toMatchObject({ code: 0 });
     expect(restored.stdout.match(/has its original config again/g)).toHaveLength(2);

@@ -10,6 +10,7 @@ import { loadSpace, spaceFromJson } from '../../../space/source/load.ts';
 import { presetFor } from '../../../space/source/presets.ts';
 import type { ServerIdentity, StudyStarted } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { splitAddresses } from '../../../triton/wire/address-list.ts';
 import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
 import { checkAlike } from './check-alike.ts';
 import { readLimits, type TritonModels, toConfigs } from './models.ts';
@@ -35,6 +36,7 @@ type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
 export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): DescribedTriton {
   const { started } = study;
   const { originalModel: model, others, together } = models;
+  if (started) checkAsMany(started.server.url, server.url);
   if (!started) for (const { config } of [model, ...others.values()]) checkNotUploaded(config);
   const clients = started ? started.clients : undefined;
   const served = connectClients(study, models);
@@ -51,6 +53,17 @@ export function describeTriton(study: DescribedFrom, server: ServerIdentity, mod
     topology: together?.topology,
     clients: clientText && clientText.length > 0 ? clientText : undefined,
   };
+}
+
+/** Errors: USAGE for a study that goes on with another number of servers. */
+function checkAsMany(began: string, now: string): void {
+  const [before, after] = [began, now].map((urls) => splitAddresses(urls).length);
+  if (before === after) return;
+  throw new TrituneError(
+    'USAGE',
+    `the study began with ${before} ${before === 1 ? 'server' : 'servers'} (${began}), not ${after}`,
+    'give as many addresses with -u, or start a new study',
+  );
 }
 
 function spaceOfModel(
