@@ -22,7 +22,15 @@ async function twoServers(profile = smallProfile({ config: { dynamic_batching: {
     return answers;
   };
   const [first, second] = servers.map(({ grpcUrl }) => grpcUrl) as [string, string];
-  return { onEach, first, second, url: `${first},${second}`, http: servers.map(({ httpUrl }) => httpUrl).join() };
+  const endSecond = () => servers[1]?.close();
+  return {
+    endSecond,
+    onEach,
+    first,
+    second,
+    url: `${first},${second}`,
+    http: servers.map(({ httpUrl }) => httpUrl).join(),
+  };
 }
 
 const countRequests = async (client: TritonClient): Promise<number> =>
@@ -47,7 +55,7 @@ describe('several servers as one', { timeout: 120_000 }, () => {
   });
 
   it('get every candidate of a study, and are all restored', async () => {
-    const { url, onEach } = await twoServers();
+    const { url, onEach, endSecond } = await twoServers();
     const run = join(await freshDirectory(), 'run');
     const readConfigs = () => onEach((client) => client.modelConfig('m'));
     const before = await readConfigs();
@@ -72,6 +80,11 @@ describe('several servers as one', { timeout: 120_000 }, () => {
     const restored = await callCli(['restore', run, '--force']);
     expect(restored, restored.stderr).toMatchObject({ code: 0 });
     expect(restored.stdout.match(/has its original config again/g)).toHaveLength(2);
+    // One that is gone does not keep the other from being restored, but it is said.
+    await endSecond();
+    const half = await callCli(['restore', run, '--force']);
+    expect(half.code).not.toBe(0);
+    expect(half.stderr).toMatch(/RESTORE_FAILED: cannot reach the server at .*; 'm' has its original config again/);
   });
 
   it('must be alike', async () => {

@@ -14,7 +14,7 @@ import { splitAddresses } from '../../triton/wire/address-list.ts';
 import { journalToWrite, RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
 import { studiesIn } from '../series/directory.ts';
 import { tlsInAddress } from '../server/address-text.ts';
-import { type Addresses, type ControlConnection, connectControl } from '../server/addresses.ts';
+import { type Addresses, connectControl } from '../server/addresses.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { checkOwn } from '../server/check-own.ts';
 import { readHeaders } from '../server/headers.ts';
@@ -61,7 +61,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
     const connected = await connectAll(await controlAddresses(state, options));
-    const { replicas } = connected;
+    const { replicas, unreached } = connected;
     const [client] = replicas;
     try {
       return await whileHeld(models, connected.server, async () => {
@@ -80,6 +80,10 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         const limits = { loadTimeoutSeconds, mayBeLoading };
         const control = controlOver(replicas, originals, options.how ?? started.spec.server.restore, limits);
         const restored = await control.restore();
+        if (unreached)
+          throw new TrituneError('RESTORE_FAILED', `${unreached.message}; ${restored.detail}`, unreached.hint, {
+            cause: unreached,
+          });
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {
           throw new TrituneError('RESTORE_FAILED', restored.detail, 'check the config on the server');
@@ -136,30 +140,34 @@ async function controlAddresses(state: StudyState, options: RestoreRequest): Pro
 
 /** The servers of a run: one, or those that served as one. */
 interface RunServers {
+  /** Those that can be reached. */
   readonly replicas: Replicas;
+  /** Why another one cannot. */
+  readonly unreached: TrituneError | null;
   readonly server: Server;
   close(): Promise<void>;
 }
 
+/** Connects to as many as can be reached. Errors: SERVER_* if none can. */
 async function connectAll(addresses: readonly Addresses[]): Promise<RunServers> {
-  const connected: ControlConnection[] = [];
-  const close = async (): Promise<void> => {
+  const connections = await Promise.allSettled(addresses.map(connectControl));
+  const connected = connections.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const [fault] = connections.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  const [first, ...others] = connected;
+  if (!first || (fault !== undefined && !isTrituneError(fault))) {
     for (const { client } of connected) await client.close();
-  };
-  try {
-    for (const each of addresses) connected.push(await connectControl(each));
-  } catch (error) {
-    await close();
-    throw error;
+    throw fault;
   }
-  const [first, ...others] = connected as [ControlConnection, ...ControlConnection[]];
   return {
     replicas: [first.client, ...others.map(({ client }) => client)],
+    unreached: fault ?? null,
     server: {
       url: connected.map(({ server }) => server.url).join(),
       controlUrl: connected.map(({ server }) => server.controlUrl).join(),
     },
-    close,
+    close: async () => {
+      for (const { client } of connected) await client.close();
+    },
   };
 }
 
