@@ -119,6 +119,9 @@ describe('several servers as one', { timeout: 120_000 }, () => {
     const tune = ['tune', '-m', 'm', '-u', url, '--dry-run'];
     expect(await refusalOf(...tune, '--trace')).toContain('--trace works with one server only');
     expect(await refusalOf(...tune, '--control-url', first)).toContain('--control-url has 1 addresses, and -u has 2');
+    expect(await refusalOf('tune', '-m', 'm', '-u', `${first},${first}`, '--dry-run')).toContain(
+      `-u has ${first} twice`,
+    );
     expect(await refusalOf('config', '-m', 'm', '-u', url)).toContain('give the address of one server here');
   });
 });

@@ -36,7 +36,8 @@ export interface Addresses {
 
 /**
  * Returns the addresses of each server of the options: of one, or of several that serve as one.
- * Errors: USAGE for control addresses that are not as many; `metricsUrl` is that of the first.
+ * `metricsUrl` is that of the first. Errors: USAGE for an address that is there twice, and for
+ * control addresses that are not as many.
  */
 export function listServers({
   url,
@@ -44,7 +45,10 @@ export function listServers({
   metricsUrl,
   ...rest
 }: AddressSpec): readonly [AddressSpec, ...AddressSpec[]] {
-  const [first, ...others] = splitAddresses(url ?? '');
+  const addresses = splitAddresses(url ?? '');
+  const [first, ...others] = addresses;
+  const again = addresses.find((each, place) => addresses.indexOf(each) !== place);
+  if (again !== undefined) throw new TrituneError('USAGE', `-u has ${shownUrl(again)} twice`, 'name each server once');
   const controls = controlUrl === undefined ? [] : splitAddresses(controlUrl);
   if (controls.length > 0 && controls.length !== others.length + 1)
     throw new TrituneError(
