@@ -211,6 +211,7 @@ describe('a trace of a file', () => {
 
   it.each([
     ['1\nx\n', {}, 'line 2', "'x' is not a time"],
+    ['1\n1e308\n', {}, 'line 2', "'1e308' is not a time"],
     ['a,b\n1,2\n', {}, 'line 1', 'no column has the name of a time'],
     ['ts,b\n1,2\n', { column: 'tz' }, 'line 1', "no column 'tz' (did you mean 'ts'?)"],
     ['ts,b\n1,2\n5\n', {}, 'line 3', 'it has 1 of 2 columns'],

@@ -40,13 +40,16 @@ export function logTimeNs(text: string): number {
   return dayTimeNs(`${year}-${String(month + 1).padStart(2, '0')}-${day} ${time}${zone}`);
 }
 
+/** Some 3,000 years, from whichever moment. */
+const MAX_TIME_NS = 1e20;
+
 /**
  * Reads a time that is a number in this unit, or a date and a time; in nanoseconds from some
  * moment. Throws BadRecord.
  */
 export function timeNs(value: unknown, unit: TimeUnit): number {
   const number = typeof value === 'number' ? value : typeof value === 'string' && value !== '' ? Number(value) : NaN;
-  if (Number.isFinite(number)) return number * nsPer[unit];
+  if (Math.abs(number * nsPer[unit]) <= MAX_TIME_NS) return number * nsPer[unit];
   if (typeof value === 'string' && /^\d{4}-/.test(value)) return dayTimeNs(value);
   if (typeof value === 'string' && /^\d{2}\/\w{3}\//.test(value)) return logTimeNs(value);
   throw new BadRecord(
