@@ -1,5 +1,7 @@
-import { TrituneError } from '../base/errors.ts';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
+import { MS_PER_S } from '../base/units.ts';
 import { obey } from './command-line.ts';
+import { durationSeconds, positiveNumber, positiveWhole } from './options/option-values.ts';
 import { requireNode } from './require-node.ts';
 import { outliveReaders, processTerminal } from './terminal.ts';
 
@@ -34,8 +36,6 @@ const refused: Readonly<Record<string, string>> = {
   h2: 'HTTP/1.1 is what is measured',
 };
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 60e3, h: 3600e3 };
-
 /**
  * Returns the command line of `tritune profile` for one of hey, whose defaults are 200 requests, 50
  * at once. Errors: USAGE.
@@ -69,24 +69,22 @@ export function toProfileWords(args: readonly string[]): readonly string[] {
 
 /** `-q` is a rate of each client; `-z` measures for a time instead of a number of requests. */
 function toLevel({ n = '200', c = '50', q, z }: Partial<Record<Amount, string>>): readonly string[] {
-  const clients = toCount('c', c);
-  const length = z === undefined ? ['--request-count', n] : ['-p', String(toMs(z)), '-r', '1'];
-  const rate = q === undefined ? [] : ['--request-rate-range', String(toCount('q', q) * clients)];
+  const clients = readAmount('c', c, positiveWhole);
+  const length =
+    z === undefined
+      ? ['--request-count', n]
+      : ['-p', String(MS_PER_S * readAmount('z', z, durationSeconds)), '-r', '1'];
+  const rate = q === undefined ? [] : ['--request-rate-range', String(readAmount('q', q, positiveNumber) * clients)];
   return ['--concurrency-range', String(clients), ...rate, ...length];
 }
 
-function toCount(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw usage(`-${name}: '${text}' is not a number above zero`, 'give one such as 50');
-  return value;
-}
-
-/** `10s`, `3m`, `1.5h`, as Go writes durations. */
-function toMs(text: string): number {
-  const [, amount, unit] = /^([\d.]+)(ms|s|m|h)$/.exec(text) ?? [];
-  if (amount === undefined || unit === undefined || !(Number(amount) > 0))
-    throw usage(`-z: '${text}' is not a duration`, 'give one such as 10s or 3m');
-  return Number(amount) * (UNITS_MS[unit] as number);
+/** Errors: those of the parser, with the name of the flag. */
+function readAmount(name: Amount, text: string, parse: (text: string) => number): number {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw isTrituneError(error) ? usage(`-${name}: ${error.message}`, error.hint) : error;
+  }
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -30,7 +30,7 @@ describe("hey's flags", () => {
     ['-o csv http://a/', '-o is not supported'],
     ['-k http://a/ 1', 'hey has no flag -k'],
     ['-z soon http://a/', "-z: 'soon' is not a duration"],
-    ['-c many http://a/', "-c: 'many' is not a number above zero"],
+    ['-c many http://a/', "-c: 'many' is not a whole number"],
     ['http://a/ -n', '-n needs a value'],
     ['-toString 1 http://a/', 'hey has no flag -toString'],
   ])('are refused by name: %s', (args, message) => {

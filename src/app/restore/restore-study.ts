@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Server, whileHeld } from '../../adapter/triton/hold-model.ts';
+import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
@@ -60,11 +60,12 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const originals = listOriginals(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
-    const connected = await connectAll(await controlAddresses(state, options));
-    const { replicas, unreached } = connected;
+    const addresses = await controlAddresses(state, options);
+    const url = addresses.map((each) => each.url).join();
+    const { replicas, unreached, close } = await connectAll(addresses);
     const [client] = replicas;
     try {
-      return await whileHeld(models, connected.server, async () => {
+      return await whileHeld(models, { url, controlUrl: url }, async () => {
         for (const model of models) await checkProtected(client, model, options);
         const { records, fault } = rest;
         for (const replica of options.force ? [] : replicas) {
@@ -91,7 +92,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         return `${restored.detail}${await putTracingBack(state, client, journal)}`;
       });
     } finally {
-      await connected.close();
+      await close();
     }
   } finally {
     await journal.close();
@@ -144,7 +145,6 @@ interface RunServers {
   readonly replicas: Replicas;
   /** Why another one cannot. */
   readonly unreached: TrituneError | null;
-  readonly server: Server;
   close(): Promise<void>;
 }
 
@@ -161,10 +161,6 @@ async function connectAll(addresses: readonly Addresses[]): Promise<RunServers> 
   return {
     replicas: [first.client, ...others.map(({ client }) => client)],
     unreached: fault ?? null,
-    server: {
-      url: connected.map(({ server }) => server.url).join(),
-      controlUrl: connected.map(({ server }) => server.controlUrl).join(),
-    },
     close: async () => {
       for (const { client } of connected) await client.close();
     },
