@@ -48,9 +48,11 @@ describe('several servers as one', { timeout: 120_000 }, () => {
       expect(outcome, outcome.stderr).toMatchObject({ code: 0 });
       const [a = 0, b = 0] = (await onEach(countRequests)).map((count, place) => count - (before[place] ?? 0));
       expect(a).toBeGreaterThan(20);
-      expect(Math.abs(a - b)).toBeLessThan(0.1 * a);
+      expect(Math.abs(a - b)).toBeLessThan(0.25 * a);
       const counted = Number(/Successful request count: (\d+)/.exec(outcome.stdout)?.[1]);
-      expect(counted).toBeGreaterThan(Math.max(a, b) / 2);
+      const sent = Number(/Request count: (\d+)/.exec(outcome.stdout)?.[1]);
+      // One server alone would have counted half.
+      expect(counted / sent).toBeGreaterThan(0.8);
     }
   });
 

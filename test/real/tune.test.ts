@@ -168,7 +168,7 @@ describe('tune on a real Triton', () => {
       const profile = ['profile', '-m', 'sleeper', '-u', url, '--concurrency-range', '8', '--precision', '50'];
       expect((await runCli(profile)).code).toBe(0);
       const [sent, sentToOther] = [(await count(client)) - first, (await count(secondClient)) - other];
-      expect(Math.min(sent, sentToOther)).toBeGreaterThan(0.8 * Math.max(sent, sentToOther));
+      expect(Math.min(sent, sentToOther)).toBeGreaterThan(0.6 * Math.max(sent, sentToOther));
     } finally {
       await secondClient.close();
       await second.stop();
