@@ -11,7 +11,9 @@ export interface WorkReport {
   readonly running: readonly WorkUnderWay[];
   /** Servers that can take work now. */
   readonly idle: readonly string[];
-  /** What servers are measured on, by name; absent from workers of an earlier version. */
+  /**
+   * What servers that joined are measured on, by name; absent from workers of an earlier version.
+   */
   readonly machines?: Readonly<Record<string, Machine>>;
   /** A person's commands since the last report. */
   readonly commands?: readonly StudyChange[];

@@ -149,7 +149,8 @@ export class StudyRun {
     const running = [...this.#running.values()].map(({ kind, server, trial }) => ({ kind, server, trial }));
     const busy = new Set([...idle, ...running.map(({ server }) => server)]);
     const away = this.#servers.held.filter((server) => !busy.has(server)).length;
-    const { refusals, machines } = this.#servers;
+    const machines = this.#servers.takeMachines();
+    const { refusals } = this.#servers;
     return { outcomes, running, idle, machines, commands, steered: this.#steered, refusals, away };
   }
 

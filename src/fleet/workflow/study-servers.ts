@@ -49,9 +49,14 @@ export class StudyServers {
     return [...this.#joining].sort();
   }
 
-  /** What the servers that took the study are measured on, by their names. */
-  get machines(): Readonly<Record<string, Machine>> {
-    return Object.fromEntries(this.#machines);
+  /**
+   * Returns what the servers that took the study since the last call are measured on, by name. Once
+   * for each: every report stays in the history.
+   */
+  takeMachines(): Readonly<Record<string, Machine>> {
+    const machines = Object.fromEntries(this.#machines);
+    this.#machines.clear();
+    return machines;
   }
 
   get refusals(): readonly ServerRefusal[] {
