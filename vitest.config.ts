@@ -30,7 +30,6 @@ const rooms = [
     'adapter',
     'base',
     'bench',
-    'benchmark',
     'capacity',
     'emulator',
     'fuzz',
@@ -47,6 +46,8 @@ const rooms = [
 ];
 const computing = [
   ...rooms.map((room) => `test/${room}/**/*.test.ts`),
+  // Nothing of the lab starts a process but its commands.
+  'test/lab/*.test.ts',
   ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
 ];
 /**

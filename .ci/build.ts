@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { bundle } from './bundle.ts';
+import { bundle, bundleLab } from './bundle.ts';
 
 /**
- * Makes `dist`: the bundled code, and the types that the exports of the package lead to:
- * node .ci/build.ts.
+ * Makes `dist`: the bundled code, and the types that the exports of the package lead to; and
+ * `lab/dist`, the package of the lab: node .ci/build.ts.
  *
  * --if-older   only if a source is younger than `dist`. The first `npx tritune` in a clone runs
  *              npm's `prepare` once more, in silence.
@@ -39,7 +39,17 @@ const latestChangeMs = (...paths: readonly string[]): number =>
     }),
   );
 
-const sources = ['src', '.ci', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const sources = [
+  'src',
+  'lab/commands',
+  'lab/problems',
+  'lab/grids',
+  '.ci',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 // The bundler writes these last.
 const builtMs = latestChangeMs(join(dist, 'THIRD-PARTY-NOTICES.txt'));
 if (process.argv.includes('--if-older') && latestChangeMs(...sources.map((name) => join(root, name))) < builtMs)
@@ -57,3 +67,6 @@ for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).sort
   else if (!path.endsWith('.ts') && readdirSync(path).length === 0) rmdirSync(path);
 }
 await bundle(dist);
+const lab = join(root, 'lab/dist');
+rmSync(lab, { recursive: true, force: true });
+await bundleLab(lab);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, cp, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { type InputOptions, type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rolldown';
 
@@ -13,12 +13,11 @@ export interface BundledPackage {
 
 const NODE_MODULES = `${sep}node_modules${sep}`;
 const root = resolve(import.meta.dirname, '..');
-const source = join(root, 'src');
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<
   Record<'dependencies' | 'peerDependencies', Readonly<Record<string, string>>>
 >;
 
-/** The modules that are started, or imported, by their file. */
+/** The modules that are started, or imported, by their file, below `src`. */
 const programs = ['cli/main', 'cli/perf-analyzer-main', 'cli/hey-main', 'launch/supervise'];
 const threads = ['base/alarm-thread', 'loadgen/client/null-server-thread', 'loadgen/workers/client-thread'];
 const libraries = ['library/index', 'testing/index'];
@@ -58,19 +57,45 @@ const outputs: OutputOptions = {
  */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
   const modules = [
-    ...(await write(folder, [...programs, ...threads, ...libraries])),
-    ...(await write(folder, plugins)),
+    ...(await write(folder, [...programs, ...threads, ...libraries].map(toSource))),
+    ...(await write(folder, plugins.map(toSource))),
   ];
   for (const name of programs) await chmod(join(folder, `${name}.js`), 0o755);
+  return writeNotices(folder, modules);
+}
+
+/** What the lab's own package has of the repository beside code. */
+const labFiles = ['package.json', 'proto', 'search-spaces', 'emulator-profiles', 'lab/grids'];
+
+/**
+ * Bundles `tritune-lab` with all that it runs, into the folder of its package. Its code finds files
+ * as tritune's does: beside the folder of the code.
+ */
+export async function bundleLab(folder: string): Promise<void> {
+  const code = join(folder, 'code');
+  const lab: Entry = ['tritune-lab', 'lab/tritune-lab.ts'];
+  const modules = await write(code, [lab, ...['cli/main', 'launch/supervise', ...threads].map(toSource)]);
+  await chmod(join(code, 'tritune-lab.js'), 0o755);
+  await writeNotices(code, modules);
+  for (const name of labFiles) await cp(join(root, name), join(folder, name), { recursive: true });
+}
+
+/** The name of a bundled module without its extension, and its source. */
+type Entry = readonly [name: string, source: string];
+
+const toSource = (name: string): Entry => [name, `src/${name}.ts`];
+
+/** Writes the licences of the packages that these modules are of. Returns the packages. */
+async function writeNotices(folder: string, modules: readonly string[]): Promise<readonly BundledPackage[]> {
   const packages = [...new Set(modules.flatMap((id) => folderOf(id) ?? []))].sort().map(readPackage);
   await writeFile(join(folder, 'THIRD-PARTY-NOTICES.txt'), packages.map(noticeOf).join(`\n${'-'.repeat(100)}\n\n`));
   return packages;
 }
 
 /** Returns the paths of the modules of which something was written. */
-async function write(folder: string, names: readonly string[]): Promise<readonly string[]> {
+async function write(folder: string, entries: readonly Entry[]): Promise<readonly string[]> {
   const input: InputOptions = {
-    input: Object.fromEntries(names.map((name) => [name, join(source, `${name}.ts`)])),
+    input: Object.fromEntries(entries.map(([name, source]) => [name, join(root, source)])),
     platform: 'node',
     external,
     plugins: [forProduction],

@@ -14,7 +14,13 @@ interface Sbom {
 }
 
 function readSbom(...omitted: readonly string[]): Sbom {
-  const words = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
+  const words = [
+    'sbom',
+    '--package-lock-only',
+    '--sbom-format=cyclonedx',
+    '--sbom-type=application',
+    '--workspaces=false',
+  ];
   const text = execFileSync('npm', [...words, ...omitted.map((kind) => `--omit=${kind}`)], { maxBuffer: 64e6 });
   return JSON.parse(text.toString()) as Sbom;
 }

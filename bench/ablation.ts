@@ -8,8 +8,8 @@ import {
   formatLabel,
   type LeftOut,
   playAblation,
-} from '../src/benchmark/ablation.ts';
-import { listBudgetedProblems } from '../src/benchmark/problem.ts';
+} from '../lab/problems/ablation.ts';
+import { listBudgetedProblems } from '../lab/problems/problem.ts';
 import type { Interval } from '../src/stats/interval.ts';
 import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
 import { KINDS, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';

@@ -1,7 +1,7 @@
 import { mean } from 'simple-statistics';
+import { toGoal } from '../lab/problems/contest.ts';
+import { OfflineWorld } from '../lab/problems/world.ts';
 import { seededRandom } from '../src/base/random.ts';
-import { toGoal } from '../src/benchmark/contest.ts';
-import { OfflineWorld } from '../src/benchmark/world.ts';
 import type { Candidate } from '../src/space/types.ts';
 import { computeStanding } from '../src/study/goal/ranking.ts';
 import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';

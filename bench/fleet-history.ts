@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { max } from 'simple-statistics';
+import { createPlan, toGoal } from '../lab/problems/contest.ts';
+import { OfflineWorld } from '../lab/problems/world.ts';
 import { realClock } from '../src/base/clock.ts';
-import { createPlan, toGoal } from '../src/benchmark/contest.ts';
-import { OfflineWorld } from '../src/benchmark/world.ts';
 import { Keeper, type StudyHost } from '../src/fleet/activities/keeper.ts';
 import { WorkRunner } from '../src/fleet/server/work-runner.ts';
 import { withFailures, withHeartbeats } from '../src/fleet/temporal/activity-wrappers.ts';

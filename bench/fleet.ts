@@ -1,7 +1,7 @@
 import { mean, quantileSorted } from 'simple-statistics';
+import { listBudgetedProblems } from '../lab/problems/problem.ts';
+import { scenarios } from '../lab/problems/problems.ts';
 import { randomFor, standardNormal } from '../src/base/random.ts';
-import { listBudgetedProblems } from '../src/benchmark/problem.ts';
-import { scenarios } from '../src/benchmark/problems.ts';
 import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
 

@@ -1,6 +1,6 @@
-import { candidateOver } from '../src/benchmark/grid-space.ts';
-import type { BudgetedProblem } from '../src/benchmark/problem.ts';
-import { scenario } from '../src/benchmark/scenarios.ts';
+import { candidateOver } from '../lab/problems/grid-space.ts';
+import type { BudgetedProblem } from '../lab/problems/problem.ts';
+import { scenario } from '../lab/problems/scenarios.ts';
 
 /** A made-up model with two categorical settings. */
 const SCENARIO = 7;

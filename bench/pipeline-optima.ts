@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { foundBudgets } from '../src/benchmark/pipelines/long-search.ts';
-import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
-import { ALL_PIPELINES, pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
-import type { KnownBudget } from '../src/benchmark/problem.ts';
+import { foundBudgets } from '../lab/pipelines/long-search.ts';
+import { pipelineProblem } from '../lab/pipelines/pipeline-problem.ts';
+import { ALL_PIPELINES, pipelineAt } from '../lab/pipelines/pipelines.ts';
+import type { KnownBudget } from '../lab/problems/problem.ts';
 
 /**
  * Finds the optima of the made-up pipelines by long searches over their truth, half an hour of one
- * core, and writes them to `src/benchmark/pipelines/optima.ts`. To be run when a pipeline, or what
+ * core, and writes them to `lab/pipelines/optima.ts`. To be run when a pipeline, or what
  * it truly does, has changed.
  */
 const file = resolve(import.meta.dirname, '../src/benchmark/pipelines/optima.ts');

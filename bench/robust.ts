@@ -1,6 +1,6 @@
-import { ENCODER_BUDGET_MS, encoder } from '../src/benchmark/workloads/encoder.ts';
-import { problemUnder, trueCapacity } from '../src/benchmark/workloads/problem-under.ts';
-import { playUnder } from '../src/benchmark/workloads/study-under.ts';
+import { ENCODER_BUDGET_MS, encoder } from '../lab/workloads/encoder.ts';
+import { problemUnder, trueCapacity } from '../lab/workloads/problem-under.ts';
+import { playUnder } from '../lab/workloads/study-under.ts';
 import type { Candidate } from '../src/space/types.ts';
 import type { ArrivalPlan } from '../src/workload/arrival-plan.ts';
 import { createPlan } from '../src/workload/plan/plan-of.ts';

@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { isMainThread, Worker } from 'node:worker_threads';
-import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
-import { pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
-import type { TestProblem } from '../src/benchmark/problem.ts';
-import { recordedGrids, toGrid } from '../src/benchmark/problems.ts';
-import { scenario } from '../src/benchmark/scenarios.ts';
+import { pipelineProblem } from '../lab/pipelines/pipeline-problem.ts';
+import { pipelineAt } from '../lab/pipelines/pipelines.ts';
+import type { TestProblem } from '../lab/problems/problem.ts';
+import { recordedGrids, toGrid } from '../lab/problems/problems.ts';
+import { scenario } from '../lab/problems/scenarios.ts';
 
 /**
  * Options that choose the problems of a benchmark of the sampler: `--models 200-247` are made-up

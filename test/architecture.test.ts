@@ -17,8 +17,6 @@ const rows = roomRows(readFileSync(page, 'utf8')).map(({ rooms }) => rooms);
 const runsOnly: Readonly<Record<string, readonly string[]>> = {
   // Pure: no sockets, no files of a study.
   perfmodel: ['base', 'queueing', 'stats', 'workload', 'space', 'profiler'],
-  // Studies without a server: nothing is sent.
-  benchmark: ['base', 'triton', 'queueing', 'stats', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner'],
   // What it prints was measured by others.
   headless: ['base', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner', 'capacity', 'explain'],
   // What a program can do, the command line can: by the same code.
@@ -57,6 +55,10 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   react: ['tui'],
 };
 
+/** What the lab runs of `src` besides its commands and recordings: studies without a server. */
+const offline = ['base', 'triton', 'queueing', 'stats', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner'];
+const LAB = resolve(root, '../lab');
+
 const toRow = (room: string): number => rows.findIndex((row) => row.includes(room));
 
 function faultsOf(file: string): string[] {
@@ -92,6 +94,21 @@ describe('architecture', () => {
 
   it('has no circles of files', () => {
     expect(circlesIn(importGraph(root))).toEqual([]);
+    expect(circlesIn(importGraph(LAB))).toEqual([]);
+  });
+
+  it('lets the problems of the lab send nothing, and no room of the product run the lab', () => {
+    const run = ['problems', 'engines', 'pipelines', 'workloads'].flatMap((name) =>
+      sourcesIn(join(LAB, name)).flatMap((file) =>
+        importsOf(file).flatMap(({ target, isTypeOnly }) => {
+          const [top, room = ''] = relative(resolve(root, '..'), resolve(dirname(file), target)).split('/');
+          return top === 'src' && !isTypeOnly && !offline.includes(room) ? [`${file}: ${target}`] : [];
+        }),
+      ),
+    );
+    expect(run).toEqual([]);
+    const targets = sourcesIn(root).flatMap((file) => importsOf(file).map(({ target }) => target));
+    expect(targets.filter((target) => target.includes('../lab/'))).toEqual([]);
   });
 });
 
@@ -172,8 +189,8 @@ describe('the rules of the architecture', () => {
   });
 
   it('find code run where only types may be taken', () => {
-    expect(fault('benchmark/a.ts', '../loadgen/b.ts')).toContain("only types of 'loadgen'");
-    expect(fault('benchmark/a.ts', '../loadgen/b.ts', true)).toBeNull();
+    expect(fault('perfmodel/a.ts', '../loadgen/b.ts')).toContain("only types of 'loadgen'");
+    expect(fault('perfmodel/a.ts', '../loadgen/b.ts', true)).toBeNull();
   });
 
   it('find the wire and the model config of Triton where no server is known', () => {
@@ -223,12 +240,12 @@ const repository = resolve(root, '..');
  * docs/search.md.
  */
 function citedIn(text: string): string[] {
-  const cited = text.matchAll(/(?<![\w./-])(?:src|test|bench|docs|search-spaces|examples)\/[\w./-]*\w/g);
+  const cited = text.matchAll(/(?<![\w./-])(?:src|lab|test|bench|docs|search-spaces|examples)\/[\w./-]*\w/g);
   return [...cited].map(([path]) => path).filter((path) => !path.includes('NAME'));
 }
 
 it('cites only what is in the repository, in its sources, tests and pages', () => {
-  const folders = ['src', 'test', 'bench', 'examples'].flatMap((name) => sourcesIn(join(repository, name)));
+  const folders = ['src', 'lab', 'test', 'bench', 'examples'].flatMap((name) => sourcesIn(join(repository, name)));
   const pages = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(repository, 'docs', name));

@@ -1,6 +1,6 @@
 import { copyFile, cp, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { bundle } from '../../.ci/bundle.ts';
+import { bundle, bundleLab } from '../../.ci/bundle.ts';
 import type { TritonInstall } from '../../src/launch/triton-install.ts';
 import { run } from './processes.ts';
 
@@ -149,6 +149,7 @@ export async function packTritune(root: string, to: string): Promise<void> {
     await cp(join(root, file), join(to, file), { recursive: true });
   }
   await bundle(join(to, 'dist'));
+  await bundleLab(join(to, 'lab'));
   for (const directory of await packagesOf(root)) {
     if (directory.endsWith('-musl')) continue;
     await copyWithout(directory, join(to, relative(root, directory)), NOT_OF_PACKAGES);
@@ -157,7 +158,7 @@ export async function packTritune(root: string, to: string): Promise<void> {
 
 /** Returns the directories of the packages that a user of tritune gets. */
 async function packagesOf(root: string): Promise<string[]> {
-  const listed = await run('npm', ['ls', '--prefix', root, '--omit=dev', '--all', '--parseable']);
+  const listed = await run('npm', ['ls', '--prefix', root, '--omit=dev', '--all', '--parseable', '--workspaces=false']);
   return listed.split('\n').filter((line) => line.includes('/node_modules/') && !/\/node_modules\/@types\//.test(line));
 }
 

@@ -49,7 +49,7 @@ export async function nextStudy(task: Task): Promise<number> {
 }
 
 /**
- * Records a full grid of 36 candidates at four levels, for `tritune bench-search`; continues an
+ * Records a full grid of 36 candidates at four levels, for `tritune-lab bench-search`; continues an
  * interrupted one.
  */
 export async function record(task: Task, subject: Subject): Promise<number> {

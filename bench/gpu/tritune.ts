@@ -46,7 +46,7 @@ export async function tritune(
     const repository = await makeRepository(work, subject, size, kind);
     // A resumed command knows them already.
     const server = args.includes('--resume') ? [] : ['--launch', 'local', '--model-repository', repository];
-    const program = join(work, 'app/dist/cli/main.js');
+    const program = join(work, args[0] === 'record' ? 'app/lab/code/tritune-lab.js' : 'app/dist/cli/main.js');
     const outcome = await follow(process.execPath, [program, ...args, ...server, ...options], {
       env,
       log: join(results, log),

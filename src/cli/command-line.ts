@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { toFailure } from './failure.ts';
 import { createProgram } from './program.ts';
 import { requireNode } from './require-node.ts';
@@ -13,14 +14,18 @@ export async function runCommandLine(): Promise<void> {
 }
 
 /**
- * Runs the command that `readArguments` returns, if any, and sets the process's exit code. Errors:
- * as of runCommandLine.
+ * Runs the command of a program that `readArguments` returns, if any, and sets the process's exit
+ * code. Errors: as of runCommandLine.
  */
-export async function obey(readArguments: () => Promise<readonly string[] | null>, terminal: Terminal): Promise<void> {
+export async function obey(
+  readArguments: () => Promise<readonly string[] | null>,
+  terminal: Terminal,
+  create: (terminal: Terminal, args: readonly string[]) => Promise<Command> = createProgram,
+): Promise<void> {
   let args: readonly string[] | null = null;
   try {
     args = await readArguments();
-    if (args) await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
+    if (args) await (await create(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
     const failure = toFailure(error, (args ?? process.argv).includes('--verbose'));
     if (failure.line !== null) terminal.tell(failure.line);

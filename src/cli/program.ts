@@ -105,14 +105,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       'Fit the queueing model to results, for an emulator profile',
       async () => (await import('./commands/calibrate/command.ts')).calibrateCommand,
     ],
-    record: [
-      'Measure a whole search space, for bench-search',
-      async () => (await import('./commands/record/command.ts')).recordCommand,
-    ],
-    'bench-search': [
-      'Compare the samplers offline',
-      async () => (await import('./commands/bench-search/command.ts')).benchSearchCommand,
-    ],
   },
   'Help and shell': {
     completion: [
@@ -166,10 +158,10 @@ function namedIn(args: readonly string[] | null): (name: string) => boolean {
 }
 
 /**
- * Gives every command the same help layout. Usage errors are printed in one line, like any other
- * error, and thrown.
+ * Gives a command and those below it the same help layout. Usage errors are printed in one line,
+ * like any other error, and thrown.
  */
-function setUp(command: Command, terminal: Terminal): void {
+export function setUp(command: Command, terminal: Terminal): void {
   layOutHelp(command);
   takeOtherNames(command, terminal);
   command.exitOverride();

@@ -3,21 +3,7 @@ import { commandName } from '../base/command-name.ts';
 /** Commands that a message may tell a person to type. */
 export const namedCommands = [
   ...['tune', 'restore', 'profile', 'capacity', 'doctor', 'config', 'install-triton', 'report', 'compare', 'space'],
-  ...[
-    'record',
-    'trace',
-    'emulate',
-    'explain',
-    'mcp',
-    'fleet',
-    'watch',
-    'workload',
-    'schema',
-    'calibrate',
-    'plot',
-    'bench-search',
-    'completion',
-  ],
+  ...['trace', 'emulate', 'explain', 'mcp', 'fleet', 'watch', 'workload', 'schema', 'calibrate', 'plot', 'completion'],
 ];
 
 const NAMED = new RegExp(`(?<![\\w./-])(?<!npx )tritune (?=(?:${namedCommands.join('|')})\\b)`, 'g');

@@ -144,7 +144,7 @@ export const modelAnalyzerSource = z.strictObject({
     .describe('Keys of the file that do not count'),
 });
 
-/** The measurements of a recording, which replace a search (`tritune record`). */
+/** The measurements of a recording, which replace a search (`tritune-lab record`). */
 const recordingSpec = z.strictObject({
   grid: text.describe('The file that is written'),
   levelValues: z.array(positive).min(1).describe('Load levels of every config'),
@@ -192,7 +192,7 @@ export const studySpec = z
     modelAnalyzer: modelAnalyzerSource
       .optional()
       .describe("Model Analyzer's file that the study was read from, and its ignored keys"),
-    recording: recordingSpec.optional().describe('Record a grid instead of a search (`tritune record`)'),
+    recording: recordingSpec.optional().describe('Record a grid instead of a search (`tritune-lab record`)'),
   })
   .meta({ id: 'study', description: 'One study' });
 

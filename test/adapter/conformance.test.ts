@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { scenarios } from '../../lab/problems/problems.ts';
+import { OfflineWorld } from '../../lab/problems/world.ts';
 import { tritonAdapter } from '../../src/adapter/triton/adapter.ts';
 import { createControl } from '../../src/adapter/triton/control.ts';
 import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { scenarios } from '../../src/benchmark/problems.ts';
-import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';

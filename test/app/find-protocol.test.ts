@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { withProtocol, withStudyProtocol } from '../../src/app/server/find-protocol.ts';
 import { freePorts } from '../../src/launch/free-ports.ts';
 import type { AddressSpec } from '../../src/spec/server-spec.ts';
-import { callCli } from '../support/call-cli.ts';
+import { callCli, callLab } from '../support/call-cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const protocolOf = async (options: Partial<AddressSpec> & { launch?: string; tensorFormat?: 'json' }) =>
@@ -43,19 +43,20 @@ const commands = {
   doctor: ['doctor'],
 } as const;
 
-describe.each(Object.entries(commands))('%s', { timeout: 60_000 }, (_, args) => {
+describe.each(Object.entries(commands))('%s', { timeout: 60_000 }, (name, args) => {
+  const call = name.startsWith('record') ? callLab : callCli;
   it('works with either port of a server, and says what a port speaks that -i is wrong about', async () => {
     const { grpcUrl, httpUrl } = await emulatorForTest({ profile: smallProfile() });
     for (const url of [grpcUrl, httpUrl]) {
-      const { code, stderr } = await callCli([...args, '-u', url]);
+      const { code, stderr } = await call([...args, '-u', url]);
       expect(code, stderr).toBe(0);
     }
-    const wrong = await callCli([...args, '-u', httpUrl, '-i', 'grpc']);
+    const wrong = await call([...args, '-u', httpUrl, '-i', 'grpc']);
     expect(wrong.code).toBe(4);
     expect(wrong.stdout + wrong.stderr).toContain(
       `SERVER_UNREACHABLE: ${httpUrl} speaks HTTP, not gRPC (leave out -i, or give -i http)`,
     );
-    const other = await callCli([...args, '-u', grpcUrl, '-i', 'http']);
+    const other = await call([...args, '-u', grpcUrl, '-i', 'http']);
     expect(other.code).toBe(4);
     expect(other.stdout + other.stderr).toContain(`${grpcUrl} speaks gRPC, not HTTP (leave out -i, or give -i grpc)`);
   });

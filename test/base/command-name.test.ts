@@ -20,6 +20,14 @@ it('names the command as it was started', () => {
   expect(at('/home/ann/app/tune.mts')).toBe('tritune');
 });
 
+it("names the lab's program likewise, and tritune beside it", () => {
+  const start = (script: string) => ({ script, node: 'node', cwd: '/home/ann/app', env: { PATH: '/usr/local/bin' } });
+  const lab = (script: string): string => toCommandName(start(script), 'tritune-lab');
+  expect(lab('/usr/local/bin/tritune-lab')).toBe('tritune-lab');
+  expect(lab('/home/ann/app/lab/tritune-lab.ts')).toBe('node lab/tritune-lab.ts');
+  expect(toCommandName(start('/home/ann/app/lab/tritune-lab.ts'))).toBe('tritune');
+});
+
 it('writes words that a shell reads as they were', () => {
   const words = ['plain', 'two words', "it's", '', '$HOME `date` "x" \\', '--flag=a;b', '{port}', 'a\nb', '*'];
   const read = execFileSync('sh', ['-c', `printf '%s\\0' ${shellLine(words)}`], { encoding: 'utf8' });

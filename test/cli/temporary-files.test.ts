@@ -13,7 +13,6 @@ const commands = (url: string): readonly (readonly [code: number, args: readonly
   [0, ['profile', ...started, '--request-count', '5']],
   [0, ['capacity', ...started, '-l', '5000', '--time-budget', '4s', '--precision', '90']],
   [0, ['tune', ...started, '--dry-run']],
-  [0, ['record', ...started, '--dry-run', '--concurrency', '1']],
   [0, ['tune', '-m', 'm', ...engine, '--dry-run']],
   [2, ['profile', '-m', 'missing', '--launch', 'emulator:demo', '--request-count', '5']],
   [0, ['tune', '-m', 'm', '-u', url, ...shortly]],

@@ -2,6 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createLabProgram } from '../../lab/program.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { createJournal } from '../../src/study/records/journal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -61,7 +63,7 @@ describe('what a killed run left', { timeout: 120_000 }, () => {
     const next = join(await freshDirectory(), 'next');
     const quoted = `'${output.replace("'", `'\\''`)}'`;
     for (const [name, args] of Object.entries(commandsOn(stage.url, next))) {
-      const { code, stdout, stderr } = await runHere(args);
+      const { code, stdout, stderr } = await runHere(args, name === 'record' ? createLabProgram : createProgram);
       expect.soft([name, code]).toEqual([name, 2]);
       expect.soft(stdout + stderr, name).toContain('MODEL_LEFT_CHANGED: ');
       expect.soft(stdout + stderr, name).toContain(`a run that was killed left 'm' changed (tritune restore ${quoted}`);

@@ -2,6 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createLabProgram } from '../../lab/program.ts';
 import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { holdModels } from '../../src/adapter/triton/hold-model.ts';
 import { restoreRun } from '../../src/app/restore/restore-study.ts';
@@ -157,7 +158,7 @@ describe('--protect', { timeout: 180_000 }, () => {
         /MODEL_UNKNOWN: the server has no model 'sec' to protect \(its models are .*second/,
       ),
     });
-    expect(await runHere(['record', '-m', 'm', '-u', url, '--protect', 'm'])).toMatchObject(
+    expect(await runHere(['record', '-m', 'm', '-u', url, '--protect', 'm'], createLabProgram)).toMatchObject(
       refused("'m' is protected"),
     );
     expect(touched).toEqual([]);

@@ -2,8 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
 import { toFailure } from '../../src/cli/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
@@ -69,7 +71,10 @@ function candidatesFile(): string {
  * What the command line does with these arguments, in this process: what has to be a process of its
  * own takes a second to start.
  */
-export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome, 'code' | 'stdout' | 'stderr'>> {
+export async function runHere(
+  args: readonly string[],
+  create: (terminal: Terminal, args: readonly string[]) => Promise<Command> = createProgram,
+): Promise<Pick<CliOutcome, 'code' | 'stdout' | 'stderr'>> {
   const [printed, told]: [string[], string[]] = [[], []];
   const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
   const terminal = {
@@ -80,7 +85,7 @@ export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome,
   const before = process.exitCode;
   process.exitCode = 0;
   try {
-    await (await createProgram(terminal, args)).parseAsync([...args], { from: 'user' });
+    await (await create(terminal, args)).parseAsync([...args], { from: 'user' });
   } catch (error) {
     const { line, exitCode } = toFailure(error, false);
     if (line !== null) told.push(line);

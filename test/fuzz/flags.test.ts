@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { recordOptionTable } from '../../lab/commands/record-options.ts';
 import { planProfile } from '../../src/app/profile/plan.ts';
 import { readHeaders } from '../../src/app/server/headers.ts';
 import { chooseLevels, toGoal } from '../../src/app/study/goal.ts';
@@ -8,7 +9,6 @@ import { isTrituneError } from '../../src/base/errors.ts';
 import { profileOptionTable } from '../../src/cli/commands/profile/any-service.ts';
 import type { ProfileOptions } from '../../src/cli/commands/profile/options.ts';
 import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
-import { recordOptionTable } from '../../src/cli/commands/record/options.ts';
 import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { addOptions, type OptionTable } from '../../src/cli/options/option-table.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkRecording } from '../../src/benchmark/recording.ts';
+import { checkRecording } from '../../lab/recording/recording.ts';
 import { traceLines } from '../../src/headless/trace-lines.ts';
 import { batchRequests } from '../../src/loadgen/input-data/batch-requests.ts';
 import { jsonStreams } from '../../src/loadgen/input-data/json-data.ts';

@@ -24,9 +24,19 @@ const SIGNS: readonly RegExp[] = [
   /\bprotobuf\.Reader\.create\(/,
 ];
 
-const src = join(import.meta.dirname, '../../src');
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-const found = files.filter((file) => SIGNS.some((sign) => sign.test(readFileSync(join(src, file), 'utf8'))));
+const root = join(import.meta.dirname, '../..');
+/** Sources by their path in `src`, or in the repository for those of the lab. */
+const sources = new Map(
+  ['src', 'lab'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('dist/'))
+      .map((file) => [folder === 'src' ? file : join(folder, file), join(root, folder, file)] as const),
+  ),
+);
+const files = [...sources.keys()];
+const found = files.filter((file) =>
+  SIGNS.some((sign) => sign.test(readFileSync(sources.get(file) as string, 'utf8'))),
+);
 
 describe('the list of parsers', () => {
   const listed = new Set([...parsers.flatMap(({ sources }) => sources), ...Object.keys(ours)]);

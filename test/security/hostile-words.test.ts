@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createRecordingLines } from '../../lab/recording/recording-lines.ts';
 import { csvRows } from '../../src/base/csv.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import { toFailure } from '../../src/cli/failure.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createJsonLines } from '../../src/headless/json-lines.ts';
 import { createLines } from '../../src/headless/lines.ts';
-import { createRecordingLines } from '../../src/headless/recording-lines.ts';
 import { seriesLines } from '../../src/headless/series-lines.ts';
 import { csvText } from '../../src/report/csv.ts';
 import { decideGate } from '../../src/report/gate/decide.ts';

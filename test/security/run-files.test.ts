@@ -4,14 +4,14 @@ import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { checkOverwritten } from '../../lab/recording/write-recording.ts';
 import { writeAllDocuments, writeAllPlots } from '../../src/app/output/documents.ts';
-import { checkOverwritten } from '../../src/app/record/write-recording.ts';
 import { openStudy } from '../../src/app/study/open-study.ts';
 import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { hostileRecords } from '../support/hostile-study.ts';
 import { sourcesIn } from '../support/import-graph.ts';
 
-const gridNames = readdirSync(join(import.meta.dirname, '../../search-grids')).filter((name) => name.endsWith('.json'));
+const gridNames = readdirSync(join(import.meta.dirname, '../../lab/grids')).filter((name) => name.endsWith('.json'));
 const SECRET = 'the user has this for nobody else';
 
 let root: string;
@@ -148,7 +148,7 @@ describe('a recording', () => {
     const place = join(home, 'start.sh');
     expect(() => checkOverwritten(place)).toThrow(/is no recording/);
     expect(() => checkOverwritten(join(home, 'new.json'))).not.toThrow();
-    const grid = join(import.meta.dirname, '../../search-grids', gridNames[0] ?? '');
+    const grid = join(import.meta.dirname, '../../lab/grids', gridNames[0] ?? '');
     expect(() => checkOverwritten(grid)).not.toThrow();
   });
 });

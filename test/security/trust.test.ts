@@ -16,7 +16,7 @@ import type { StudyRecord, StudyStarted } from '../../src/study/records/records.
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
-import { callCli } from '../support/call-cli.ts';
+import { callCli, callLab } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { startTokenFront, type TokenFront } from '../support/token-front.ts';
@@ -127,7 +127,7 @@ describe('a run directory of somebody else', () => {
     for (const key of [randomBytes(32), null]) {
       const directory = await directoryOf(killed(trapUrl, server), key);
       const before = await readFile(join(directory, 'journal.jsonl'), 'latin1');
-      const { code, stdout, stderr } = await callCli([...args, directory]);
+      const { code, stdout, stderr } = await (args[0] === 'record' ? callLab : callCli)([...args, directory]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toMatch(key ? /has the mark of another user or another machine/ : /has no mark of yours/);
       expect(stderr).toMatch(new RegExp(`RUN_UNTRUSTED: .*${command} \\S+ --trust-run`));

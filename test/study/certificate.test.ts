@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type BudgetedProblem, listBudgetedProblems } from '../../src/benchmark/problem.ts';
-import { recordedGrids } from '../../src/benchmark/problems.ts';
-import { playStudy, type WholeStudyOutcome } from '../../src/benchmark/whole-study.ts';
+import { type BudgetedProblem, listBudgetedProblems } from '../../lab/problems/problem.ts';
+import { recordedGrids } from '../../lab/problems/problems.ts';
+import { playStudy, type WholeStudyOutcome } from '../../lab/problems/whole-study.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import { describeCertificate } from '../../src/study/summary/certificate-words.ts';
 import type { Sampler } from '../../src/study/types.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listSwaps } from '../../src/benchmark/pipelines/long-search.ts';
-import { oneByOneSampler } from '../../src/benchmark/pipelines/one-by-one.ts';
+import { listSwaps } from '../../lab/pipelines/long-search.ts';
+import { oneByOneSampler } from '../../lab/pipelines/one-by-one.ts';
 import { toChoice } from '../../src/perfmodel/modelled-config.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { computeStanding } from '../../src/study/goal/ranking.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createPlan, type MakeSampler, toGoal as problemGoal } from '../../src/benchmark/contest.ts';
-import type { BudgetedProblem } from '../../src/benchmark/problem.ts';
-import { scenario } from '../../src/benchmark/scenarios.ts';
-import { OfflineWorld } from '../../src/benchmark/world.ts';
+import { createPlan, type MakeSampler, toGoal as problemGoal } from '../../lab/problems/contest.ts';
+import type { BudgetedProblem } from '../../lab/problems/problem.ts';
+import { scenario } from '../../lab/problems/scenarios.ts';
+import { OfflineWorld } from '../../lab/problems/world.ts';
 import { type Choice, toChoice } from '../../src/perfmodel/modelled-config.ts';
 import { toModelConfig } from '../../src/space/model-configs.ts';
 import { covering, settingValues, unseenValues } from '../../src/study/search/queueing/coverage.ts';

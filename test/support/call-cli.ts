@@ -1,5 +1,8 @@
+import type { Command } from 'commander';
+import { createLabProgram } from '../../lab/program.ts';
 import { inertText } from '../../src/base/format.ts';
 import { obey } from '../../src/cli/command-line.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import type { CliOutcome } from './cli.ts';
 
@@ -10,13 +13,20 @@ let last: Promise<unknown> = Promise.resolve();
  * which costs most of a second of a core. Not for what a process is needed for: signals, a working
  * directory, variables, what commander itself prints. Commands take turns: there is one exit code.
  */
-export function callCli(args: readonly string[]): Promise<CliOutcome> {
-  const outcome = last.then(() => carryOut(args));
+export const callCli = (args: readonly string[]): Promise<CliOutcome> => takeTurn(args, createProgram);
+
+/** Likewise, a command of `tritune-lab`. */
+export const callLab = (args: readonly string[]): Promise<CliOutcome> => takeTurn(args, createLabProgram);
+
+type CreateProgram = (terminal: Terminal, args: readonly string[]) => Promise<Command>;
+
+function takeTurn(args: readonly string[], create: CreateProgram): Promise<CliOutcome> {
+  const outcome = last.then(() => carryOut(args, create));
   last = outcome.catch(() => undefined);
   return outcome;
 }
 
-async function carryOut(args: readonly string[]): Promise<CliOutcome> {
+async function carryOut(args: readonly string[], create: CreateProgram): Promise<CliOutcome> {
   let [stdout, stderr] = ['', ''];
   const terminal: Terminal = {
     print: (line) => {
@@ -30,7 +40,7 @@ async function carryOut(args: readonly string[]): Promise<CliOutcome> {
   const before = process.exitCode;
   process.exitCode = undefined;
   try {
-    await obey(async () => args, terminal);
+    await obey(async () => args, terminal, create);
     return { code: Number(process.exitCode ?? 0), signal: null, stdout, stderr };
   } finally {
     process.exitCode = before;

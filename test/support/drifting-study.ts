@@ -1,8 +1,8 @@
-import { createPlan, toGoal } from '../../src/benchmark/contest.ts';
-import type { MachineSpeed } from '../../src/benchmark/machine-speed.ts';
-import { listBudgetedProblems } from '../../src/benchmark/problem.ts';
-import { scenarios } from '../../src/benchmark/problems.ts';
-import { OfflineWorld } from '../../src/benchmark/world.ts';
+import { createPlan, toGoal } from '../../lab/problems/contest.ts';
+import type { MachineSpeed } from '../../lab/problems/machine-speed.ts';
+import { listBudgetedProblems } from '../../lab/problems/problem.ts';
+import { scenarios } from '../../lab/problems/problems.ts';
+import { OfflineWorld } from '../../lab/problems/world.ts';
 import { FINAL_ROUNDS } from '../../src/study/final/final.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { makeSampler } from '../../src/study/search/samplers/registry.ts';

@@ -1,8 +1,8 @@
+import { createPlan, type MakeSampler, toGoal } from '../../lab/problems/contest.ts';
+import { type BudgetedProblem, computeWorth } from '../../lab/problems/problem.ts';
+import { OfflineWorld } from '../../lab/problems/world.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { MS_PER_S, NS_PER_MS } from '../../src/base/units.ts';
-import { createPlan, type MakeSampler, toGoal } from '../../src/benchmark/contest.ts';
-import { type BudgetedProblem, computeWorth } from '../../src/benchmark/problem.ts';
-import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
 import { Conductor } from '../../src/fleet/study/conductor.ts';
 import type { StudyEnd, WorkReport } from '../../src/fleet/study/report.ts';

@@ -1,5 +1,5 @@
-import { listBudgetedProblems } from '../../src/benchmark/problem.ts';
-import { scenarios } from '../../src/benchmark/problems.ts';
+import { listBudgetedProblems } from '../../lab/problems/problem.ts';
+import { scenarios } from '../../lab/problems/problems.ts';
 import type { Work } from '../../src/fleet/study/work.ts';
 import type { FleetProgress } from '../../src/fleet/workflow/seams.ts';
 import type { ProfileProgress } from '../../src/profiler/progress.ts';

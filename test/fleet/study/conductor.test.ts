@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listBudgetedProblems } from '../../../src/benchmark/problem.ts';
-import { scenarios } from '../../../src/benchmark/problems.ts';
+import { listBudgetedProblems } from '../../../lab/problems/problem.ts';
+import { scenarios } from '../../../lab/problems/problems.ts';
 import type { WorkOutcome } from '../../../src/fleet/study/work.ts';
 import { makeSampler } from '../../../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet, type VirtualFleet } from '../../support/virtual-fleet.ts';

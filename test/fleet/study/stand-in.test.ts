@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { listBudgetedProblems } from '../../../src/benchmark/problem.ts';
-import { scenarios } from '../../../src/benchmark/problems.ts';
+import { listBudgetedProblems } from '../../../lab/problems/problem.ts';
+import { scenarios } from '../../../lab/problems/problems.ts';
 import { StandIn } from '../../../src/fleet/study/stand-in.ts';
 import type { Work, WorkOutcome } from '../../../src/fleet/study/work.ts';
 import { makeSampler } from '../../../src/study/search/samplers/registry.ts';

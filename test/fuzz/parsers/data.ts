@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkRecording, readGridFile } from '../../../lab/recording/recording.ts';
 import { readTimedRequests } from '../../../src/app/traffic/schedule.ts';
 import { recordedWorkload } from '../../../src/app/workload/from-log.ts';
-import { checkRecording, readGridFile } from '../../../src/benchmark/recording.ts';
 import { traceLines } from '../../../src/headless/trace-lines.ts';
 import { batchRequests } from '../../../src/loadgen/input-data/batch-requests.ts';
 import { readStreams } from '../../../src/loadgen/input-data/read-streams.ts';
@@ -169,13 +169,10 @@ const gate = refusing(['INPUT_INVALID'], {
   words: jsonWords,
 });
 
-const grid = checkRecording(
-  readGridFile(join(import.meta.dirname, '../../../search-grids/sleeper-2core.json')),
-  'grid',
-);
+const grid = checkRecording(readGridFile(join(import.meta.dirname, '../../../lab/grids/sleeper-2core.json')), 'grid');
 const recording = refusing(['INPUT_INVALID'], {
   name: 'a recording',
-  sources: ['benchmark/recording.ts'],
+  sources: ['lab/recording/recording.ts'],
   read: inFile('grid.json', (path) => checkRecording(readGridFile(path), path)),
   seeds: [JSON.stringify({ ...grid, candidates: grid.candidates.slice(0, 2) })],
   words: jsonWords,

@@ -1,12 +1,12 @@
 import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
+import type { Engine, MadeEngineSettings } from '../../../lab/engines/engine.ts';
+import { engineProblem } from '../../../lab/engines/engine-problem.ts';
+import { engineCandidate, toSettings } from '../../../lab/engines/engine-space.ts';
+import { engineAt } from '../../../lab/engines/engines.ts';
+import { toMeasurement } from '../../../lab/problems/measurement-of.ts';
+import type { TestProblem } from '../../../lab/problems/problem.ts';
 import { pick, type Random, randomFor, standardNormal } from '../../../src/base/random.ts';
-import type { Engine, MadeEngineSettings } from '../../../src/benchmark/engines/engine.ts';
-import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
-import { engineCandidate, toSettings } from '../../../src/benchmark/engines/engine-space.ts';
-import { engineAt } from '../../../src/benchmark/engines/engines.ts';
-import { toMeasurement } from '../../../src/benchmark/measurement-of.ts';
-import type { TestProblem } from '../../../src/benchmark/problem.ts';
 import { createEnginePredictor } from '../../../src/perfmodel/continuous/engine-predictor.ts';
 import { createEngineSimulator, type EngineSimulator } from '../../../src/perfmodel/continuous/engine-simulator.ts';
 import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { engineCandidate } from '../../../src/benchmark/engines/engine-space.ts';
-import { engineAt } from '../../../src/benchmark/engines/engines.ts';
+import { engineCandidate } from '../../../lab/engines/engine-space.ts';
+import { engineAt } from '../../../lab/engines/engines.ts';
 import { farApart } from '../../../src/perfmodel/continuous/far-apart.ts';
 import type { TokenObservation } from '../../../src/perfmodel/continuous/observed-traffic.ts';
 import { toChoice } from '../../../src/perfmodel/modelled-config.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { engineCandidate } from '../../../src/benchmark/engines/engine-space.ts';
-import { engineAt } from '../../../src/benchmark/engines/engines.ts';
+import { engineCandidate } from '../../../lab/engines/engine-space.ts';
+import { engineAt } from '../../../lab/engines/engines.ts';
 import { simulateEngine } from '../../../src/perfmodel/continuous/simulate-engine.ts';
 import type { EngineLaw } from '../../../src/perfmodel/continuous/step-law-parameters.ts';
 import { toChoice } from '../../../src/perfmodel/modelled-config.ts';

@@ -1,7 +1,7 @@
-import type { Pipeline, PipelineModel } from '../../../src/benchmark/pipelines/pipeline.ts';
-import { pipelineMeasurement } from '../../../src/benchmark/pipelines/pipeline-measurement.ts';
-import { pipelineProblem } from '../../../src/benchmark/pipelines/pipeline-problem.ts';
-import type { TestProblem } from '../../../src/benchmark/problem.ts';
+import type { Pipeline, PipelineModel } from '../../../lab/pipelines/pipeline.ts';
+import { pipelineMeasurement } from '../../../lab/pipelines/pipeline-measurement.ts';
+import { pipelineProblem } from '../../../lab/pipelines/pipeline-problem.ts';
+import type { TestProblem } from '../../../lab/problems/problem.ts';
 import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 import { createNetworkSimulator } from '../../../src/perfmodel/network/network-simulator.ts';
 import type { MeasuredChoice, Simulator } from '../../../src/perfmodel/simulator.ts';

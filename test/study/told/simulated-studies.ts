@@ -1,9 +1,9 @@
+import { machineSpeed, speedKinds } from '../../../lab/problems/machine-speed.ts';
+import type { TestProblem } from '../../../lab/problems/problem.ts';
+import { atSpeed, type Truth } from '../../../lab/problems/truth.ts';
+import { usualSpeedsIn } from '../../../lab/problems/whole-study.ts';
+import { NOWHERE, OfflineWorld } from '../../../lab/problems/world.ts';
 import { randomFor, standardNormal } from '../../../src/base/random.ts';
-import { machineSpeed, speedKinds } from '../../../src/benchmark/machine-speed.ts';
-import type { TestProblem } from '../../../src/benchmark/problem.ts';
-import { atSpeed, type Truth } from '../../../src/benchmark/truth.ts';
-import { usualSpeedsIn } from '../../../src/benchmark/whole-study.ts';
-import { NOWHERE, OfflineWorld } from '../../../src/benchmark/world.ts';
 import { toOriginal } from '../../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../../src/space/source/load.ts';
 import type { Candidate } from '../../../src/space/types.ts';
