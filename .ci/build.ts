@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { bundle, bundleLab } from './bundle.ts';
 
 /**
@@ -14,14 +14,26 @@ const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 const exported = ['library/index.d.ts', 'testing/index.d.ts'];
 
-/** Returns the files of types that a program sees which imports one of these. */
+const IMPORTED = /((?:from|import\()\s*['"])([.#][^'"]+)\.ts(?=['"])/g;
+
+/**
+ * Returns the files of types that a program sees which imports one of these. In each, imports lead
+ * to files beside it: a program has no `#room`, which is of the sources.
+ */
 function reachable(files: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (file: string): void => {
     if (seen.has(file)) return;
     seen.add(file);
-    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*['"](\.[^'"]+)['"]/g))
-      visit(resolve(dirname(file), path.replace(/\.[jt]s$/, '.d.ts')));
+    const targets: string[] = [];
+    const text = readFileSync(file, 'utf8').replace(IMPORTED, (_, start: string, path: string) => {
+      const target = path.startsWith('#') ? join(dist, path.slice(1)) : resolve(dirname(file), path);
+      targets.push(`${target}.d.ts`);
+      const beside = relative(dirname(file), target);
+      return `${start}${beside.startsWith('.') ? beside : `./${beside}`}.js`;
+    });
+    writeFileSync(file, text);
+    targets.forEach(visit);
   };
   for (const file of files) visit(file);
   return seen;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { workerPackages } from '../src/fleet/temporal/packages.ts';
-import { writeBundle } from '../src/fleet/temporal/workflow-bundle.ts';
+import { workerPackages } from '#fleet/temporal/packages.ts';
+import { writeBundle } from '#fleet/temporal/workflow-bundle.ts';
 
 /**
  * Bundles the workflows of a fleet into the package, so that a worker need not at its start: node

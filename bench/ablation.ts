@@ -1,6 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import type { Interval } from '#stats/interval.ts';
+import { type Mechanism, mechanisms } from '#study/search/queueing/mechanisms.ts';
 import {
   type AblationRow,
   type AblationSummary,
@@ -10,8 +12,6 @@ import {
   playAblation,
 } from '../lab/problems/ablation.ts';
 import { listBudgetedProblems } from '../lab/problems/problem.ts';
-import type { Interval } from '../src/stats/interval.ts';
-import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
 import { KINDS, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';
 
 /**

@@ -1,10 +1,10 @@
-import { seededRandom } from '../src/base/random.ts';
-import { NS_PER_MS } from '../src/base/units.ts';
-import { encodeMessage } from '../src/loadgen/agents/codec.ts';
-import { readToController } from '../src/loadgen/agents/protocol.ts';
-import { Recorder } from '../src/loadgen/recorder.ts';
-import { BatchMerge } from '../src/loadgen/workers/batch-merge.ts';
-import { packBatch, type ThreadReport } from '../src/loadgen/workers/messages.ts';
+import { seededRandom } from '#base/random.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { encodeMessage } from '#loadgen/agents/codec.ts';
+import { readToController } from '#loadgen/agents/protocol.ts';
+import { Recorder } from '#loadgen/recorder.ts';
+import { BatchMerge } from '#loadgen/workers/batch-merge.ts';
+import { packBatch, type ThreadReport } from '#loadgen/workers/messages.ts';
 
 /**
  * What the controller pays for the batches of many agents, by simulation: to read the message of

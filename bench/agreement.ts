@@ -3,15 +3,15 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { loadProfile } from '../src/emulator/profile/profiles.ts';
-import { toLaw } from '../src/emulator/profile/simulators.ts';
-import { launchEmulator } from '../src/launch/emulator-server.ts';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { toPolicy } from '../src/queueing/batcher-policy.ts';
-import { simulate } from '../src/queueing/simulate.ts';
-import type { ModelConfig } from '../src/triton/config/model-config.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { toLaw } from '#emulator/profile/simulators.ts';
+import { launchEmulator } from '#launch/emulator-server.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { perfAnalyzer } from './peers.ts';
 
 /**

@@ -3,8 +3,8 @@ import { access, chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { TritonInstall } from '../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
+import type { TritonInstall } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 
 /** The version of Model Analyzer on PyPI that the benchmarks run. */
 export const ANALYZER_VERSION = '1.58.0';

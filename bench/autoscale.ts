@@ -1,8 +1,8 @@
-import { type AutoscalerKind, autoscalers } from '../src/autoscale/autoscaler.ts';
-import { chooseValues } from '../src/autoscale/choose-values.ts';
-import { recordedTraffic } from '../src/autoscale/recorded-traffic.ts';
-import { clairvoyantHours, simulateScaling } from '../src/autoscale/simulate-scaling.ts';
-import { drawSeconds, scaleToPeak, type TrafficCurve } from '../src/autoscale/traffic-curve.ts';
+import { type AutoscalerKind, autoscalers } from '#autoscale/autoscaler.ts';
+import { chooseValues } from '#autoscale/choose-values.ts';
+import { recordedTraffic } from '#autoscale/recorded-traffic.ts';
+import { clairvoyantHours, simulateScaling } from '#autoscale/simulate-scaling.ts';
+import { drawSeconds, scaleToPeak, type TrafficCurve } from '#autoscale/traffic-curve.ts';
 import { completions, crowds, website } from './traffic-days.ts';
 
 /**

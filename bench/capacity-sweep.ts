@@ -1,4 +1,4 @@
-import { type Random, shuffle } from '../src/base/random.ts';
+import { type Random, shuffle } from '#base/random.ts';
 
 const STEP = 1.03;
 const SWEEP = { from: 0.5, to: 1.1 } as const;

@@ -1,15 +1,15 @@
-import { openAlarm } from '../src/base/alarm.ts';
-import { realClock } from '../src/base/clock.ts';
-import { MS_PER_S, msToNs, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import { ClosedLoop } from '../src/loadgen/closed-loop.ts';
-import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/pacing/open-loop.ts';
-import { constantRate } from '../src/loadgen/pacing/pacers.ts';
-import { type Batch, Recorder } from '../src/loadgen/recorder.ts';
-import { requestCycle } from '../src/loadgen/request-cycle.ts';
-import { openRegions, type SharedRegions } from '../src/loadgen/shared-memory/open-regions.ts';
-import { openTransport } from '../src/loadgen/transports/open.ts';
-import type { RequestSet } from '../src/loadgen/types.ts';
-import { connectGrpc, connectHttp } from '../src/triton/control/connect.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { realClock } from '#base/clock.ts';
+import { MS_PER_S, msToNs, NS_PER_S, NS_PER_US } from '#base/units.ts';
+import { ClosedLoop } from '#loadgen/closed-loop.ts';
+import { defaultOpenLoopRule, OpenLoop } from '#loadgen/open-loop.ts';
+import { constantRate } from '#loadgen/pacers.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import { openRegions, type SharedRegions } from '#loadgen/shared-memory/open-regions.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import type { Load, Report } from './client-run.ts';
 
 /**

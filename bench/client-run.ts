@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { realClock } from '../src/base/clock.ts';
-import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_S, NS_PER_US } from '#base/units.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import type { OurMode } from './client-experiments.ts';
 import type { LoadOrder } from './client-load.ts';
 

@@ -1,10 +1,10 @@
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { connectHttp } from '../src/triton/control/connect.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { connectHttp } from '#triton/control/connect.ts';
 import {
   type Experiment,
   experiments,

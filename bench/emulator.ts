@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { realClock } from '../src/base/clock.ts';
-import { MS_PER_S } from '../src/base/units.ts';
-import { freePorts } from '../src/launch/free-ports.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import type { LoadOrder } from './client-load.ts';
 
 /**

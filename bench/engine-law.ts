@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { median } from 'simple-statistics';
-import { createEngineSimulator } from '../src/perfmodel/continuous/engine-simulator.ts';
-import { readTokenFigure } from '../src/perfmodel/continuous/token-figures.ts';
-import { correctedFigure } from '../src/perfmodel/correction.ts';
-import { toChoice } from '../src/perfmodel/modelled-config.ts';
-import { simulatedFigure } from '../src/perfmodel/simulated.ts';
-import { type MeasuredChoice, measuredChoices } from '../src/perfmodel/simulator.ts';
-import type { Candidate } from '../src/space/types.ts';
-import type { StudyRecord } from '../src/study/records/records.ts';
+import { createEngineSimulator } from '#perfmodel/continuous/engine-simulator.ts';
+import { readTokenFigure } from '#perfmodel/continuous/token-figures.ts';
+import { correctedFigure } from '#perfmodel/correction.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { simulatedFigure } from '#perfmodel/simulated.ts';
+import { type MeasuredChoice, measuredChoices } from '#perfmodel/simulator.ts';
+import type { Candidate } from '#space/types.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 
 /**
  * The held-out error of the law of an engine's steps, on journals of studies:

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { median, quantile } from 'simple-statistics';
-import { pick, type Random, seededRandom, standardNormal } from '../src/base/random.ts';
-import { explainModel } from '../src/explain/explain-model.ts';
-import type { ModelExplanation } from '../src/explain/explanation.ts';
-import { type CounterName, counterMetrics, toInstanceReadings } from '../src/explain/prometheus-readings.ts';
-import { type CounterReading, readServed } from '../src/explain/readings.ts';
-import { normaliseConfig } from '../src/triton/config/normal-form.ts';
-import type { ModelStatistics } from '../src/triton/types.ts';
+import { pick, type Random, seededRandom, standardNormal } from '#base/random.ts';
+import { explainModel } from '#explain/explain-model.ts';
+import type { ModelExplanation } from '#explain/explanation.ts';
+import { type CounterName, counterMetrics, toInstanceReadings } from '#explain/prometheus-readings.ts';
+import { type CounterReading, readServed } from '#explain/readings.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen, type TimeTable } from './open-server.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { TRITON, toCandidate, toOriginal } from '../src/space/model-configs.ts';
-import { toSpec } from '../src/spec/spec-of-options.ts';
-import type { StudyRecord } from '../src/study/records/records.ts';
+import { TRITON, toCandidate, toOriginal } from '#space/model-configs.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import type { Setting, TunedServer } from '../test/support/tuned-server.ts';
 
 /** Returns the journal of a study that measured only these settings, from which a twin is made. */

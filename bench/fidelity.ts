@@ -3,11 +3,11 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { stringify } from 'yaml';
-import { fitTwin } from '../src/adapter/triton/twin/twin.ts';
-import { launchEmulator } from '../src/launch/emulator-server.ts';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
-import type { Measurement } from '../src/profiler/measurement.ts';
+import { fitTwin } from '#adapter/twin/twin.ts';
+import { launchEmulator } from '#launch/emulator-server.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { openTunedServer, type Setting, type TunedServer } from '../test/support/tuned-server.ts';
 import { recordsOfSettings } from './fidelity-study.ts';
 

@@ -1,12 +1,12 @@
 import { mean } from 'simple-statistics';
+import { seededRandom } from '#base/random.ts';
+import type { Candidate } from '#space/types.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { makeSampler, type SamplerName } from '#study/search/samplers/registry.ts';
+import type { PendingTrial, Trial } from '#study/types.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 import { toGoal } from '../lab/problems/contest.ts';
 import { OfflineWorld } from '../lab/problems/world.ts';
-import { seededRandom } from '../src/base/random.ts';
-import type { Candidate } from '../src/space/types.ts';
-import { computeStanding } from '../src/study/goal/ranking.ts';
-import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
-import type { PendingTrial, Trial } from '../src/study/types.ts';
-import { CandidateRefusedError } from '../src/tuner/refused.ts';
 import { largeProblem } from './large-problem.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { FleetClient } from '../src/fleet/temporal/connection.ts';
+import type { FleetClient } from '#fleet/temporal/connection.ts';
 
 /** The history of one run of a study's workflow, by Temporal's own count. */
 export interface StudyHistory {

@@ -1,5 +1,5 @@
-import { foldStudy } from '../src/study/records/fold.ts';
-import { readJournal } from '../src/study/records/journal.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { readJournal } from '#study/records/journal.ts';
 import { runCli } from '../test/support/cli.ts';
 import { finishedTrials } from '../test/support/fleet.ts';
 

@@ -1,7 +1,7 @@
 import { max, mean } from 'simple-statistics';
-import { randomFor, standardNormal } from '../src/base/random.ts';
-import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
-import type { Sampler } from '../src/study/types.ts';
+import { randomFor, standardNormal } from '#base/random.ts';
+import { makeSampler, type SamplerName } from '#study/search/samplers/registry.ts';
+import type { Sampler } from '#study/types.ts';
 import { playFleet } from '../test/support/virtual-fleet.ts';
 import { largeProblem } from './large-problem.ts';
 

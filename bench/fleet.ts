@@ -1,8 +1,8 @@
 import { mean, quantileSorted } from 'simple-statistics';
+import { randomFor, standardNormal } from '#base/random.ts';
+import { makeSampler, type SamplerName } from '#study/search/samplers/registry.ts';
 import { listBudgetedProblems } from '../lab/problems/problem.ts';
 import { scenarios } from '../lab/problems/problems.ts';
-import { randomFor, standardNormal } from '../src/base/random.ts';
-import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
 
 /**

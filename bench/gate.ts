@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { exitCodes } from '../src/app/exit-codes.ts';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 import { outputOf } from './client-run.ts';
 

@@ -1,10 +1,10 @@
 import { median } from 'simple-statistics';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { buildCandidate } from '../src/space/candidate.ts';
-import { toModelConfig, toOriginal } from '../src/space/model-configs.ts';
-import type { SummaryPoint } from '../src/study/summary/schema/point.ts';
-import type { ModelConfig } from '../src/triton/config/model-config.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import type { SummaryPoint } from '#study/summary/point-schema.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import type { Holdout } from './holdout-subjects.ts';
 import { type Swept, worthOf } from './holdout-sweep.ts';
 import type { NeutralClient } from './neutral-client.ts';

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadSpace } from '../src/space/source/load.ts';
-import type { Assignment, SearchSpace } from '../src/space/types.ts';
+import { loadSpace } from '#space/source/load.ts';
+import type { Assignment, SearchSpace } from '#space/types.ts';
 
 const directory = join(import.meta.dirname, 'holdouts');
 

@@ -1,9 +1,9 @@
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { buildCandidate } from '../src/space/candidate.ts';
-import { assignments } from '../src/space/enumerate.ts';
-import { toModelConfig, toOriginal } from '../src/space/model-configs.ts';
-import type { Assignment, Candidate } from '../src/space/types.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { assignments } from '#space/enumerate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { type Holdout, isSwept, LEVELS } from './holdout-subjects.ts';
 import type { NeutralClient } from './neutral-client.ts';
 import { bestWithin, type ClientReading, computeMedian } from './readings.ts';

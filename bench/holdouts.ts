@@ -2,8 +2,8 @@ import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { launchLocal } from '../src/launch/local-server.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 import { type Judged, judgePicks, type Pick } from './holdout-judge.ts';
 import { gridFile, type Holdout, holdoutRepository, holdouts } from './holdout-subjects.ts';
 import { type Swept, sweep } from './holdout-sweep.ts';

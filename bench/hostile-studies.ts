@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TuneOptions } from '../src/library/options.ts';
-import { readJournal } from '../src/study/records/journal.ts';
+import type { TuneOptions } from '#library/options.ts';
+import { readJournal } from '#study/records/journal.ts';
 
 /** As it is published: from sources every thread takes twice the memory. */
-const { isTrituneError, tune }: typeof import('../src/library/index.ts') = await import(
+const { isTrituneError, tune }: typeof import('#library/index.ts') = await import(
   join(import.meta.dirname, '../dist/library/index.js')
 );
 

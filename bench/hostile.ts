@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { canonicalJson } from '../src/base/json.ts';
-import { seededRandom } from '../src/base/random.ts';
-import type { TuneOptions } from '../src/library/options.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import type { TuneOptions } from '#library/options.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import {
   HOSTILE_BUDGET_S,
   type HostileCase,

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { MS_PER_S } from '../src/base/units.ts';
-import type { HttpReplies } from '../src/profiler/http-replies.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { HttpReplies } from '#profiler/http-replies.ts';
 import { isThere, unpackDebian } from './debian.ts';
 
 const run = promisify(execFile);

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { withDeadline } from '../src/base/abort.ts';
-import { realClock } from '../src/base/clock.ts';
-import { TrituneError } from '../src/base/errors.ts';
-import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
+import { withDeadline } from '#base/abort.ts';
+import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_S, NS_PER_US } from '#base/units.ts';
 import { cpuNsOf, outputOf } from './client-run.ts';
 import { type HttpClient, type HttpReport, httpClients, RUN_S } from './http-peers.ts';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { median } from 'simple-statistics';
-import { launchEmulator } from '../src/launch/emulator-server.ts';
-import type { Measurement } from '../src/profiler/measurement.ts';
+import { launchEmulator } from '#launch/emulator-server.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { AIPERF, aiperfOptions, writeTokenizer } from './aiperf.ts';
 
 /**

@@ -5,9 +5,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { withDeadline } from '../src/base/abort.ts';
-import { TrituneError } from '../src/base/errors.ts';
-import type { Measurement } from '../src/profiler/measurement.ts';
+import { withDeadline } from '#base/abort.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { AIPERF, aiperfOptions, writeTokenizer } from './aiperf.ts';
 
 /**

@@ -4,11 +4,11 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import type { Assignment } from '../src/space/types.ts';
-import { assess } from '../src/study/goal/goal.ts';
-import { findChosen } from '../src/study/goal/ranking.ts';
-import { foldStudy } from '../src/study/records/fold.ts';
-import { readJournal } from '../src/study/records/journal.ts';
+import type { Assignment } from '#space/types.ts';
+import { assess } from '#study/goal/goal.ts';
+import { findChosen } from '#study/goal/ranking.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { readJournal } from '#study/records/journal.ts';
 
 const main = resolve(import.meta.dirname, '../src/cli/main.ts');
 

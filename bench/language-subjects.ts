@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { shellLine } from '../src/base/shell-words.ts';
+import { shellLine } from '#base/shell-words.ts';
 import { dynamoPackages, nodeLlama, smolModel } from '../test/support/language/packages.ts';
 import { languageRepository } from '../test/support/language/triton-language.ts';
 import { realTriton, startRealTriton } from '../test/support/real-triton.ts';

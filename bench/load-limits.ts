@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
-import { openAlarm } from '../src/base/alarm.ts';
-import { realClock } from '../src/base/clock.ts';
-import { MS_PER_S, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import { ClosedLoop } from '../src/loadgen/closed-loop.ts';
-import { OpenLoop } from '../src/loadgen/pacing/open-loop.ts';
-import { constantRate } from '../src/loadgen/pacing/pacers.ts';
-import { type Batch, Recorder } from '../src/loadgen/recorder.ts';
-import { requestCycle } from '../src/loadgen/request-cycle.ts';
-import { openTransport } from '../src/loadgen/transports/open.ts';
-import type { Transport } from '../src/loadgen/types.ts';
-import { limitedSends, newSendLimits, SendThrottle } from '../src/loadgen/workers/send-limits.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { realClock } from '#base/clock.ts';
+import { MS_PER_S, NS_PER_S, NS_PER_US } from '#base/units.ts';
+import { ClosedLoop } from '#loadgen/closed-loop.ts';
+import { OpenLoop } from '#loadgen/open-loop.ts';
+import { constantRate } from '#loadgen/pacers.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { Transport } from '#loadgen/types.ts';
+import { limitedSends, newSendLimits, SendThrottle } from '#loadgen/workers/send-limits.ts';
 
 /**
  * What one thread of the load generator holds, against a gRPC server that does nothing: requests in

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } from './analyzer.ts';
 import { perfAnalyzer } from './peers.ts';

@@ -3,11 +3,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { prepareInputs } from '../src/loadgen/inputs.ts';
-import { encodeInferMessage, framed } from '../src/loadgen/transports/infer-message.ts';
-import type { InferRequest } from '../src/loadgen/types.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
-import type { TritonClient } from '../src/triton/types.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { encodeInferMessage, framed } from '#loadgen/transports/infer-message.ts';
+import type { InferRequest } from '#loadgen/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { unpackDebian } from './debian.ts';
 import type { ClientReading } from './readings.ts';
 

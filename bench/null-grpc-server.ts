@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
-import { FrameReader } from '../src/http2/frame-reader.ts';
-import { DATA, END_STREAM, HEADERS, PING, SETTINGS } from '../src/http2/frames.ts';
+import { FrameReader } from '#http2/frame-reader.ts';
+import { DATA, END_STREAM, HEADERS, PING, SETTINGS } from '#http2/frames.ts';
 
 /**
  * A gRPC server that answers every call with the same small message and does next to nothing else,

@@ -1,7 +1,7 @@
-import { gammaFrom, type Random, standardNormal } from '../src/base/random.ts';
-import { NS_PER_MS } from '../src/base/units.ts';
-import type { CounterReading } from '../src/explain/readings.ts';
-import type { ModelStatistics, StatisticDuration } from '../src/triton/types.ts';
+import { gammaFrom, type Random, standardNormal } from '#base/random.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { CounterReading } from '#explain/readings.ts';
+import type { ModelStatistics, StatisticDuration } from '#triton/types.ts';
 
 /** Mean times of executions by batch size, rising. */
 export type TimeTable = readonly (readonly [batch: number, ms: number])[];

@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { TritonInstall } from '../src/launch/triton-install.ts';
+import type { TritonInstall } from '#launch/triton-install.ts';
 import { type Load, outputOf, type Report, RUN_MS, type Running } from './client-run.ts';
 import { isThere } from './debian.ts';
 

@@ -1,4 +1,4 @@
-import type { StudySpecInput } from '../src/spec/study-spec.ts';
+import type { StudySpecInput } from '#spec/study-spec.ts';
 
 /**
  * Models of the real-server suite that are tuned together, and the part of their space that is

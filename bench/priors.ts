@@ -2,12 +2,12 @@ import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { mean, median } from 'simple-statistics';
+import type { PriorStudy } from '#study/search/samplers/prior-studies.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
+import type { Sampler, Trial } from '#study/types.ts';
 import { countUntilNear, summarizeShares } from '../lab/problems/ablation.ts';
 import { contest } from '../lab/problems/contest.ts';
 import { listBudgetedProblems } from '../lab/problems/problem.ts';
-import type { PriorStudy } from '../src/study/search/samplers/prior-studies.ts';
-import { makeSampler } from '../src/study/search/samplers/registry.ts';
-import type { Sampler, Trial } from '../src/study/types.ts';
 import { KINDS, type Kind, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';
 
 /**

@@ -4,8 +4,8 @@
  * the same, both run in turn and the ratio is printed: node bench/queueing.ts
  */
 import { spawnSync } from 'node:child_process';
-import { affineLaw } from '../src/queueing/service-law.ts';
-import { simulate } from '../src/queueing/simulate.ts';
+import { affineLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
 
 const REQUESTS = 2000;
 const ROUNDS = 15;

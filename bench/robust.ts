@@ -1,11 +1,11 @@
+import type { Candidate } from '#space/types.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { createPlan } from '#workload/plan/plan-of.ts';
+import { readWorkload } from '#workload/read-workload.ts';
+import type { StudyWorkload, StudyWorkloads } from '#workload/study-workloads.ts';
 import { ENCODER_BUDGET_MS, encoder } from '../lab/workloads/encoder.ts';
 import { problemUnder, trueCapacity } from '../lab/workloads/problem-under.ts';
 import { playUnder } from '../lab/workloads/study-under.ts';
-import type { Candidate } from '../src/space/types.ts';
-import type { ArrivalPlan } from '../src/workload/arrival-plan.ts';
-import { createPlan } from '../src/workload/plan/plan-of.ts';
-import { readWorkload } from '../src/workload/read-workload.ts';
-import type { StudyWorkload, StudyWorkloads } from '../src/workload/study-workloads.ts';
 
 /**
  * What a robust pick is worth: `npm run bench:robust`. Every config of the made-up encoder under

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { explain } from '../src/app/explain/explain.ts';
-import { emulatorSchema } from '../src/emulator/profile/schema.ts';
-import { startEmulator } from '../src/emulator/start-emulator.ts';
-import type { CauseCode } from '../src/explain/explanation.ts';
+import { explain } from '#app/explain/explain.ts';
+import { emulatorSchema } from '#emulator/profile/schema.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import type { CauseCode } from '#explain/explanation.ts';
 
 /**
  * Does `tritune explain` name the right cause? `npm run bench:situations`: situations that people

@@ -2,11 +2,11 @@ import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { mean } from 'simple-statistics';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
 import { listBudgetedProblems } from '../lab/problems/problem.ts';
 import { summarizeCertificates } from '../lab/problems/study-suite.ts';
 import { summarizeChances } from '../lab/problems/suite.ts';
 import { playStudy, type WholeStudyOutcome } from '../lab/problems/whole-study.ts';
-import { queueingSampler } from '../src/study/search/queueing/queueing.ts';
 import { KINDS, type Kind, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';
 
 /**

@@ -2,11 +2,11 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median, min } from 'simple-statistics';
-import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import { launchLocal } from '../src/launch/local-server.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import type { Measurement } from '../src/profiler/measurement.ts';
-import { readJournal } from '../src/study/records/journal.ts';
+import { NS_PER_S, NS_PER_US } from '#base/units.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { readJournal } from '#study/records/journal.ts';
 import { type Reading, read, startOurs } from './client-run.ts';
 import { tuneRun } from './tune-run.ts';
 

@@ -1,11 +1,11 @@
-import { realClock } from '../src/base/clock.ts';
-import { MS_PER_S, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import { startNullServer } from '../src/loadgen/client/null-server.ts';
-import { type Flow, localFlow } from '../src/loadgen/flow.ts';
-import { openTransport } from '../src/loadgen/transports/open.ts';
-import type { RequestSet } from '../src/loadgen/types.ts';
-import { openWorkers } from '../src/loadgen/workers/open-workers.ts';
-import { LatencyHistogram } from '../src/stats/histogram.ts';
+import { realClock } from '#base/clock.ts';
+import { MS_PER_S, NS_PER_S, NS_PER_US } from '#base/units.ts';
+import { startNullServer } from '#loadgen/client/null-server.ts';
+import { type Flow, localFlow } from '#loadgen/flow.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import { openWorkers } from '#loadgen/workers/open-workers.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 
 /**
  * Ten million requests through real sockets to a server that does nothing, recorded as a

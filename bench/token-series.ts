@@ -7,10 +7,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { median } from 'simple-statistics';
-import { predictSeries } from '../src/app/calibration/series-law.ts';
-import { readTokenTable } from '../src/emulator/profile/token-table.ts';
-import { outerAndMiddle } from '../src/queueing/calibration/held-out.ts';
-import type { SeriesRow } from '../src/queueing/calibration/token-series.ts';
+import { predictSeries } from '#app/series-law.ts';
+import { readTokenTable } from '#emulator/profile/token-table.ts';
+import { outerAndMiddle } from '#queueing/calibration/held-out.ts';
+import type { SeriesRow } from '#queueing/calibration/token-series.ts';
 
 const [file, , part = '0/1'] = process.argv.slice(2);
 if (file === undefined) throw new Error('give a table');

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { join } from 'node:path';
 import { median } from 'simple-statistics';
-import { openGrpcJs } from '../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../src/loadgen/transports/grpc-lean.ts';
-import { INFER_PATH } from '../src/loadgen/transports/grpc-status.ts';
-import { openHttpLean } from '../src/loadgen/transports/http-lean.ts';
-import { failed, SENT } from '../src/loadgen/transports/outcome.ts';
-import { openUndici } from '../src/loadgen/transports/undici.ts';
-import type { InferRequest, SendOutcome, Transport } from '../src/loadgen/types.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { INFER_PATH } from '#loadgen/transports/grpc-status.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { failed, SENT } from '#loadgen/transports/outcome.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
+import type { InferRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 
 /**
  * What a request costs over each transport: CPU time of this process per request, and requests per

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { median } from 'simple-statistics';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import type { ClientFigures } from '../src/profiler/client-figures.ts';
-import { readJournal } from '../src/study/records/journal.ts';
-import type { StudyRecord } from '../src/study/records/records.ts';
-import type { Summary } from '../src/study/summary/summary-schema.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import type { ClientFigures } from '#profiler/client-figures.ts';
+import { readJournal } from '#study/records/journal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import type { Subject } from './truth-subjects.ts';
 import { tuneRun } from './tune-run.ts';
 

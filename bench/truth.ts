@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { launchLocal } from '../src/launch/local-server.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import type { SummaryPoint } from '../src/study/summary/schema/point.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import type { SummaryPoint } from '#study/summary/point-schema.ts';
 import { neutralClient } from './neutral-client.ts';
 import { type Found, found } from './truth-figures.ts';
 import { AROUND_BASELINE, AROUND_BEST, judge, levelsAround, type Side } from './truth-judge.ts';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import type { Summary } from '../src/study/summary/summary-schema.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import { outputOf } from './client-run.ts';
 
 /** A study that has ended, and where its files are. */

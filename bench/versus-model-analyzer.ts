@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { launchLocal } from '../src/launch/local-server.ts';
-import { installTriton } from '../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../src/launch/types.ts';
-import { parseConfigText } from '../src/triton/config/parser.ts';
-import { connectGrpc } from '../src/triton/control/connect.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { installTriton } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } from './analyzer.ts';
 import { neutralClient } from './neutral-client.ts';

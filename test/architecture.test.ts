@@ -1,7 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { circlesIn, type Import, importGraph, importsIn, importsOf, sourcesIn } from './support/import-graph.ts';
+import {
+  circlesIn,
+  type Import,
+  importGraph,
+  importsIn,
+  importsOf,
+  resolveImport,
+  sourcesIn,
+} from './support/import-graph.ts';
 import { roomRows } from './support/room-rows.ts';
 
 const root = resolve(import.meta.dirname, '../src');
@@ -69,12 +77,15 @@ function faultsOf(file: string): string[] {
 /** What is wrong with an import of the file at `place` in `src`; null when nothing is. */
 function faultOf(place: string, { target, isTypeOnly }: Import): string | null {
   const room = place.split('/')[0] as string;
-  if (!target.startsWith('.')) {
+  const path = resolveImport(join(root, place), target);
+  if (path === null) {
     const rooms = Object.entries(keptTo).find(([name]) => target === name || target.startsWith(`${name}/`))?.[1];
     return rooms && !rooms.includes(room) ? `${place}: '${target}' is kept to ${rooms.join(', ')}` : null;
   }
-  const other = relative(root, resolve(root, dirname(place), target)).split('/')[0] as string;
-  if (other === '..' || other === room) return null;
+  const other = relative(root, path).split('/')[0] as string;
+  if (other === '..') return null;
+  if (other === room) return target.startsWith('#') ? `${place}: '${target}' is of the same room` : null;
+  if (!target.startsWith('#')) return `${place}: '${target}' is of another room: #${relative(root, path)}`;
   if (toRow(other) < 0 || toRow(other) >= toRow(room)) return `${place}: '${room}' may not import '${other}'`;
   if (other === 'triton' && knowsNoTriton.has(room)) return `${place}: '${room}' knows no Triton`;
   const run = runsOnly[room];
@@ -101,7 +112,8 @@ describe('architecture', () => {
     const run = ['problems', 'engines', 'pipelines', 'workloads'].flatMap((name) =>
       sourcesIn(join(LAB, name)).flatMap((file) =>
         importsOf(file).flatMap(({ target, isTypeOnly }) => {
-          const [top, room = ''] = relative(resolve(root, '..'), resolve(dirname(file), target)).split('/');
+          const path = resolveImport(file, target);
+          const [top, room = ''] = path === null ? [] : relative(resolve(root, '..'), path).split('/');
           return top === 'src' && !isTypeOnly && !offline.includes(room) ? [`${file}: ${target}`] : [];
         }),
       ),
@@ -181,23 +193,26 @@ describe('the rules of the architecture', () => {
   const fault = (place: string, target: string, isTypeOnly = false) => faultOf(place, { target, isTypeOnly });
 
   it('find an import of a room below, beside, or not in the table', () => {
-    expect(fault('stats/a.ts', '../study/b.ts')).toContain("may not import 'study'");
-    expect(fault('stats/a.ts', '../queueing/b.ts')).toContain("may not import 'queueing'");
-    expect(fault('stats/a.ts', '../elsewhere/b.ts')).toContain("may not import 'elsewhere'");
-    expect(fault('study/records/a.ts', '../../stats/b.ts')).toBeNull();
+    expect(fault('stats/a.ts', '#study/b.ts')).toContain("may not import 'study'");
+    expect(fault('stats/a.ts', '#queueing/b.ts')).toContain("may not import 'queueing'");
+    expect(fault('stats/a.ts', '#elsewhere/b.ts')).toContain("may not import 'elsewhere'");
+    expect(fault('study/records/a.ts', '#stats/b.ts')).toBeNull();
+    expect(fault('study/records/a.ts', '../../stats/b.ts')).toContain('#stats/b.ts');
+    expect(fault('study/records/a.ts', '#study/types.ts')).toContain('of the same room');
+    expect(fault('study/records/a.ts', '../types.ts')).toBeNull();
     expect(fault('study/records/a.ts', '../../../package.json')).toBeNull();
   });
 
   it('find code run where only types may be taken', () => {
-    expect(fault('perfmodel/a.ts', '../loadgen/b.ts')).toContain("only types of 'loadgen'");
-    expect(fault('perfmodel/a.ts', '../loadgen/b.ts', true)).toBeNull();
+    expect(fault('perfmodel/a.ts', '#loadgen/b.ts')).toContain("only types of 'loadgen'");
+    expect(fault('perfmodel/a.ts', '#loadgen/b.ts', true)).toBeNull();
   });
 
   it('find the wire and the model config of Triton where no server is known', () => {
     for (const isTypeOnly of [true, false]) {
-      expect(fault('study/records/a.ts', '../../triton/config/model-config.ts', isTypeOnly)).toContain('no Triton');
-      expect(fault('tuner/a.ts', '../triton/types.ts', isTypeOnly)).toContain('no Triton');
-      expect(fault('adapter/triton/a.ts', '../../triton/types.ts', isTypeOnly)).toBeNull();
+      expect(fault('study/records/a.ts', '#triton/config/model-config.ts', isTypeOnly)).toContain('no Triton');
+      expect(fault('tuner/a.ts', '#triton/types.ts', isTypeOnly)).toContain('no Triton');
+      expect(fault('adapter/triton/a.ts', '#triton/types.ts', isTypeOnly)).toBeNull();
     }
   });
 

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { createLines } from '../src/headless/lines.ts';
-import { reportHtml } from '../src/report/report-html.ts';
-import { paretoCsv, resultsCsv } from '../src/report/results-csv.ts';
-import { assess, costHalfWidth, missedConstraints } from '../src/study/goal/goal.ts';
-import { constraintHelp, constraintParser, objectiveParser } from '../src/study/goal/goal-text.ts';
-import type { Metric } from '../src/study/goal/metrics/metric.ts';
-import { builtInMetrics } from '../src/study/goal/metrics/registry.ts';
-import { foldStudy } from '../src/study/records/fold.ts';
-import { parseJournal } from '../src/study/records/journal-text.ts';
-import type { StudyRecord } from '../src/study/records/records.ts';
-import { summarize } from '../src/study/summary/summary.ts';
-import type { Goal } from '../src/study/types.ts';
-import { initialInteraction } from '../src/tui/interaction.ts';
-import { trialPanel } from '../src/tui/panels/trial.ts';
-import { ViewFold } from '../src/tui/state.ts';
+import { createLines } from '#headless/lines.ts';
+import { reportHtml } from '#report/report-html.ts';
+import { paretoCsv, resultsCsv } from '#report/results-csv.ts';
+import { assess, costHalfWidth, missedConstraints } from '#study/goal/goal.ts';
+import { constraintHelp, constraintParser, objectiveParser } from '#study/goal/goal-text.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { parseJournal } from '#study/records/journal-text.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Goal } from '#study/types.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import { ViewFold } from '#tui/state.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from './study/builders.ts';
 
 /** A metric that nobody has: all that is written to have it everywhere. */

@@ -1,7 +1,7 @@
 import { copyFile, cp, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { TritonInstall } from '#launch/triton-install.ts';
 import { bundle, bundleLab } from '../../.ci/bundle.ts';
-import type { TritonInstall } from '../../src/launch/triton-install.ts';
 import { run } from './processes.ts';
 
 /** The Python in the archive. */

@@ -1,9 +1,9 @@
-import { listObservations } from '../../src/perfmodel/observations.ts';
-import { createPredictor } from '../../src/perfmodel/predictor.ts';
-import { csvText } from '../../src/report/csv.ts';
-import { createDraw } from '../../src/study/analysis/what-if/draw.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import { describeAssignment, describeLevel } from '../../src/study/summary/describe.ts';
+import { listObservations } from '#perfmodel/observations.ts';
+import { createPredictor } from '#perfmodel/predictor.ts';
+import { csvText } from '#report/csv.ts';
+import { createDraw } from '#study/analysis/what-if-draw.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment, describeLevel } from '#study/summary/describe.ts';
 
 /**
  * How the queueing model is asked about a trial that it does not know: `held-out`, from all others,

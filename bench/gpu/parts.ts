@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { StudyStarted } from '../../src/study/records/records.ts';
+import type { StudyStarted } from '#study/records/records.ts';
 import { type Kind, type Subject, subjects } from './subjects.ts';
 import { type Task, tritune } from './tritune.ts';
 

@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { TritonInstall } from '../../src/launch/triton-install.ts';
+import type { TritonInstall } from '#launch/triton-install.ts';
 import type { Machine } from './machine.ts';
 import { run } from './processes.ts';
 import { configOf, type Kind, type Size, type Subject } from './subjects.ts';

@@ -1,14 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { describeMachine } from '../../src/profiler/machine.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { readJournal } from '../../src/study/records/journal.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import { describeAssignment } from '../../src/study/summary/describe.ts';
-import type { SummaryPoint } from '../../src/study/summary/schema/point.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { Summary } from '../../src/study/summary/summary-schema.ts';
+import { describeMachine } from '#profiler/machine.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { readJournal } from '#study/records/journal.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
+import type { SummaryPoint } from '#study/summary/point-schema.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import { type Figure, type HeldOut, predictionCsv, type Told, toldOf } from './held-out.ts';
 import type { Machine } from './machine.ts';
 

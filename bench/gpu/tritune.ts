@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { classifyRefusal } from '../../src/triton/control/refusal.ts';
+import { classifyRefusal } from '#triton/control/refusal.ts';
 import type { Machine } from './machine.ts';
 import { follow } from './processes.ts';
 import { makeRepository, prepareServing } from './serving.ts';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { realClock } from '../../src/base/clock.ts';
-import { formatMessage } from '../../src/base/errors.ts';
-import { pick, type Random, seededRandom, shuffle } from '../../src/base/random.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage } from '#base/errors.ts';
+import { pick, type Random, seededRandom, shuffle } from '#base/random.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import type { RunningCli } from '../../test/support/cli.ts';
 import { finishedTrials, kill, TestFleet } from '../../test/support/fleet.ts';
 import { killTriton } from '../../test/support/kill-triton.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { realClock } from '../../src/base/clock.ts';
-import type { Random } from '../../src/base/random.ts';
+import { realClock } from '#base/clock.ts';
+import type { Random } from '#base/random.ts';
 import type { RunningCli } from '../../test/support/cli.ts';
 
 /** What a kill is to fall into; `any` is any moment of the run. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Random } from '../../src/base/random.ts';
-import { parseForRestoring, parseJournal } from '../../src/study/records/journal-text.ts';
+import type { Random } from '#base/random.ts';
+import { parseForRestoring, parseJournal } from '#study/records/journal-text.ts';
 import { statesAfterPowerCut } from '../../test/support/power-cut.ts';
 
 /** Records of a journal at whose writing the power goes, each in several ways. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson, type Json } from '../../src/base/json.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { makeModelRepository, startRealTriton } from '../../test/support/real-triton.ts';
 import { LoadLog } from './moments.ts';
 import { addNapper, type Kind, modelsToLoad, type Subject, subjectsOn } from './subjects.ts';

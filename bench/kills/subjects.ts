@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LaunchedServer } from '../../src/launch/types.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 
 /** What is killed: studies of each kind, and the measurement of a capacity. */
 export const kinds = ['single', 'ensemble', 'bls', 'co-located', 'variants', 'capacity'] as const;

@@ -1,5 +1,5 @@
 import { exitCodes } from '../../src/app/exit-codes.ts';
-import { discardEmpty, safeName } from '../../src/app/output/directory.ts';
+import { discardEmpty, safeName } from '../../src/app/run-directory.ts';
 import { withStudyProtocol } from '../../src/app/server/find-protocol.ts';
 import { checkNames } from '../../src/app/server/protect.ts';
 import { warnIfInsecure } from '../../src/app/server/tls.ts';

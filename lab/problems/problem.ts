@@ -1,4 +1,4 @@
-import type { GpuMemory } from '../../src/perfmodel/memory/gpu-memory.ts';
+import type { GpuMemory } from '../../src/perfmodel/gpu-memory.ts';
 import type { Narrowing } from '../../src/space/narrowing.ts';
 import type { Topology } from '../../src/space/topology.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';

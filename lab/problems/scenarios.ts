@@ -1,6 +1,6 @@
 import { between, pick, type Random, seededRandom } from '../../src/base/random.ts';
 import { NS_PER_MS, NS_PER_US, nsToMs } from '../../src/base/units.ts';
-import type { GpuMemory } from '../../src/perfmodel/memory/gpu-memory.ts';
+import type { GpuMemory } from '../../src/perfmodel/gpu-memory.ts';
 import { executionNs, type LawPoint, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Candidate } from '../../src/space/types.ts';

@@ -1,10 +1,10 @@
 import { median } from 'simple-statistics';
 import type { Candidate } from '../../src/space/types.ts';
 import { FINAL_ROUNDS, representative } from '../../src/study/final/final.ts';
-import { recommend } from '../../src/study/level/recommendation.ts';
+import { recommend } from '../../src/study/recommendation.ts';
 import { usualTrials } from '../../src/study/search/samplers/registry.ts';
 import type { EstimateSpeeds } from '../../src/study/speed/speeds.ts';
-import type { Recommendation } from '../../src/study/summary/schema/point.ts';
+import type { Recommendation } from '../../src/study/summary/point-schema.ts';
 import type { Certificate } from '../../src/study/types.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { createPlan, type MakeSampler, type Promised, toGoal } from './contest.ts';

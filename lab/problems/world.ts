@@ -2,7 +2,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { randomFor, standardNormal } from '../../src/base/random.ts';
 import { BYTES_PER_MIB, MS_PER_S, NS_PER_S, nsToMs } from '../../src/base/units.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
-import type { GpuMemory } from '../../src/perfmodel/memory/gpu-memory.ts';
+import type { GpuMemory } from '../../src/perfmodel/gpu-memory.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { measureWorkloads } from '../../src/profiler/workloads/measure-workloads.ts';
 import { listDifferences } from '../../src/space/differences.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { cpus, release, type as systemName, totalmem } from 'node:os';
 import { basename } from 'node:path';
-import { studyFiles } from '../../src/app/output/directory.ts';
+import { studyFiles } from '../../src/app/run-directory.ts';
 import { isOfThisMachine } from '../../src/app/server/devices.ts';
 import type { OpenStudy } from '../../src/app/study/study.ts';
 import { isTrituneError, TrituneError } from '../../src/base/errors.ts';

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../base/json.ts';
-import type { Narrowing } from '../space/narrowing.ts';
-import type { Candidate, ParameterValue } from '../space/types.ts';
-import type { SpaceView } from '../study/search/samplers/space-view.ts';
-import type { Profile, ServerAdapter } from '../tuner/adapter.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Candidate, ParameterValue } from '#space/types.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { Profile, ServerAdapter } from '#tuner/adapter.ts';
 
 /** How a study measures. */
 export interface MeasuringRule {

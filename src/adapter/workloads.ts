@@ -1,11 +1,11 @@
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { LevelOptions } from '../profiler/level-options.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import { measureWorkloads } from '../profiler/workloads/measure-workloads.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import type { MeasureOptions } from '../tuner/adapter.ts';
-import type { ArrivalPlan } from '../workload/arrival-plan.ts';
-import type { RobustRule } from '../workload/robust-rule.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { measureWorkloads } from '#profiler/workloads/measure-workloads.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { MeasureOptions } from '#tuner/adapter.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
 
 /** A workload to play on the candidates of a study. */
 export interface ProfiledWorkload {

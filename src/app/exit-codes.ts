@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../base/errors.ts';
+import type { ErrorCode } from '#base/errors.ts';
 import type { StudyOutcome } from './study/watch.ts';
 
 /** The contract of the process's exit codes, which are chosen only here. */

@@ -1,4 +1,4 @@
-import { replicasFor } from '../stats/replicas.ts';
+import { replicasFor } from '#stats/replicas.ts';
 
 /** The autoscalers whose objects can be written. */
 export const autoscalerKinds = ['keda', 'hpa', 'knative'] as const;

@@ -1,4 +1,4 @@
-import { replicasFor } from '../stats/replicas.ts';
+import { replicasFor } from '#stats/replicas.ts';
 import type { Autoscaler, ScalingValues } from './autoscaler.ts';
 import type { ScalingDocument } from './document.ts';
 import { clairvoyantHours, type ReplicaFigures, type ScalingOutcome, simulateScaling } from './simulate-scaling.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, figure, openObject, text } from '#base/schema.ts';
 import { autoscalerKinds } from './autoscaler.ts';
 
 /** The values of an autoscaler, and what they give in simulation, as documents have them. */

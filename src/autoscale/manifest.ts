@@ -1,6 +1,6 @@
 import { Document } from 'yaml';
-import { inertLine } from '../base/format.ts';
-import type { JsonObject } from '../base/json.ts';
+import { inertLine } from '#base/format.ts';
+import type { JsonObject } from '#base/json.ts';
 import { type AutoscalerKind, autoscalers } from './autoscaler.ts';
 import type { ScalingDocument } from './document.ts';
 

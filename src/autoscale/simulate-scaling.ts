@@ -1,4 +1,4 @@
-import { replicasFor } from '../stats/replicas.ts';
+import { replicasFor } from '#stats/replicas.ts';
 import { type Autoscaler, desiredReplicas, type ScalingValues } from './autoscaler.ts';
 
 /** What one replica does. */

@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../base/units.ts';
-import { type RateCurve, rateCurve } from '../workload/plan/rate-curve.ts';
-import { findDuration, type Workload } from '../workload/workload.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { type RateCurve, rateCurve } from '#workload/plan/rate-curve.ts';
+import { findDuration, type Workload } from '#workload/workload.ts';
 
 /** The rate of requests over a time, as means of equal steps. */
 export interface TrafficCurve {

@@ -1,4 +1,4 @@
-import { relativeHalfWidth } from '../stats/precision.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import type { ReadingLength } from './loads.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior/posterior.ts';
 import type { CapacityPrior } from './posterior/prior.ts';

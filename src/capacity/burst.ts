@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../base/units.ts';
+import { NS_PER_S } from '#base/units.ts';
 import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
 import type { PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { scalingSchema } from '../autoscale/document.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { openObject, text } from '../base/schema.ts';
+import { scalingSchema } from '#autoscale/document.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { openObject, text } from '#base/schema.ts';
 
 const figure = z.number();
 const interval = openObject({

@@ -1,5 +1,5 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import { replicasNeeded } from '../stats/replicas.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { replicasNeeded } from '#stats/replicas.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import { type Hardware, hardwareFigures, whyNoCost } from './hardware.ts';
 import type { CourseWindow } from './loads.ts';

@@ -1,8 +1,8 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import { type Interval, timesInterval } from '../stats/interval.ts';
-import { costPerMillion, costsPerMillion } from '../study/goal/cost-per-million.ts';
-import { instanceTypeCosts } from '../study/goal/instance-types.ts';
-import type { CostTerms } from '../study/records/schema/goal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { type Interval, timesInterval } from '#stats/interval.ts';
+import { costPerMillion, costsPerMillion } from '#study/goal/cost-per-million.ts';
+import { instanceTypeCosts } from '#study/goal/instance-types.ts';
+import type { CostTerms } from '#study/records/goal-schema.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityState } from './state.ts';
 

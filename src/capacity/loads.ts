@@ -1,4 +1,4 @@
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import type { PlayedArrivals } from './posterior/backlog.ts';
 
 /** A measurement at a request rate. */

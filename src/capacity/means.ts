@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Interval } from '../stats/interval.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
 import type { CapacityLoads, PlayedLoad } from './loads.ts';
 
 /** An event of a run, for observers. */

@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import { seededRandom } from '../base/random.ts';
-import { NS_PER_S } from '../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { seededRandom } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
 
 /** A period at one rate. */
 export interface RatePhase {

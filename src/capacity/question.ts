@@ -1,4 +1,4 @@
-import type { ReplicasRule } from '../stats/replicas.ts';
+import type { ReplicasRule } from '#stats/replicas.ts';
 import type { BurstShape } from './loads.ts';
 import type { CapacityLimit } from './reading.ts';
 

@@ -1,7 +1,7 @@
-import { MS_PER_S } from '../base/units.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Interval } from '../stats/interval.ts';
-import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
 import type { RateMeasurement } from './loads.ts';
 import type { PlayedArrivals } from './posterior/backlog.ts';
 

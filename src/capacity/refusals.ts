@@ -1,5 +1,5 @@
-import { isRefusal } from '../loadgen/plain-http/refusal.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import { isRefusal } from '#loadgen/plain-http-refusal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 
 /** Replies over plain HTTP with the status of a fault, which no request wants. */
 export interface Refusals {

@@ -1,6 +1,6 @@
-import { MS_PER_S, NS_PER_S } from '../base/units.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import { relativeHalfWidth } from '../stats/precision.ts';
+import { MS_PER_S, NS_PER_S } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import { bisectRate, isFound, type KnownRates, knownFrom } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
 import type { RateMeasurement } from './loads.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import { plainLine } from '../base/format.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import { TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
 import { allowedShare, type CapacityLimit, toBudgetSeconds } from './reading.ts';
 import { refusalsIn } from './refusals.ts';

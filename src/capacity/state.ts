@@ -1,4 +1,4 @@
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import type { BisectEnding } from './bisect.ts';
 import type { PlayedLoad, RateMeasurement } from './loads.ts';
 import type { CapacityPosterior } from './posterior/posterior.ts';

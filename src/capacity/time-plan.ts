@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { MS_PER_S, NS_PER_S } from '../base/units.ts';
+import type { Clock } from '#base/clock.ts';
+import { MS_PER_S, NS_PER_S } from '#base/units.ts';
 import type { CapacityLimit } from './reading.ts';
 
 /** How long the last load took, in seconds. */

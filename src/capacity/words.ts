@@ -1,8 +1,8 @@
-import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
-import { describeFailed, describeTooManyFailed, type FailedRequests } from '../profiler/failed-requests.ts';
-import type { Interval } from '../stats/interval.ts';
-import { relativeHalfWidth } from '../stats/precision.ts';
-import { describeAmount } from '../study/summary/cost-point.ts';
+import { formatDuration, formatFigure, formatMs } from '#base/format.ts';
+import { describeFailed, describeTooManyFailed, type FailedRequests } from '#profiler/failed-requests.ts';
+import type { Interval } from '#stats/interval.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
+import { describeAmount } from '#study/summary/cost-point.ts';
 import { MIN_READINGS } from './bisect.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityPart } from './state.ts';

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
-import { exitCodeFor, exitCodes } from '../app/exit-codes.ts';
-import { errorLine, oneLine } from '../base/error-line.ts';
-import { formatMessage, isTrituneError } from '../base/errors.ts';
+import { exitCodeFor, exitCodes } from '#app/exit-codes.ts';
+import { errorLine, oneLine } from '#base/error-line.ts';
+import { formatMessage, isTrituneError } from '#base/errors.ts';
 import { withCommandName } from './typed-commands.ts';
 
 /**

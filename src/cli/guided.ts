@@ -1,10 +1,10 @@
-import { connectControl, resolveAddresses } from '../app/server/addresses.ts';
-import { formatMessage, TrituneError } from '../base/errors.ts';
-import { lookUp } from '../base/look-up.ts';
-import { loadProfile } from '../emulator/profile/profiles.ts';
-import { readOtherConfigs } from '../triton/control/other-configs.ts';
-import type { TritonClient } from '../triton/types.ts';
-import type { ModelChoice, ServerChoice } from '../tui/guide/guide.ts';
+import { connectControl, resolveAddresses } from '#app/server/addresses.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { readOtherConfigs } from '#triton/control/other-configs.ts';
+import type { TritonClient } from '#triton/types.ts';
+import type { ModelChoice, ServerChoice } from '#tui/guide.ts';
 import { createProgram } from './program.ts';
 import type { Terminal, TerminalCanvas } from './terminal.ts';
 
@@ -20,7 +20,7 @@ const USUAL_PORTS = [8001, 9001, 18001];
  */
 export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
   process.env.NODE_ENV ??= 'production';
-  const { askForRun } = await import('../tui/guide/guide-screen.ts');
+  const { askForRun } = await import('#tui/guide-screen.ts');
   return askForRun({ ...canvas, servers: findServers, models: readModels, plan: readPlan });
 }
 

@@ -1,5 +1,5 @@
-import { isTrituneError, TrituneError } from '../base/errors.ts';
-import { MS_PER_S } from '../base/units.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { MS_PER_S } from '#base/units.ts';
 import { obey } from './command-line.ts';
 import { durationSeconds, positiveNumber, positiveWhole } from './options/option-values.ts';
 import { requireNode } from './require-node.ts';

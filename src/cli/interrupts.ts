@@ -1,5 +1,5 @@
-import { exitCodes } from '../app/exit-codes.ts';
-import { formatMessage, internalError, type TrituneError } from '../base/errors.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import { formatMessage, internalError, type TrituneError } from '#base/errors.ts';
 
 export interface Interrupts {
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import { TrituneError } from '../base/errors.ts';
-import { trituneVersion } from '../base/package.ts';
+import { TrituneError } from '#base/errors.ts';
+import { trituneVersion } from '#base/package.ts';
 import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { addServiceOptions, type ProfileFlags, type ServiceOptions } from './commands/profile/any-service.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';

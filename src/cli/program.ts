@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { trituneVersion } from '../base/package.ts';
+import { trituneVersion } from '#base/package.ts';
 import { addExamples, layOutHelp } from './help.ts';
 import { takeOtherNames } from './options/other-names.ts';
 import type { Terminal } from './terminal.ts';
@@ -19,15 +19,15 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     watch: [
       'Show studies of this machine, or a fleet, live on a page',
-      async () => (await import('./commands/watch/command.ts')).watchCommand,
+      async () => (await import('./commands/watch.ts')).watchCommand,
     ],
     report: [
       "Write a study's report again, or browse the study",
-      async () => (await import('./commands/report/command.ts')).reportCommand,
+      async () => (await import('./commands/report.ts')).reportCommand,
     ],
     restore: [
       'Put back models that a killed run left changed',
-      async () => (await import('./commands/restore/command.ts')).restoreCommand,
+      async () => (await import('./commands/restore.ts')).restoreCommand,
     ],
   },
   Measure: {
@@ -37,79 +37,73 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     explain: [
       'Say why a live service is slow, without a request to it',
-      async () => (await import('./commands/explain/command.ts')).explainCommand,
+      async () => (await import('./commands/explain.ts')).explainCommand,
     ],
     capacity: [
       'Find the highest request rate within a latency budget',
-      async () => (await import('./commands/capacity/command.ts')).capacityCommand,
+      async () => (await import('./commands/capacity.ts')).capacityCommand,
     ],
     plot: [
       'Draw throughput over latency, and its parts, from tables of results',
-      async () => (await import('./commands/plot/command.ts')).plotCommand,
+      async () => (await import('./commands/plot.ts')).plotCommand,
     ],
     trace: [
       "Show where time goes, from Triton's trace files",
-      async () => (await import('./commands/trace/command.ts')).traceCommand,
+      async () => (await import('./commands/trace.ts')).traceCommand,
     ],
   },
   'Decide in CI': {
     compare: [
       'Fail when a run is worse than a baseline',
-      async () => (await import('./commands/compare/command.ts')).compareCommand,
+      async () => (await import('./commands/compare.ts')).compareCommand,
     ],
   },
   'Prepare and inspect': {
     doctor: [
       'Check server, model and connection before a run',
-      async () => (await import('./commands/doctor/command.ts')).doctorCommand,
+      async () => (await import('./commands/doctor.ts')).doctorCommand,
     ],
     config: [
       'Create, edit, check or load a config.pbtxt',
-      async () => (await import('./commands/config/command.ts')).configCommand,
+      async () => (await import('./commands/config.ts')).configCommand,
     ],
-    space: [
-      'List, check and describe search spaces',
-      async () => (await import('./commands/space/command.ts')).spaceCommand,
-    ],
+    space: ['List, check and describe search spaces', async () => (await import('./commands/space.ts')).spaceCommand],
     workload: [
       'Draw, check, create and split workload files',
-      async () => (await import('./commands/workload/command.ts')).workloadCommand,
+      async () => (await import('./commands/workload.ts')).workloadCommand,
     ],
-    schema: [
-      'Print the JSON Schema of a document',
-      async () => (await import('./commands/schema/command.ts')).schemaCommand,
-    ],
+    schema: ['Print the JSON Schema of a document', async () => (await import('./commands/schema.ts')).schemaCommand],
   },
   'Let agents work': {
     mcp: [
       'Serve tools for agents over the Model Context Protocol',
-      async () => (await import('./commands/mcp/command.ts')).mcpCommand,
+      async () => (await import('./commands/mcp.ts')).mcpCommand,
     ],
   },
   'Use many machines': {
     fleet: [
       'Tune many servers at once, or send load from many machines',
-      async () => (await import('./commands/fleet/command.ts')).fleetCommand,
+      async () => (await import('./commands/fleet.ts')).fleetCommand,
     ],
   },
   'Work without a server': {
     emulate: [
       "Serve emulated models over Triton's and OpenAI's protocols",
-      async () => (await import('./commands/emulate/command.ts')).emulateCommand,
+      async () => (await import('./commands/emulate.ts')).emulateCommand,
     ],
     'install-triton': [
       'Install Triton from PyPI, for --launch local',
-      async () => (await import('./commands/install-triton/command.ts')).installCommand,
+      async () => (await import('./commands/install-triton.ts')).installCommand,
     ],
     calibrate: [
       'Fit the queueing model to results, for an emulator profile',
-      async () => (await import('./commands/calibrate/command.ts')).calibrateCommand,
+      async () => (await import('./commands/calibrate.ts')).calibrateCommand,
     ],
   },
   'Help and shell': {
     completion: [
       'Print the completion script of a shell',
-      async () => (await import('./commands/completion/command.ts')).completionCommand,
+      async () => (await import('./commands/completion.ts')).completionCommand,
     ],
   },
 };

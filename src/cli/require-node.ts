@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import { oldestNode } from '../base/package.ts';
+import { TrituneError } from '#base/errors.ts';
+import { oldestNode } from '#base/package.ts';
 
 /**
  * Refuses a Node (`22.1.0`) older than `package.json` allows, because npm only warns about it.

@@ -1,6 +1,6 @@
-import { exitCodes } from '../app/exit-codes.ts';
-import { openPage, type WatchSpec } from '../app/watch/watch-page.ts';
-import type { Board } from '../watch/board.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import { openPage, type WatchSpec } from '#app/watch-page.ts';
+import type { Board } from '#watch/board.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-import { inertLine, inertLog, inertText } from '../base/format.ts';
+import { inertLine, inertLog, inertText } from '#base/format.ts';
 
 /**
  * The outputs of a command. Only this module uses the process's own streams. No control character

@@ -1,4 +1,4 @@
-import { commandName } from '../base/command-name.ts';
+import { commandName } from '#base/command-name.ts';
 
 /** Commands that a message may tell a person to type. */
 export const namedCommands = [

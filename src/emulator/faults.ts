@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { Breakage } from './wire/broken-connection.ts';
 import type { FailureStatus } from './wire/protocol-failure.ts';
 

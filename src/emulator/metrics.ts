@@ -1,6 +1,6 @@
 import { cpus, freemem, totalmem } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
+import type { Clock } from '#base/clock.ts';
+import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '#base/units.ts';
 import type { ModelEntry } from './models/model-entry.ts';
 import type { EmulatorProfile } from './profile/schema.ts';
 import type { DeviceMemory } from './scheduling/device.ts';

@@ -1,9 +1,9 @@
 import type { Server } from 'node:net';
-import type { ServerMetadata } from '../triton/types.ts';
+import type { ServerMetadata } from '#triton/types.ts';
 import type { Faults } from './faults.ts';
+import type { LogSettings } from './log-settings.ts';
 import type { ModelRepository } from './models/model-repository.ts';
-import type { LogSettings } from './settings/log.ts';
-import type { EmulatedTraceSettings } from './settings/trace.ts';
+import type { EmulatedTraceSettings } from './trace-settings.ts';
 import type { SharedMemoryRegistry } from './wire/shared-memory.ts';
 
 /** The state that the gRPC and the HTTP front end share. */

@@ -1,5 +1,5 @@
-import { realClock } from '../base/clock.ts';
-import { formatMessage, TrituneError } from '../base/errors.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 import type { Faults } from './faults.ts';
 import { startGrpcFront } from './grpc/front.ts';
 import { startHttpFront, startListening } from './http/front.ts';

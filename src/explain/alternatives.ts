@@ -1,8 +1,8 @@
-import { type Choice, toChoice } from '../perfmodel/modelled-config.ts';
-import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
-import { buildCandidate } from '../space/candidate.ts';
-import { assignments } from '../space/enumerate.ts';
-import type { Candidate, SearchSpace } from '../space/types.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { assignments } from '#space/enumerate.ts';
+import type { Candidate, SearchSpace } from '#space/types.ts';
 import { computeBound, type Forecast, type ForecastContext, forecast } from './forecast.ts';
 
 /** Configs that are simulated: those with the highest bounds, and those with the fewest changes. */

@@ -1,6 +1,6 @@
-import { gammaFrom, seededRandom } from '../base/random.ts';
-import { NS_PER_S } from '../base/units.ts';
-import type { Interval } from '../stats/interval.ts';
+import { gammaFrom, seededRandom } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { Interval } from '#stats/interval.ts';
 import { busyInstances, hasServed } from './execution-law.ts';
 import type { IntervalWork, ModelWork } from './readings.ts';
 

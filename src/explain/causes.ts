@@ -1,9 +1,9 @@
-import { formatFigure, formatMs } from '../base/format.ts';
-import { NS_PER_US } from '../base/units.ts';
-import type { Choice } from '../perfmodel/modelled-config.ts';
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
-import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
-import { executionNs } from '../queueing/service-law.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import { NS_PER_US } from '#base/units.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import { executionNs } from '#queueing/service-law.ts';
 import { ceilingGain, isBusy, latencyGain } from './alternatives.ts';
 import { busyInstances, hasServed, meanBatch } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';

@@ -1,8 +1,8 @@
-import { NS_PER_US } from '../base/units.ts';
-import { type ExecutionLaws, fitExecutionLaws, listPoints } from '../perfmodel/execution-laws.ts';
-import type { Choice } from '../perfmodel/modelled-config.ts';
-import type { Observation } from '../perfmodel/observation.ts';
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import { NS_PER_US } from '#base/units.ts';
+import { type ExecutionLaws, fitExecutionLaws, listPoints } from '#perfmodel/execution-laws.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { Observation } from '#perfmodel/observation.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
 import type { IntervalWork } from './readings.ts';
 
 /** Executions of a batch size from which on its time counts as known. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { scalingSchema } from '../autoscale/document.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, createJsonObject, figure, jsonObject, openObject, text } from '../base/schema.ts';
-import type { Assignment } from '../space/types.ts';
+import { scalingSchema } from '#autoscale/document.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, createJsonObject, figure, jsonObject, openObject, text } from '#base/schema.ts';
+import type { Assignment } from '#space/types.ts';
 
 /** The reasons why a service is as slow, or serves as little, as it does. */
 export const causeCodes = {

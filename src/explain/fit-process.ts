@@ -1,7 +1,7 @@
-import { NS_PER_S, nsToMs } from '../base/units.ts';
-import type { Choice } from '../perfmodel/modelled-config.ts';
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
-import type { Interval } from '../stats/interval.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 import { type ArrivalProcess, toProcess, toRecorded } from './arrivals.ts';
 import { meanBatch } from './execution-law.ts';
 import { type ForecastContext, simulateAt } from './forecast.ts';

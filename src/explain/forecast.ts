@@ -1,11 +1,11 @@
-import { NS_PER_S, nsToMs } from '../base/units.ts';
-import type { ExecutionLaws } from '../perfmodel/execution-laws.ts';
-import { type Choice, largestRequest } from '../perfmodel/modelled-config.ts';
-import { meanUncertainty } from '../perfmodel/simulated.ts';
-import { executionNs, loneExecutionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import { simulate } from '../queueing/simulate.ts';
-import type { Simulation } from '../queueing/tally.ts';
-import type { Interval } from '../stats/interval.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import type { ExecutionLaws } from '#perfmodel/execution-laws.ts';
+import { type Choice, largestRequest } from '#perfmodel/modelled-config.ts';
+import { meanUncertainty } from '#perfmodel/simulated.ts';
+import { executionNs, loneExecutionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { Simulation } from '#queueing/tally.ts';
+import type { Interval } from '#stats/interval.ts';
 import { type ArrivalProcess, drawArrivals } from './arrivals.ts';
 
 /** What a config would do under the observed kind of traffic. */

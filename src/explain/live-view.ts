@@ -1,5 +1,5 @@
-import { countInstances } from '../triton/config/instances.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { busyInstances, meanBatch } from './execution-law.ts';
 import { type CounterReading, type ModelWork, readServed, readTimesMs } from './readings.ts';
 

@@ -1,4 +1,4 @@
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
 import { MIN_EXECUTIONS } from './execution-law.ts';
 
 type Batch = ServerBreakdown['batches'][number];

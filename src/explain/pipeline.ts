@@ -1,7 +1,7 @@
-import { formatFigure, formatMs } from '../base/format.ts';
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
-import { composingModels } from '../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { cause, type WeighedCause } from './causes.ts';
 import type { ServerWork } from './readings.ts';
 

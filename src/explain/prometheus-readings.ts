@@ -1,5 +1,5 @@
-import { NS_PER_S, NS_PER_US } from '../base/units.ts';
-import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../triton/types.ts';
+import { NS_PER_S, NS_PER_US } from '#base/units.ts';
+import type { BatchStatistics, ModelStatistics, StatisticDuration } from '#triton/types.ts';
 import type { CounterReading } from './readings.ts';
 
 /**

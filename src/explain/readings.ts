@@ -1,7 +1,7 @@
-import { NS_PER_S } from '../base/units.ts';
-import { requestsServed, serverBreakdown } from '../profiler/server-breakdown.ts';
-import type { ServerBreakdown } from '../profiler/server-figures.ts';
-import type { ModelStatistics } from '../triton/types.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { requestsServed, serverBreakdown } from '#profiler/server-breakdown.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 
 /** The counters of a server's models at one time. */
 export interface CounterReading {

@@ -1,4 +1,4 @@
-import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
+import { formatDuration, formatFigure, formatMs, plainLine } from '#base/format.ts';
 import { causeCodes, type ModelExplanation, type ServiceExplanation } from './explanation.ts';
 
 /** Words for how requests arrive. */

@@ -1,6 +1,6 @@
-import { formatFigure, formatMs, plainLine } from '../base/format.ts';
-import type { AgentFigures } from '../profiler/client-figures.ts';
-import { describeAgents, listOverviews } from '../study/summary/agent-words.ts';
+import { formatFigure, formatMs, plainLine } from '#base/format.ts';
+import type { AgentFigures } from '#profiler/client-figures.ts';
+import { describeAgents, listOverviews } from '#study/summary/agent-words.ts';
 
 /**
  * Returns a line for each agent that sent: its threads, its clock's accuracy, its sends, and

@@ -1,7 +1,7 @@
-import { formatDuration, formatMs, plainLine } from '../base/format.ts';
-import type { CapacityDocument } from '../capacity/document-schema.ts';
-import type { CapacityEvent } from '../capacity/means.ts';
-import { allowedShare, type CapacityLimit } from '../capacity/reading.ts';
+import { formatDuration, formatMs, plainLine } from '#base/format.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import type { CapacityEvent } from '#capacity/means.ts';
+import { allowedShare, type CapacityLimit } from '#capacity/reading.ts';
 import {
   burstText,
   chanceText,
@@ -16,11 +16,11 @@ import {
   rateCostText,
   replicasText,
   verdictText,
-} from '../capacity/words.ts';
-import { countFailedRequests, describeTooManyFailed } from '../profiler/failed-requests.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Interval } from '../stats/interval.ts';
-import { describeInstanceType } from '../study/summary/cost-point.ts';
+} from '#capacity/words.ts';
+import { countFailedRequests, describeTooManyFailed } from '#profiler/failed-requests.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { describeInstanceType } from '#study/summary/cost-point.ts';
 import { scalingLines } from './scaling-lines.ts';
 
 /** The output for an event: the current activity, or a permanent line. */

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
-import { formatMs, inertLine, listed, type RateUnit, wrapped } from '../base/format.ts';
-import { listChangedSettings } from '../study/analysis/explain/changed-parameters.ts';
-import { labelledWords, reasonLabels } from '../study/analysis/explain/reasons.ts';
-import { describeBar } from '../study/analysis/explain/time-bar.ts';
-import type { StudyStarted } from '../study/records/records.ts';
-import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
-import { describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
-import { decidingFigures, describeBasis, judgedPoint } from '../study/summary/deciding-figures.ts';
+import { formatMs, inertLine, listed, type RateUnit, wrapped } from '#base/format.ts';
+import { listChangedSettings } from '#study/analysis/explain/changed-parameters.ts';
+import { labelledWords, reasonLabels } from '#study/analysis/explain/reasons.ts';
+import { describeBar } from '#study/analysis/explain/time-bar.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import { describeClientChange, describeSmallerBatch } from '#study/summary/client-words.ts';
+import { describeCost, describeInstanceType } from '#study/summary/cost-point.ts';
+import { decidingFigures, describeBasis, judgedPoint } from '#study/summary/deciding-figures.ts';
 import {
   assignmentLines,
   describeGoodput,
@@ -17,16 +17,16 @@ import {
   describeSpeedShare,
   describeThroughput,
   describeTokens,
-} from '../study/summary/describe.ts';
-import { createHeadline } from '../study/summary/headline.ts';
-import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
-import { chooseRateUnit } from '../study/summary/rate-unit.ts';
-import type { Reason } from '../study/summary/schema/explanation.ts';
-import type { CostPoint, StandingPoint, SummaryPoint } from '../study/summary/schema/point.ts';
-import type { Summary } from '../study/summary/summary-schema.ts';
-import { isOriginal } from '../study/summary/verdict.ts';
-import { restoreCommand } from './next/commands.ts';
-import { type EndedRun, nextSteps } from './next/steps.ts';
+} from '#study/summary/describe.ts';
+import type { Reason } from '#study/summary/explanation-schema.ts';
+import { createHeadline } from '#study/summary/headline.ts';
+import { describeNoise, noiseSentence } from '#study/summary/noise-words.ts';
+import type { CostPoint, StandingPoint, SummaryPoint } from '#study/summary/point-schema.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
+import { isOriginal } from '#study/summary/verdict.ts';
+import { restoreCommand } from './next-commands.ts';
+import { type EndedRun, nextSteps } from './next-steps.ts';
 
 /** Paths of a run's documents, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };

@@ -1,7 +1,7 @@
-import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
-import { NS_PER_MS } from '../base/units.ts';
-import type { PlanFigures } from '../workload/figures.ts';
-import type { ClassLimits, WorkloadClass } from '../workload/workload.ts';
+import { formatDuration, formatFigure, formatMs, plainLine } from '#base/format.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { PlanFigures } from '#workload/figures.ts';
+import type { ClassLimits, WorkloadClass } from '#workload/workload.ts';
 
 /** The input of a workload's drawing. */
 export interface DrawnWorkload {

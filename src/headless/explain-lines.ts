@@ -1,6 +1,6 @@
-import { plainLine } from '../base/format.ts';
-import type { ServiceExplanation } from '../explain/explanation.ts';
-import { modelLines, trafficText } from '../explain/words.ts';
+import { plainLine } from '#base/format.ts';
+import type { ServiceExplanation } from '#explain/explanation.ts';
+import { modelLines, trafficText } from '#explain/words.ts';
 import { scalingLines } from './scaling-lines.ts';
 
 /** The columns of what a line is about. */

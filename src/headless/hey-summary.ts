@@ -1,7 +1,7 @@
-import { formatFigure, plainLine } from '../base/format.ts';
-import { MS_PER_S } from '../base/units.ts';
-import type { HttpReplies } from '../profiler/http-replies.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import { formatFigure, plainLine } from '#base/format.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { HttpReplies } from '#profiler/http-replies.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 
 /**
  * The figures of a level of plain HTTP, in seconds and bytes. With JSON they are printed unchanged.

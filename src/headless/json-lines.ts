@@ -1,4 +1,4 @@
-import { inertJson } from '../base/format.ts';
+import { inertJson } from '#base/format.ts';
 import type { Print } from './lines.ts';
 
 /** Writes every event as one JSON object per line, for programs. `envelope` comes first in each. */

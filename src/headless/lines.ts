@@ -1,20 +1,21 @@
-import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.ts';
-import { MS_PER_S } from '../base/units.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
-import { listChangedSettings } from '../study/analysis/explain/changed-parameters.ts';
-import { toMetrics } from '../study/goal/metrics/registry.ts';
+import { formatDuration, formatMs, inertLine, plainLine } from '#base/format.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { listChangedSettings } from '#study/analysis/explain/changed-parameters.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
 import type {
   StartedWorkloads,
   StudyRecord,
   StudyStarted,
   TrialApplied,
   TrialStarted,
-} from '../study/records/records.ts';
-import { describeAccuracy } from '../study/summary/accuracy-words.ts';
-import { describeCertificate } from '../study/summary/certificate-words.ts';
-import { describeClients } from '../study/summary/client-words.ts';
+} from '#study/records/records.ts';
+import { describeAccuracy } from '#study/summary/accuracy-words.ts';
+import { describeCertificate } from '#study/summary/certificate-words.ts';
+import { describeClients } from '#study/summary/client-words.ts';
+import type { NoiseFloor } from '#study/summary/context-schema.ts';
 import {
   assignmentLines,
   describeBottleneck,
@@ -24,12 +25,11 @@ import {
   describeRequestLimits,
   describeServer,
   describeSpeedChange,
-} from '../study/summary/describe.ts';
-import { latencyWarning } from '../study/summary/latency-note.ts';
-import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
-import type { NoiseFloor } from '../study/summary/schema/context.ts';
-import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
+} from '#study/summary/describe.ts';
+import { latencyWarning } from '#study/summary/latency-note.ts';
+import { describeNoise, noiseSentence } from '#study/summary/noise-words.ts';
+import type { Doubted, Goal, TrialFailure } from '#study/types.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { agentsLine } from './agent-lines.ts';
 import { describeMeasurement } from './measurement-line.ts';
 import { describeParts } from './part-lines.ts';

@@ -1,6 +1,6 @@
-import { formatDuration } from '../base/format.ts';
-import { MS_PER_S } from '../base/units.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
+import { formatDuration } from '#base/format.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import type { Print } from './lines.ts';
 
 const REPORT_MS = 10_000;

@@ -1,15 +1,15 @@
-import { formatFigure, formatMs, formatRate } from '../base/format.ts';
-import { countFailedRequests, describeFailed, describeTooManyFailed } from '../profiler/failed-requests.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Candidate } from '../space/types.ts';
-import { allowedErrorRate, missedConstraints } from '../study/goal/goal.ts';
-import { metricText } from '../study/goal/metrics/format.ts';
-import { nameOfModel } from '../study/goal/metrics/of-model.ts';
-import { toMetrics } from '../study/goal/metrics/registry.ts';
-import { goalMetrics } from '../study/goal/metrics/shown.ts';
-import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
-import { chooseRateUnit } from '../study/summary/rate-unit.ts';
-import type { Goal } from '../study/types.ts';
+import { formatFigure, formatMs, formatRate } from '#base/format.ts';
+import { countFailedRequests, describeFailed, describeTooManyFailed } from '#profiler/failed-requests.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { allowedErrorRate, missedConstraints } from '#study/goal/goal.ts';
+import { metricText } from '#study/goal/metrics/format.ts';
+import { nameOfModel } from '#study/goal/metrics/of-model.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { goalMetrics } from '#study/goal/metrics/shown.ts';
+import { describeConstraint, describeLevel } from '#study/summary/describe.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Goal } from '#study/types.ts';
 
 /**
  * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other

@@ -1,10 +1,10 @@
-import { formatFigure, formatMs, formatRate, plainLine } from '../base/format.ts';
-import { describeFailed } from '../profiler/failed-requests.ts';
-import type { FrontMeasurement, Measurement } from '../profiler/measurement.ts';
-import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
-import { busiestStage, type StageSplit, stageSplits } from '../study/analysis/stages.ts';
-import { describeLevel } from '../study/summary/describe.ts';
+import { formatFigure, formatMs, formatRate, plainLine } from '#base/format.ts';
+import { describeFailed } from '#profiler/failed-requests.ts';
+import type { FrontMeasurement, Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { busiestStage, type StageSplit, stageSplits } from '#study/analysis/stages.ts';
+import { describeLevel } from '#study/summary/describe.ts';
 
 /**
  * Returns a line for each of several fronts, and one for the stages: where the time of a request

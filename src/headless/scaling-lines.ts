@@ -1,5 +1,5 @@
-import type { ScalingDocument } from '../autoscale/document.ts';
-import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
+import type { ScalingDocument } from '#autoscale/document.ts';
+import { formatDuration, formatFigure, plainLine } from '#base/format.ts';
 
 /** Returns the values of autoscalers, and what they give in simulation. */
 export const scalingLines = (scalings: readonly ScalingDocument[]): readonly string[] =>

@@ -1,8 +1,8 @@
-import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
-import { describeBasis } from '../study/summary/deciding-figures.ts';
-import { describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
-import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/summary-schema.ts';
-import { BASELINE } from '../tuner/run.ts';
+import { formatMs, formatRate, formatRatio, plainLine } from '#base/format.ts';
+import { describeBasis } from '#study/summary/deciding-figures.ts';
+import { describeLevel, describeShare, describeThroughput } from '#study/summary/describe.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '#study/summary/summary-schema.ts';
+import { BASELINE } from '#tuner/run.ts';
 
 /**
  * Returns the outcome of a series, one line for each model. `directory`: the directory of the

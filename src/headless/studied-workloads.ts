@@ -1,11 +1,11 @@
-import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Candidate } from '../space/types.ts';
-import { decidingWorkload } from '../study/goal/deciding-workload.ts';
-import type { StartedWorkloads } from '../study/records/records.ts';
-import { describeRule } from '../study/summary/describe-rule.ts';
-import type { Goal } from '../study/types.ts';
-import { parseRobustRule } from '../workload/robust-rule.ts';
+import { formatDuration, formatFigure, plainLine } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { decidingWorkload } from '#study/goal/deciding-workload.ts';
+import type { StartedWorkloads } from '#study/records/records.ts';
+import { describeRule } from '#study/summary/describe-rule.ts';
+import type { Goal } from '#study/types.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { describeMeasurement } from './measurement-line.ts';
 
 /**

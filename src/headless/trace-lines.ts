@@ -1,6 +1,6 @@
-import { formatFigure, plainLine } from '../base/format.ts';
-import type { SpanName } from '../profiler/trace-spans.ts';
-import type { SpanFigures, TracedMoment, TraceGroup, TraceSummary } from '../profiler/trace-summary.ts';
+import { formatFigure, plainLine } from '#base/format.ts';
+import type { SpanName } from '#profiler/trace-spans.ts';
+import type { SpanFigures, TracedMoment, TraceGroup, TraceSummary } from '#profiler/trace-summary.ts';
 
 /** In the order of the rows. */
 const labels: Readonly<Record<SpanName, string>> = {

@@ -3,7 +3,7 @@ import { createWriteStream, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatMessage } from '../base/errors.ts';
+import { formatMessage } from '#base/errors.ts';
 import { inheritedBy, listSecrets } from './environment.ts';
 import { redactedLines } from './redacted-lines.ts';
 

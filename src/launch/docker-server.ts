@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { passedOn } from './environment.ts';
 import { type ServerPorts, startOnFreePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';

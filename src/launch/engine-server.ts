@@ -1,6 +1,6 @@
-import { readEndSync } from '../base/read-file.ts';
-import { MS_PER_S } from '../base/units.ts';
-import { textWithin } from '../triton/wire/http.ts';
+import { readEndSync } from '#base/read-file.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { textWithin } from '#triton/wire/http.ts';
 import { faultIn, type StartFault } from './engine-log.ts';
 import { onCpus } from './server-process.ts';
 import { NotLive, type Supervised, startSupervised, waitUntilLive } from './supervised.ts';

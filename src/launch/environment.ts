@@ -1,4 +1,4 @@
-import { isSecretName, secretAfter, secretInArgument } from '../base/secrets.ts';
+import { isSecretName, secretAfter, secretInArgument } from '#base/secrets.ts';
 
 /**
  * Variables that a server may need: where programs, libraries and caches are, how it computes, and

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { formatMessage } from '../base/errors.ts';
+import { formatMessage } from '#base/errors.ts';
 
 /** The loopback ports that a launched Triton listens on. */
 export interface ServerPorts {

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { type ServerPorts, startOnFreePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileLimits, readText } from '../base/read-file.ts';
-import { composingModels } from '../triton/config/ensemble-rules.ts';
-import { parseConfigText } from '../triton/config/parser.ts';
+import { fileLimits, readText } from '#base/read-file.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
 import type { LaunchOptions } from './types.ts';
 
 /** A model version is a directory whose name is a number. */

@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { withoutSecrets } from '../base/secrets.ts';
+import { withoutSecrets } from '#base/secrets.ts';
 
 /** A line that is longer is passed on in parts. */
 const LONGEST_LINE = 64 * 2 ** 10;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { TrituneError } from '../base/errors.ts';
-import { readEndSync } from '../base/read-file.ts';
-import { connectHttp } from '../triton/control/connect.ts';
+import { TrituneError } from '#base/errors.ts';
+import { readEndSync } from '#base/read-file.ts';
+import { connectHttp } from '#triton/control/connect.ts';
 import type { ServerPorts } from './free-ports.ts';
 import { lastWords } from './log-tail.ts';
 import { NotLive, startSupervised, waitUntilLive } from './supervised.ts';

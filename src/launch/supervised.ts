@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { execa } from 'execa';
-import { throwIfInterrupted } from '../base/abort.ts';
-import { realClock } from '../base/clock.ts';
-import { entryPath } from '../base/package.ts';
-import { newFileIn } from '../base/run-files.ts';
+import { throwIfInterrupted } from '#base/abort.ts';
+import { realClock } from '#base/clock.ts';
+import { entryPath } from '#base/package.ts';
+import { newFileIn } from '#base/run-files.ts';
 import { inheritedBy, listSecrets } from './environment.ts';
 import { redactedLines } from './redacted-lines.ts';
 

@@ -2,9 +2,9 @@ import { access, chmod, copyFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { formatMessage, TrituneError } from '../base/errors.ts';
-import { makeFolder } from '../base/make-folder.ts';
-import { fileLimits, readText } from '../base/read-file.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { makeFolder } from '#base/make-folder.ts';
+import { fileLimits, readText } from '#base/read-file.ts';
 
 /**
  * Triton from PyPI: the wheel of nvidia-pytriton carries the tritonserver binary with the Python

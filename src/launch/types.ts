@@ -1,4 +1,4 @@
-import type { TrituneError } from '../base/errors.ts';
+import type { TrituneError } from '#base/errors.ts';
 
 /** A server that runs only as long as the run that started it. */
 export interface LaunchedServer {

@@ -1,19 +1,19 @@
-import { prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
-import { measureCapacity, readLimit } from '../app/capacity/measure.ts';
-import { openCapacity } from '../app/capacity/open-capacity.ts';
-import { combinationOfService } from '../app/profile/services/combination-of-service.ts';
-import { toServiceKind } from '../app/profile/services/kind-of.ts';
-import { afterRestoring } from '../app/restore/restore-first.ts';
-import { withProtocol } from '../app/server/find-protocol.ts';
-import { warnIfInsecure } from '../app/server/tls.ts';
-import { TrituneError } from '../base/errors.ts';
-import { lookUp } from '../base/look-up.ts';
-import type { CapacityDocument } from '../capacity/document-schema.ts';
-import type { CapacityEvent } from '../capacity/means.ts';
-import { type CapacityOutputs, type CapacitySpec, capacityOptions } from '../spec/capacity-spec.ts';
-import { checkCombination } from '../spec/combinations.ts';
-import { filledOptions } from '../spec/flat-options.ts';
-import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
+import { prepareCapacity, writeCapacity } from '#app/capacity/documents.ts';
+import { measureCapacity, readLimit } from '#app/capacity/measure.ts';
+import { openCapacity } from '#app/capacity/open-capacity.ts';
+import { combinationOfService } from '#app/profile/combination-of-service.ts';
+import { toServiceKind } from '#app/profile/kind-of-service.ts';
+import { afterRestoring } from '#app/restore-first.ts';
+import { withProtocol } from '#app/server/find-protocol.ts';
+import { warnIfInsecure } from '#app/server/tls.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import type { CapacityEvent } from '#capacity/means.ts';
+import { type CapacityOutputs, type CapacitySpec, capacityOptions } from '#spec/capacity-spec.ts';
+import { checkCombination } from '#spec/combinations.ts';
+import { filledOptions } from '#spec/flat-options.ts';
+import { DEFAULT_DOCKER_IMAGE } from '#spec/server-spec.ts';
 
 /**
  * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts.

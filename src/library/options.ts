@@ -1,10 +1,10 @@
-import type { AdapterDefinition } from '../adapter/definition.ts';
-import { TrituneError } from '../base/errors.ts';
-import { changedSpec, studyOptionNames, toSpec } from '../spec/spec-of-options.ts';
-import { checkStudySpec, type StudySpec, type StudySpecInput } from '../spec/study-spec.ts';
-import type { FlatStudyOptions } from '../spec/tune-options.ts';
-import type { Metric } from '../study/goal/metrics/metric.ts';
-import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
+import type { AdapterDefinition } from '#adapter/definition.ts';
+import { TrituneError } from '#base/errors.ts';
+import { changedSpec, studyOptionNames, toSpec } from '#spec/spec-of-options.ts';
+import { checkStudySpec, type StudySpec, type StudySpecInput } from '#spec/study-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import type { SamplerDefinition } from '#study/search/samplers/registry.ts';
 
 /**
  * The options of `tune`: those of `tritune tune`, with the same names in camelCase, as values

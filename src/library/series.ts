@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isSeries } from '../app/series/directory.ts';
-import { checkSeriesStudies, newSeries, type OpenSeries, resumeSeries } from '../app/series/open-series.ts';
-import { tuneSeries as tuneTurns } from '../app/series/tune-series.ts';
-import { withStudyProtocol } from '../app/server/find-protocol.ts';
-import { resumeTrust } from '../app/study/open-study.ts';
-import { resumedSpec } from '../app/study/resumed-spec.ts';
-import { realClock } from '../base/clock.ts';
-import { TrituneError } from '../base/errors.ts';
-import { checkSeriesSpec, type SeriesSpec } from '../spec/series-spec.ts';
-import { toSpec } from '../spec/spec-of-options.ts';
-import type { StudySpec } from '../spec/study-spec.ts';
-import type { SeriesSummary } from '../study/summary/summary-schema.ts';
+import { withStudyProtocol } from '#app/server/find-protocol.ts';
+import { checkSeriesStudies, newSeries, type OpenSeries, resumeSeries } from '#app/study/open-series.ts';
+import { resumeTrust } from '#app/study/open-study.ts';
+import { resumedSpec } from '#app/study/resumed-spec.ts';
+import { isSeries } from '#app/study/series-directory.ts';
+import { tuneSeries as tuneTurns } from '#app/study/tune-series.ts';
+import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { checkSeriesSpec, type SeriesSpec } from '#spec/series-spec.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { SeriesSummary } from '#study/summary/summary-schema.ts';
 import { checkOptions, type TuneOptions } from './options.ts';
 import type { TuneEvent, TuneWatch } from './tune.ts';
 

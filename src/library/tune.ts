@@ -1,16 +1,16 @@
-import { discardEmpty } from '../app/output/directory.ts';
-import { withStudyProtocol } from '../app/server/find-protocol.ts';
-import { warnIfInsecure } from '../app/server/tls.ts';
-import { openStudy, resumeStudy, resumeTrust } from '../app/study/open-study.ts';
-import { resumedSpec } from '../app/study/resumed-spec.ts';
-import type { OpenStudy } from '../app/study/study.ts';
-import { tuneStudy } from '../app/study/tune-study.ts';
-import type { StudyWatch } from '../app/study/watch.ts';
-import { realClock } from '../base/clock.ts';
-import { TrituneError } from '../base/errors.ts';
-import type { WrittenRun } from '../report/write-run.ts';
-import type { Summary } from '../study/summary/summary-schema.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
+import { discardEmpty } from '#app/run-directory.ts';
+import { withStudyProtocol } from '#app/server/find-protocol.ts';
+import { warnIfInsecure } from '#app/server/tls.ts';
+import { openStudy, resumeStudy, resumeTrust } from '#app/study/open-study.ts';
+import { resumedSpec } from '#app/study/resumed-spec.ts';
+import type { OpenStudy } from '#app/study/study.ts';
+import { tuneStudy } from '#app/study/tune-study.ts';
+import type { StudyWatch } from '#app/study/watch.ts';
+import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { WrittenRun } from '#report/write-run.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { type CheckedOptions, checkOptions, specIn, type TuneOptions } from './options.ts';
 
 /** The last event: the summary, and the paths of the written documents. */

@@ -1,6 +1,6 @@
-import { lookUp } from '../base/look-up.ts';
+import { lookUp } from '#base/look-up.ts';
+import { numericType } from './input-data/data-types.ts';
 import { checkInOrder } from './reply-check.ts';
-import { numericType } from './tensors/data-types.ts';
 import type { OutputTensor, ReplyCheck } from './types.ts';
 
 /** How outputs differ from the expected ones, over all elements. */

@@ -1,4 +1,4 @@
-import { LatencyHistogram, type PackedHistogram } from '../stats/histogram.ts';
+import { LatencyHistogram, type PackedHistogram } from '#stats/histogram.ts';
 
 /** The counts of one request class in a batch. */
 export interface ClassTally<H = LatencyHistogram> {

@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
 import type { RequestSet } from './types.ts';
 
 /** The requests of one class, and its share of all requests. */

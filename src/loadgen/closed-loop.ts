@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { nsToMs } from '../base/units.ts';
+import type { Clock } from '#base/clock.ts';
+import { nsToMs } from '#base/units.ts';
 import type { Recorder } from './recorder.ts';
 import type { RequestTurns } from './request-turns.ts';
 import { Rest } from './rest.ts';

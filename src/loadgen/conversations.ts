@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS } from '../base/units.ts';
-import { type Part, whole } from './pacing/part.ts';
+import type { Clock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { type Part, whole } from './paced-part.ts';
 import type { ChatMessage, Prompt } from './prompts/prompt.ts';
 import { groupStreams } from './sequences.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from './types.ts';

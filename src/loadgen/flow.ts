@@ -1,5 +1,5 @@
-import type { SendTally } from './pacing/open-loop.ts';
-import type { Part } from './pacing/part.ts';
+import type { SendTally } from './open-loop.ts';
+import type { Part } from './paced-part.ts';
 import { type Batch, type BatchRule, Recorder } from './recorder.ts';
 import { createSender, type SendMeans, type SendOrder } from './sender.ts';
 

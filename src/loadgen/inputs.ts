@@ -1,8 +1,8 @@
-import { TrituneError } from '../base/errors.ts';
-import { isIterative } from '../triton/config/batching-rules.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
-import type { ModelMetadata } from '../triton/types.ts';
-import { OTHERS } from '../workload/request-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { isIterative } from '#triton/config/batching-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { ModelMetadata } from '#triton/types.ts';
+import { OTHERS } from '#workload/request-spec.ts';
 import { adjacentSamples } from './input-data/adjacent-samples.ts';
 import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
 import {

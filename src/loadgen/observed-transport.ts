@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { InferRequest, PreparedRequest, SendOutcome, Transport } from './types.ts';
 
 /** A finished request, for an observer of all requests. */

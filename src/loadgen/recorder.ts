@@ -1,12 +1,12 @@
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import { LatencyHistogram } from '../stats/histogram.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { ClassCount, type ClassTally } from './class-tally.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import type { FailureTally } from './failure-tally.ts';
-import { computeShare, type Part } from './pacing/part.ts';
-import { isRefusal } from './plain-http/refusal.ts';
-import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
+import { computeShare, type Part } from './paced-part.ts';
+import { isRefusal } from './plain-http-refusal.ts';
+import { ReplyCounter, type ReplyTally } from './plain-http-tally.ts';
 import { endsWithin } from './request-limits.ts';
 import type { TokenReply } from './token-reply.ts';
 import { TokenCount, type TokenTally } from './token-tally.ts';

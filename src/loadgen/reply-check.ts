@@ -1,4 +1,4 @@
-import { type NumericType, numericType } from './tensors/data-types.ts';
+import { type NumericType, numericType } from './input-data/data-types.ts';
 import type { OutputTensor, PreparedRequest, ReplyCheck, SendFailure, Transport } from './types.ts';
 
 /** Compares an output with the expected one. Returns the difference in words, or null. */

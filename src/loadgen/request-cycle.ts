@@ -1,4 +1,4 @@
-import { type Part, whole } from './pacing/part.ts';
+import { type Part, whole } from './paced-part.ts';
 import type { InferRequest, PreparedRequest, RequestSet, Transport } from './types.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
 
 /** The times of one request that have limits, in nanoseconds. */
 export type LimitedTimes = Required<RequestLimits>;

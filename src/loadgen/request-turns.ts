@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import type { ArrivalPlan } from '../workload/arrival-plan.ts';
-import { type Part, whole } from './pacing/part.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { type Part, whole } from './paced-part.ts';
 import { requestCycle } from './request-cycle.ts';
 import type { PreparedRequest, RequestClass, RequestSet, Transport } from './types.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** Waits for traffic to finish, with a deadline. */
 export class Rest {

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import { type Random, seededRandom } from '../base/random.ts';
-import { computePiece, type Part } from './pacing/part.ts';
+import type { Clock } from '#base/clock.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import { computePiece, type Part } from './paced-part.ts';
 import { Rest } from './rest.ts';
 import type {
   InferRequest,

@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../base/units.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import { LatencyHistogram, type PackedHistogram } from '../stats/histogram.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import { LatencyHistogram, type PackedHistogram } from '#stats/histogram.ts';
 import { isWithin } from './request-limits.ts';
 import type { TokenCounter, TokenReply } from './token-reply.ts';
 

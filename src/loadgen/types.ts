@@ -1,5 +1,5 @@
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import type { TlsOptions } from '../triton/wire/tls.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import type { Prompt } from './prompts/prompt.ts';
 import type { TokenReply } from './token-reply.ts';
 import type { SocketGate } from './transports/socket.ts';

@@ -1,4 +1,4 @@
-import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
 import type { ServicePoint } from './observation.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 
 /**
  * Returns the samples per request: the rate of samples over the rate of requests, over the same

@@ -1,16 +1,16 @@
-import { summarizeLatencies } from '../profiler/latency-summary.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import { believingPosterior, type Hypothesis, type NoisyReading, type Normal } from '../stats/gaussian-process.ts';
-import { type Interval, timesInterval } from '../stats/interval.ts';
-import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
-import { relativeHalfWidth } from '../stats/precision.ts';
+import { summarizeLatencies } from '#profiler/latency-summary.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { believingPosterior, type Hypothesis, type NoisyReading, type Normal } from '#stats/gaussian-process.ts';
+import { type Interval, timesInterval } from '#stats/interval.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import { isTokenRate, readTokenFigure, type TokensRead } from './continuous/token-figures.ts';
+import { readGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { createKernel, type Place, SETTING_DISTANCES, toPlace } from './places.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
 import type { MeasuredChoice, Simulator } from './simulator.ts';
-import { readGoodput } from './workloads/goodput.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard

@@ -1,7 +1,7 @@
-import { busyBeside, instancesPerDevice } from '../queueing/batcher-policy.ts';
-import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
-import type { Candidate } from '../space/types.ts';
-import type { NoisyReading, Normal } from '../stats/gaussian-process.ts';
+import { busyBeside, instancesPerDevice } from '#queueing/batcher-policy.ts';
+import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
+import type { Candidate } from '#space/types.ts';
+import type { NoisyReading, Normal } from '#stats/gaussian-process.ts';
 import { executionTimeFactors, levelled } from './execution-time-factors.ts';
 import { withFilling } from './filling.ts';
 import type { ExecutionPoint } from './interference.ts';

@@ -1,5 +1,5 @@
-import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import type { Normal } from '../stats/gaussian-process.ts';
+import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import type { Normal } from '#stats/gaussian-process.ts';
 
 /**
  * The largest logarithm of the batch size that fills a device over the largest measured one; each

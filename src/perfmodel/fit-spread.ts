@@ -1,5 +1,5 @@
-import type { ServiceLaw } from '../queueing/service-law.ts';
-import { simulate } from '../queueing/simulate.ts';
+import type { ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
 import type { Observation } from './observation.ts';
 import { playedAgain, summedMisses } from './played-again.ts';
 

@@ -1,6 +1,6 @@
-import { instancesPerDevice } from '../queueing/batcher-policy.ts';
-import type { ServiceLaw } from '../queueing/service-law.ts';
-import { simulate } from '../queueing/simulate.ts';
+import { instancesPerDevice } from '#queueing/batcher-policy.ts';
+import type { ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { playedAgain, summedMisses } from './played-again.ts';

@@ -1,4 +1,4 @@
-import type { ServiceLaw } from '../queueing/service-law.ts';
+import type { ServiceLaw } from '#queueing/service-law.ts';
 import { type AffineFit, fitLine, interferenceFactor } from './affine-line.ts';
 import type { ServicePoint } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';

@@ -1,7 +1,7 @@
-import { canonicalJson } from '../base/json.ts';
-import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
-import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
-import type { Candidate, CandidateShape } from '../space/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 import { listPlaces, toSettingsKey } from './settings-key.ts';
 
 /** A candidate as the performance model sees it. */

@@ -1,5 +1,5 @@
-import { NS_PER_S } from '../base/units.ts';
-import { type BatcherPolicy, busyBeside } from '../queueing/batcher-policy.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { type BatcherPolicy, busyBeside } from '#queueing/batcher-policy.ts';
 
 /** The server's statistics of one measurement in a closed loop. */
 export type Observation = {

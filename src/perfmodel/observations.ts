@@ -1,6 +1,6 @@
-import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Candidate, CandidateShape } from '../space/types.ts';
+import { NS_PER_MS, NS_PER_US } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 import { findClientBatch } from './client-batch.ts';
 import type { Observation } from './observation.ts';
 import { toSettingsKey } from './settings-key.ts';

@@ -1,5 +1,5 @@
-import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
-import { matern52 } from '../stats/gaussian-process.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import { matern52 } from '#stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
 import { type CategoricalSettings, differingCount } from './setting-effects.ts';
 import type { StageLoad } from './simulated.ts';

@@ -1,5 +1,5 @@
-import { enoughRequests, type SimulationOptions } from '../queueing/simulate.ts';
-import type { Traffic } from '../queueing/traffic.ts';
+import { enoughRequests, type SimulationOptions } from '#queueing/simulate.ts';
+import type { Traffic } from '#queueing/traffic.ts';
 import type { Observation } from './observation.ts';
 
 interface Lengths {

@@ -1,6 +1,6 @@
-import type { LoadLevel } from '../loadgen/types.ts';
-import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
-import type { Candidate } from '../space/types.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import { type FitQuality, fitQuality } from '#queueing/calibration/fit-quality.ts';
+import type { Candidate } from '#space/types.ts';
 import { correctedFigure, MIN_NOISE, type PredictFigure } from './correction.ts';
 import { atClientBatch, type Choice, toChoice } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';

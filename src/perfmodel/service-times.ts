@@ -1,5 +1,5 @@
-import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import type { Candidate } from '../space/types.ts';
+import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import type { Candidate } from '#space/types.ts';
 import { fitExecutionLaws, listPoints, type Observed } from './execution-laws.ts';
 import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';

@@ -4,7 +4,7 @@ import {
   type NoisyReading,
   type Normal,
   type Posterior,
-} from '../stats/gaussian-process.ts';
+} from '#stats/gaussian-process.ts';
 
 /** The categorical settings of a model, which the simulator does not model, by path. */
 export type CategoricalSettings = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
-import { canonicalJson } from '../base/json.ts';
-import type { CandidateShape, InstanceGroupShape } from '../space/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import type { CandidateShape, InstanceGroupShape } from '#space/types.ts';
 
 /**
  * Returns a candidate's content except the number of instances, their GPUs, and the batcher, as

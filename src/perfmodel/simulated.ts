@@ -1,10 +1,10 @@
-import { nsToMs } from '../base/units.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import type { ModelFigures, SimulatedClients } from '../queueing/tally.ts';
+import { nsToMs } from '#base/units.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import type { ModelFigures, SimulatedClients } from '#queueing/tally.ts';
 import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
+import { chanceWithin, leastGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
-import { chanceWithin, leastGoodput } from './workloads/goodput.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {

@@ -1,18 +1,21 @@
 import { median } from 'simple-statistics';
-import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import { busyBeside } from '../queueing/batcher-policy.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import { enoughRequests, type SimulationOptions, simulate } from '../queueing/simulate.ts';
-import type { Simulation } from '../queueing/tally.ts';
-import type { Traffic } from '../queueing/traffic.ts';
-import type { Candidate } from '../space/types.ts';
-import { hasLimits, type StudyWorkloads } from '../workload/study-workloads.ts';
+import { NS_PER_MS, NS_PER_S } from '#base/units.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { busyBeside } from '#queueing/batcher-policy.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { enoughRequests, type SimulationOptions, simulate } from '#queueing/simulate.ts';
+import type { Simulation } from '#queueing/tally.ts';
+import type { Traffic } from '#queueing/traffic.ts';
+import type { Candidate } from '#space/types.ts';
+import { hasLimits, type StudyWorkloads } from '#workload/study-workloads.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
 import { atClientBatch, type Choice, largestRequest, toChoice } from './modelled-config.ts';
+import { observe } from './observe.ts';
+import { loadsAt, trafficUnder } from './offered-load.ts';
 import type { WithoutParts } from './parts.ts';
+import { figuresUnder, robustRun } from './robust-figures.ts';
 import { fitServiceTimes, type ServiceTimes } from './service-times.ts';
 import {
   meanUncertainty,
@@ -23,9 +26,6 @@ import {
   type StageLoad,
   summarizeFigures,
 } from './simulated.ts';
-import { observe } from './workloads/observe.ts';
-import { loadsAt, trafficUnder } from './workloads/offered-load.ts';
-import { figuresUnder, robustRun } from './workloads/robust-figures.ts';
 
 /** A choice with its measurements. */
 export interface MeasuredChoice {

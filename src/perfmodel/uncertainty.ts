@@ -1,4 +1,4 @@
-import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
 import { fillingBeyond } from './filling.ts';
 import type { ExecutionPoint } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';

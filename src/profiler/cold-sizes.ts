@@ -1,4 +1,4 @@
-import type { BatchStatistics, ModelStatistics } from '../triton/types.ts';
+import type { BatchStatistics, ModelStatistics } from '#triton/types.ts';
 
 /** Executions of a new size may take this multiple of their expected time … */
 const SLACK = 1.2;

@@ -1,4 +1,4 @@
-import { formatFigure, plainLine } from '../base/format.ts';
+import { formatFigure, plainLine } from '#base/format.ts';
 import type { Measurement } from './measurement.ts';
 
 /** A message of a server is cut to this many letters. */

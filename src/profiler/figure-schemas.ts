@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, laterFigure, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, figure, laterFigure, openObject, text } from '#base/schema.ts';
 
 /**
  * Fields of figures that several documents have alike. Their numbers differ: the journal reads null

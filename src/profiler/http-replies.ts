@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { figure, openObject, text } from '../base/schema.ts';
-import { NS_PER_S } from '../base/units.ts';
-import type { ReplyTally, TimeSpread } from '../loadgen/plain-http/tally.ts';
-import type { LatencyHistogram } from '../stats/histogram.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { figure, openObject, text } from '#base/schema.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { ReplyTally, TimeSpread } from '#loadgen/plain-http-tally.ts';
+import type { LatencyHistogram } from '#stats/histogram.ts';
 
 const seconds = {
   averageSeconds: figure.describe('mean'),

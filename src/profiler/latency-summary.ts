@@ -1,5 +1,5 @@
-import { nsToMs } from '../base/units.ts';
-import type { LatencyHistogram } from '../stats/histogram.ts';
+import { nsToMs } from '#base/units.ts';
+import type { LatencyHistogram } from '#stats/histogram.ts';
 import type { LatencySummary } from './figure-schemas.ts';
 import type { Measurement } from './measurement.ts';
 

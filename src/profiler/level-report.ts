@@ -1,4 +1,4 @@
-import type { LoadLevel } from '../loadgen/types.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
 import { type ClientPartsUs, computeClientParts } from './client/client-parts.ts';
 import type { Measurement } from './measurement.ts';
 

@@ -1,10 +1,10 @@
 import { cpus, release, type as systemName, totalmem } from 'node:os';
 import { z } from 'zod';
-import { plainLine } from '../base/format.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, openObject, text } from '../base/schema.ts';
-import { BYTES_PER_MIB } from '../base/units.ts';
-import type { FollowLines } from '../launch/follow-lines.ts';
+import { plainLine } from '#base/format.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, openObject, text } from '#base/schema.ts';
+import { BYTES_PER_MIB } from '#base/units.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
 import { readTool } from './devices/gpu-names.ts';
 
 /** The machine that sent the requests, in documents. */

@@ -1,5 +1,5 @@
-import { lookUp } from '../base/look-up.ts';
-import type { Interval } from '../stats/interval.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Interval } from '#stats/interval.ts';
 import { clientFigures } from './client/client-figures.ts';
 import { foreignTraffic } from './foreign-traffic.ts';
 import { allOrNone } from './fronts/all-or-none.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, laterFigure, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, figure, laterFigure, openObject, text } from '#base/schema.ts';
 import { client, clientTimes } from './client-figures.ts';
 import { budgetLatencyMs, classFields, interval, latencySummary, level, requestLatencies } from './figure-schemas.ts';
 import { replies } from './http-replies.ts';

@@ -1,7 +1,7 @@
-import { watchTogether } from '../loadgen/client/cost.ts';
-import type { Schedule } from '../loadgen/pacing/pacers.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
-import { partOfPlan } from '../workload/plan/part-of-plan.ts';
+import { watchTogether } from '#loadgen/client/cost.ts';
+import type { Schedule } from '#loadgen/pacers.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import { partOfPlan } from '#workload/plan/part-of-plan.ts';
 import type { LevelOptions } from './level-options.ts';
 import { measureLevel } from './measure-level.ts';
 import { type FrontOptions, measureMix } from './measure-mix.ts';

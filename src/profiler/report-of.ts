@@ -1,4 +1,4 @@
-import { MS_PER_S } from '../base/units.ts';
+import { MS_PER_S } from '#base/units.ts';
 import type { CacheReport, LevelReport, ServerReport } from './level-report.ts';
 import type { Measurement } from './measurement.ts';
 import type { ServerBreakdown } from './server-figures.ts';

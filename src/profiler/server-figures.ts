@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, openObject, text } from '../base/schema.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, figure, openObject, text } from '#base/schema.ts';
 
 export const serverFields = {
   queueUs: figure.describe('mean time in the queue'),

@@ -1,7 +1,7 @@
-import { throwIfInterrupted } from '../base/abort.ts';
-import { formatMessage } from '../base/errors.ts';
-import type { RequestSet } from '../loadgen/types.ts';
-import type { ModelStatistics } from '../triton/types.ts';
+import { throwIfInterrupted } from '#base/abort.ts';
+import { formatMessage } from '#base/errors.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { Measurement } from './measurement.ts';
 import { requestsServed, serverBreakdown, shareOfBreakdown } from './server-breakdown.ts';

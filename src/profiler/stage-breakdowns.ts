@@ -1,5 +1,5 @@
-import { MS_PER_S } from '../base/units.ts';
-import type { Topology } from '../space/topology.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Topology } from '#space/topology.ts';
 import type { Measurement } from './measurement.ts';
 import type { ServerBreakdown } from './server-figures.ts';
 

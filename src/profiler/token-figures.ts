@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { count, figure, openObject } from '../base/schema.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, figure, openObject } from '#base/schema.ts';
 import { interval, latencySummary, lengthSummary, tokenFields } from './figure-schemas.ts';
 
 /** Token figures of a language model. */

@@ -1,9 +1,9 @@
-import type { TokenCounter } from '../loadgen/token-reply.ts';
-import { allTokens, type LengthSums, type TokenTally } from '../loadgen/token-tally.ts';
-import { meanInterval } from '../stats/batch-means.ts';
-import type { LatencyHistogram } from '../stats/histogram.ts';
-import { type Interval, productOfIntervals } from '../stats/interval.ts';
-import { quantileInterval } from '../stats/quantile-interval.ts';
+import type { TokenCounter } from '#loadgen/token-reply.ts';
+import { allTokens, type LengthSums, type TokenTally } from '#loadgen/token-tally.ts';
+import { meanInterval } from '#stats/batch-means.ts';
+import type { LatencyHistogram } from '#stats/histogram.ts';
+import { type Interval, productOfIntervals } from '#stats/interval.ts';
+import { quantileInterval } from '#stats/quantile-interval.ts';
 import type { LengthSummary } from './figure-schemas.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';

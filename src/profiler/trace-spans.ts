@@ -1,5 +1,5 @@
-import { NS_PER_US } from '../base/units.ts';
-import type { Trace } from '../triton/control/trace-file.ts';
+import { NS_PER_US } from '#base/units.ts';
+import type { Trace } from '#triton/control/trace-file.ts';
 
 /**
  * The parts of a request's time, each between two moments. `total` is the server's view of the

@@ -1,7 +1,7 @@
 import { mean, quantileSorted } from 'simple-statistics';
-import { TrituneError } from '../base/errors.ts';
-import { NS_PER_US } from '../base/units.ts';
-import type { ReadTraces, Trace } from '../triton/control/trace-file.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_US } from '#base/units.ts';
+import type { ReadTraces, Trace } from '#triton/control/trace-file.ts';
 import { computeSpans, type SpanName, type SpansUs, spanNames } from './trace-spans.ts';
 
 export interface SpanFigures {

@@ -1,12 +1,12 @@
-import { interrupted, throwIfInterrupted } from '../base/abort.ts';
-import type { Clock } from '../base/clock.ts';
-import { TrituneError } from '../base/errors.ts';
-import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
-import type { FailureTally } from '../loadgen/failure-tally.ts';
-import { type Flow, localFlow } from '../loadgen/flow.ts';
-import type { SendTally } from '../loadgen/pacing/open-loop.ts';
-import type { Batch, BatchRule } from '../loadgen/recorder.ts';
-import type { ArrivalPlan } from '../workload/arrival-plan.ts';
+import { interrupted, throwIfInterrupted } from '#base/abort.ts';
+import type { Clock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { MS_PER_S, msToNs, nsToMs } from '#base/units.ts';
+import type { FailureTally } from '#loadgen/failure-tally.ts';
+import { type Flow, localFlow } from '#loadgen/flow.ts';
+import type { SendTally } from '#loadgen/open-loop.ts';
+import type { Batch, BatchRule } from '#loadgen/recorder.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
 import type { LevelOptions } from './level-options.ts';
 
 /** Interval at which to check for errors and refusals. Batches are handled as they arrive. */

@@ -1,7 +1,7 @@
-import { TrituneError } from '../base/errors.ts';
-import { formatDuration } from '../base/format.ts';
-import { MS_PER_S, msToNs, NS_PER_S, nsToMs } from '../base/units.ts';
-import type { Batch } from '../loadgen/recorder.ts';
+import { TrituneError } from '#base/errors.ts';
+import { formatDuration } from '#base/format.ts';
+import { MS_PER_S, msToNs, NS_PER_S, nsToMs } from '#base/units.ts';
+import type { Batch } from '#loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from './level-options.ts';
 import { requestsServed } from './server-breakdown.ts';
 import { readStatistics, type StatisticsReading } from './server-side.ts';

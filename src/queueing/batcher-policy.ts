@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import { NS_PER_US } from '../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_US } from '#base/units.ts';
 
 /** The batching settings of a model config, in the batcher's terms. */
 export type BatcherPolicy = {

@@ -1,4 +1,4 @@
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { type BatcherPolicy, checkInstanceCount, checkPolicy } from './batcher-policy.ts';
 import { type Execution, ExecutionView } from './execution.ts';
 import { FormingRules } from './forming-rules.ts';

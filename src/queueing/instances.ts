@@ -1,4 +1,4 @@
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { NumberRing } from './ring.ts';
 
 type State = 'absent' | 'idle' | 'busy';

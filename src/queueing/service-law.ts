@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import { type Random, standardNormal } from '../base/random.ts';
+import { TrituneError } from '#base/errors.ts';
+import { type Random, standardNormal } from '#base/random.ts';
 
 /** Mean time of a lone execution. */
 export type LawPoint = { readonly batchSize: number; readonly executionNs: number };

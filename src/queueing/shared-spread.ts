@@ -1,4 +1,4 @@
-import { seededRandom } from '../base/random.ts';
+import { seededRandom } from '#base/random.ts';
 import { createSpread } from './service-law.ts';
 
 /**

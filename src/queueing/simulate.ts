@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import { seededRandom } from '../base/random.ts';
+import { TrituneError } from '#base/errors.ts';
+import { seededRandom } from '#base/random.ts';
 import type { BatcherPolicy } from './batcher-policy.ts';
 import { EventHeap } from './event-heap.ts';
 import { checkServiceLaw, createSpread, type ServiceLaw } from './service-law.ts';

@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import { NS_PER_S } from '../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_S } from '#base/units.ts';
 import { grown } from './ring.ts';
 
 /** Figures of clients after the warm-up. */

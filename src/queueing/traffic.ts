@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
-import { NS_PER_S } from '../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Random } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
 import { EventHeap } from './event-heap.ts';
 import { grown } from './ring.ts';
 

@@ -1,9 +1,9 @@
-import { canonicalJson } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { CandidateShape } from '../space/types.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Trial } from '../study/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { CandidateShape } from '#space/types.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 
 /**
  * The names of measured configs in a row of Model Analyzer's tables. One cell holds the values of

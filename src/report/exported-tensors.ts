@@ -1,5 +1,5 @@
-import { jsonValues } from '../loadgen/transports/json-tensors.ts';
-import type { OutputTensor } from '../loadgen/types.ts';
+import { jsonValues } from '#loadgen/transports/json-tensors.ts';
+import type { OutputTensor } from '#loadgen/types.ts';
 
 const texts = new WeakMap<readonly OutputTensor[], string>();
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { formatMessage, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 
 /** Text is written in pieces of this size: few calls, little memory. */
 const PIECE_CHARS = 64 * 1024;

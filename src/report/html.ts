@@ -1,4 +1,4 @@
-import { inertJson, inertText } from '../base/format.ts';
+import { inertJson, inertText } from '#base/format.ts';
 
 /** HTML that is safe to insert: made by `html` or by one of our renderers, never a bare string. */
 export class Html {

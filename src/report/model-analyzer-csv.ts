@@ -1,8 +1,8 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import type { GpuMetrics } from '../profiler/server-figures.ts';
-import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal/goal.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Goal, Trial } from '../study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { GpuMetrics } from '#profiler/server-figures.ts';
+import { type Assessment, assess, compareAssessments, missingMetrics } from '#study/goal/goal.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Goal, Trial } from '#study/types.ts';
 import { analyzerNames } from './analyzer-names.ts';
 import { type CsvCell, csvText } from './csv.ts';
 

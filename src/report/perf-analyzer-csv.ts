@@ -1,8 +1,8 @@
-import { plainLine } from '../base/format.ts';
-import type { LatencySummary } from '../profiler/figure-schemas.ts';
-import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '../profiler/level-report.ts';
-import type { ClassFigures } from '../profiler/measurement.ts';
-import type { TokenFigures } from '../profiler/token-figures.ts';
+import { plainLine } from '#base/format.ts';
+import type { LatencySummary } from '#profiler/figure-schemas.ts';
+import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '#profiler/level-report.ts';
+import type { ClassFigures } from '#profiler/measurement.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
 import { csvText } from './csv.ts';
 
 const US_PER_MS = 1e3;

@@ -1,4 +1,4 @@
-import { formatMessage, TrituneError } from '../base/errors.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 
 /** Draws SVG texts as PNG images. */
 export type PngRenderer = (svg: string) => Uint8Array;

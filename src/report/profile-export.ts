@@ -1,5 +1,5 @@
-import { trituneVersion } from '../base/package.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
+import { trituneVersion } from '#base/package.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
 import { GrowingFile } from './growing-file.ts';
 
 /** One request in the export. Times are nanoseconds of the monotonic clock. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { openObject, text } from '../base/schema.ts';
-import { mode } from '../profiler/figure-schemas.ts';
-import type { LevelReport } from '../profiler/level-report.ts';
-import { machineSchema } from '../profiler/machine.ts';
-import { measurement } from '../profiler/measurement.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { openObject, text } from '#base/schema.ts';
+import { mode } from '#profiler/figure-schemas.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import { machineSchema } from '#profiler/machine.ts';
+import { measurement } from '#profiler/measurement.ts';
 
 /** A level of it. */
 export const profileLevel = measurement.extend({

@@ -1,5 +1,5 @@
-import type { StudyState } from '../study/records/state.ts';
-import type { Summary } from '../study/summary/summary-schema.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
@@ -8,7 +8,7 @@ import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
 import { costSection } from './page/cost-section.ts';
 import { figure } from './page/figure.ts';
-import { firstScreen } from './page/first/first-screen.ts';
+import { firstScreen } from './page/first-screen.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
 import { phasesSection } from './page/phases-section.ts';

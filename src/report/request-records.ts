@@ -1,7 +1,7 @@
-import { NS_PER_S, nsToMs } from '../base/units.ts';
-import type { ObservedRequest } from '../loadgen/observed-transport.ts';
-import type { TokenReply } from '../loadgen/token-reply.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import type { ObservedRequest } from '#loadgen/observed-transport.ts';
+import type { TokenReply } from '#loadgen/token-reply.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
 import { GrowingFile } from './growing-file.ts';
 
 /** The names of AIPerf's metrics; its own file has units as text too. */

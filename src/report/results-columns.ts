@@ -1,11 +1,11 @@
-import { computeClientParts } from '../profiler/client/client-parts.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
-import { listColumns } from '../study/goal/metrics/columns.ts';
-import type { MetricColumn } from '../study/goal/metrics/metric.ts';
-import { findPart, nameOfModel } from '../study/goal/metrics/of-model.ts';
-import type { Metrics } from '../study/goal/metrics/registry.ts';
+import { computeClientParts } from '#profiler/client/client-parts.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import type { MetricColumn } from '#study/goal/metrics/metric.ts';
+import { findPart, nameOfModel } from '#study/goal/metrics/of-model.ts';
+import type { Metrics } from '#study/goal/metrics/registry.ts';
 import type { CsvCell } from './csv.ts';
 
 /** A column about a measurement: one of a metric's, or one of those below. */

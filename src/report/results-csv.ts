@@ -1,14 +1,14 @@
-import type { Json } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
-import { listColumns } from '../study/goal/metrics/columns.ts';
-import { builtInMetrics, type Metrics } from '../study/goal/metrics/registry.ts';
-import { tableMetrics } from '../study/goal/metrics/shown.ts';
-import type { TrialPoint } from '../study/goal/ranking.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Trial } from '../study/types.ts';
+import type { Json } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import { builtInMetrics, type Metrics } from '#study/goal/metrics/registry.ts';
+import { tableMetrics } from '#study/goal/metrics/shown.ts';
+import type { TrialPoint } from '#study/goal/ranking.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 import { type CsvCell, csvText } from './csv.ts';
 import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from './results-columns.ts';
 

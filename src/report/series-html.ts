@@ -1,7 +1,7 @@
-import { formatMs } from '../base/format.ts';
-import { describeBasis } from '../study/summary/deciding-figures.ts';
-import { describeAssignment, describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
-import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/summary-schema.ts';
+import { formatMs } from '#base/format.ts';
+import { describeBasis } from '#study/summary/deciding-figures.ts';
+import { describeAssignment, describeLevel, describeShare, describeThroughput } from '#study/summary/describe.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '#study/summary/summary-schema.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
 import { type TableCell, table } from './page/table.ts';

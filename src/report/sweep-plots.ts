@@ -1,14 +1,14 @@
-import { formatMs, formatRate } from '../base/format.ts';
-import { MS_PER_S } from '../base/units.ts';
-import { type LevelReport, networkUs, shownClientParts } from '../profiler/level-report.ts';
-import { type CalibrationRow, computeMs, outsideMs } from '../queueing/calibration/row.ts';
+import { formatMs, formatRate } from '#base/format.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { type LevelReport, networkUs, shownClientParts } from '#profiler/level-report.ts';
+import { type CalibrationRow, computeMs, outsideMs } from '#queueing/calibration/row.ts';
 import { type BreakdownBar, breakdownChart } from './charts/breakdown-chart.ts';
 import { growthEnd } from './charts/growth.ts';
 import { lineChart } from './charts/line-chart.ts';
 import { type Chart, filePaper } from './charts/svg.ts';
 import { titled } from './charts/titled.ts';
 import type { PngRenderer } from './png.ts';
-import type { ScenarioFile } from './scenario/case.ts';
+import type { ScenarioFile } from './scenario-case.ts';
 
 /** One level of a sweep. */
 export interface SweepLevel {

@@ -1,9 +1,9 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import { decidingWorkload } from '../study/goal/deciding-workload.ts';
-import { listColumns } from '../study/goal/metrics/columns.ts';
-import { toMetrics } from '../study/goal/metrics/registry.ts';
-import { tableMetrics } from '../study/goal/metrics/shown.ts';
-import type { StudyState } from '../study/records/state.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { decidingWorkload } from '#study/goal/deciding-workload.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { tableMetrics } from '#study/goal/metrics/shown.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { type CsvCell, csvText } from './csv.ts';
 
 /**

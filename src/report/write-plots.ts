@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { writeIn } from '../base/run-files.ts';
-import { explainBest } from '../study/analysis/explain/explain.ts';
-import type { StudyState } from '../study/records/state.ts';
+import { writeIn } from '#base/run-files.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { filePaper } from './charts/svg.ts';
 import { titled } from './charts/titled.ts';
 import { studyCharts } from './page/charts.ts';

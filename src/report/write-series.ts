@@ -1,7 +1,7 @@
-import { writeIn } from '../base/run-files.ts';
-import { rankModels } from '../study/summary/rank-models.ts';
-import { SERIES_REPORT, SERIES_SUMMARY } from '../study/summary/series-summary.ts';
-import type { SeriesEntry, SeriesSummary } from '../study/summary/summary-schema.ts';
+import { writeIn } from '#base/run-files.ts';
+import { rankModels } from '#study/summary/rank-models.ts';
+import { SERIES_REPORT, SERIES_SUMMARY } from '#study/summary/series-summary.ts';
+import type { SeriesEntry, SeriesSummary } from '#study/summary/summary-schema.ts';
 import { seriesHtml } from './series-html.ts';
 
 /** Writes the summary of a series, and its page. Returns the summary. Errors: OUTPUT_UNWRITABLE. */

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { formatPath } from './edits/config-path.ts';
 import { chooseDevice } from './subject.ts';
 import type { ConfigPath } from './types.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { TrituneError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 /** The files that a variant of a model is served from, and how they are made. */
 export interface Artifact {

@@ -1,10 +1,10 @@
-import { lookUp } from '../base/look-up.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
-import { validateConfig } from '../triton/config/validation.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
-import { readSettings } from './engine/candidate.ts';
-import { withSettings } from './engine/engine.ts';
+import { withSettings } from './engine.ts';
+import { readSettings } from './engine-candidate.ts';
 import { type ModelConfigs, toModelConfig, toOtherConfigs } from './model-configs.ts';
 import type {
   Assignment,

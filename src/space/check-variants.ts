@@ -1,4 +1,4 @@
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { buildCandidate } from './candidate.ts';
 import { assignments } from './enumerate.ts';
 import { VARIANT } from './source/variants.ts';

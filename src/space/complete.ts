@@ -1,5 +1,5 @@
-import { canonicalJson } from '../base/json.ts';
-import type { Random } from '../base/random.ts';
+import { canonicalJson } from '#base/json.ts';
+import type { Random } from '#base/random.ts';
 import { bindSpace } from './bound-space.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
 import { optionsFor } from './options.ts';

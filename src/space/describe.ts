@@ -1,9 +1,9 @@
-import { listed, plainLine } from '../base/format.ts';
+import { listed, plainLine } from '#base/format.ts';
 import { bindSpace } from './bound-space.ts';
+import { always, describeCondition } from './condition.ts';
 import { formatPath } from './edits/config-path.ts';
 import { planGroups } from './edits/instance-groups.ts';
 import { countLimit, spaceSize } from './enumerate.ts';
-import { always, describeCondition } from './expressions/condition.ts';
 import { toModelConfig } from './model-configs.ts';
 import type { Candidate, ConfigPath, Parameter, ParameterCase, SearchSpace } from './types.ts';
 

@@ -1,10 +1,10 @@
-import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
-import { composingModels } from '../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import { canonicalJson, isJsonObject, type Json } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { type ConfigDifference, compareConfigs } from '#triton/config/comparison.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { describeArtifact, toArtifact, withoutMark } from './artifact.ts';
-import { namedSettings, readSettings } from './engine/candidate.ts';
+import { namedSettings, readSettings } from './engine-candidate.ts';
 import { toDocument, toModelConfig, toModelConfigs, toOtherConfigs } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 

@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Random } from '#base/random.ts';
 import { allBindings, type BoundSpace, bindSpace } from './bound-space.ts';
 import { toConfig } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from '../base/json.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
 import { bindSpace, boundTo, type Setting } from './bound-space.ts';
 import { toConfig } from './candidate.ts';
 import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { isTrituneError } from '../base/errors.ts';
-import { canonicalJsonOfShared, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
-import { normaliseConfig } from '../triton/config/normal-form.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { canonicalJsonOfShared, isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
 import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
 import { readPath } from './edits/config-path.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';

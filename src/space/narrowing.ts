@@ -1,5 +1,5 @@
-import { canonicalJson } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
+import { canonicalJson } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
 import type { Assignment, ParameterOption, ParameterValue } from './types.ts';
 
 /**

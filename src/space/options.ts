@@ -1,9 +1,9 @@
-import type { Json } from '../base/json.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { Json } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { type BoundSpace, boundTo, type Setting } from './bound-space.ts';
+import { holds } from './condition.ts';
 import { isMessage } from './edits/config-fields.ts';
-import { readField } from './engine/engine.ts';
-import { holds } from './expressions/condition.ts';
+import { readField } from './engine.ts';
 import { knownKnob } from './source/known-knobs.ts';
 import { type EvaluationContext, requirePath } from './subject.ts';
 import type { Assignment, ConfigPath, ParameterOption } from './types.ts';

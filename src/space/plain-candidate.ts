@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonObject } from '../base/json.ts';
+import { canonicalJson, type JsonObject } from '#base/json.ts';
 import { plainShape } from './shape.ts';
 import type { Assignment, Candidate } from './types.ts';
 

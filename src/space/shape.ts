@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, canonicalJsonOfShared, type Json, type JsonObject } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import { toPolicy } from '../queueing/batcher-policy.ts';
-import { countInstances } from '../triton/config/instances.ts';
-import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
+import { canonicalJson, canonicalJsonOfShared, type Json, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import type { InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
 import { withRelativeNames } from './edits/relative-names.ts';
 import type { CandidateShape, InstanceGroupShape, Scheduling, Settings } from './types.ts';
 

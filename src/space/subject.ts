@@ -1,9 +1,9 @@
-import type { Json } from '../base/json.ts';
-import { didYouMean } from '../base/nearest.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { Json } from '#base/json.ts';
+import { didYouMean } from '#base/nearest.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { checkPath, FieldFault } from './edits/config-fields.ts';
 import { parseConfigPath } from './edits/config-path.ts';
-import { readField } from './engine/engine.ts';
+import { readField } from './engine.ts';
 import type { ConditionSubject, ConfigPath, Limits } from './types.ts';
 
 /** The context in which a condition or a rule is evaluated. */

@@ -1,5 +1,5 @@
-import { lookUp } from '../base/look-up.ts';
-import type { Step } from '../queueing/network/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Step } from '#queueing/network/types.ts';
 
 /**
  * The models that a study tunes together: those that clients call, and those that requests pass

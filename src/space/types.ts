@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../base/json.ts';
-import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
-import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
+import type { Json, JsonObject } from '#base/json.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
 import type { Artifact } from './artifact.ts';
 
 /** A value of a parameter: written at its path, or null to keep the base config's value. */

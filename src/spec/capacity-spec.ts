@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { autoscalerKinds } from '../autoscale/autoscaler.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { LONGEST_TIMER_S } from '../base/units.ts';
-import { promptSpec } from '../workload/prompt-spec.ts';
+import { autoscalerKinds } from '#autoscale/autoscaler.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { LONGEST_TIMER_S } from '#base/units.ts';
+import { promptSpec } from '#workload/prompt-spec.ts';
 import type { FlatDocument, FlatFields, FlatSection, OptionNames } from './flat-options.ts';
 import { httpSpec } from './http-spec.ts';
 import { goodputSpec } from './language-spec.ts';

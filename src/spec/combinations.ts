@@ -1,4 +1,4 @@
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /** What gets requests. */
 export const subjects = [

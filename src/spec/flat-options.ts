@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { TrituneError } from '../base/errors.ts';
-import type { Json, JsonObject } from '../base/json.ts';
-import { describeFaults } from '../base/schema-faults.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Json, JsonObject } from '#base/json.ts';
+import { describeFaults } from '#base/schema-faults.ts';
 import { type SettableDocument, type SpecChange, withChange } from './spec-change.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import { listed } from '../base/format.ts';
-import { lookUp } from '../base/look-up.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
 import { modelsIn, type SeriesOptions, splitOwner } from './series-fields.ts';
 import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
 import { toSpec } from './spec-of-options.ts';

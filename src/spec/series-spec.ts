@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { TrituneError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { describeFaults } from '../base/schema-faults.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { describeFaults } from '#base/schema-faults.ts';
 import { studySpec } from './study-spec.ts';
 
 /** Several studies on one server, one after another. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { TrituneError } from '../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import { didYouMean } from '../base/nearest.ts';
-import { readYaml, YamlFault } from '../base/yaml.ts';
+import { TrituneError } from '#base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { readYaml, YamlFault } from '#base/yaml.ts';
 
 /** A kind of document, such as a study, whose fields `--set` reaches. */
 export interface SettableDocument {

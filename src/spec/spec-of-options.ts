@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import { type FlatDocument, type OptionPlace, placesIn } from './flat-options.ts';
 import { type SpecChange, withChange } from './spec-change.ts';
 import { checkStudySpec, type StudySpec, specToJson, studySpec } from './study-spec.ts';

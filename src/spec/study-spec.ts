@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { TrituneError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
-import type { ReadOnly } from '../base/read-only.ts';
-import { describeFaults } from '../base/schema-faults.ts';
-import { LONGEST_TIMER_S } from '../base/units.ts';
-import { promptSpec } from '../workload/prompt-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { describeFaults } from '#base/schema-faults.ts';
+import { LONGEST_TIMER_S } from '#base/units.ts';
+import { promptSpec } from '#workload/prompt-spec.ts';
 import { httpSpec } from './http-spec.ts';
 import { goodputSpec } from './language-spec.ts';
 import { costSpec, priceList } from './price-spec.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import { listed } from '../base/format.ts';
-import type { Json, JsonObject } from '../base/json.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import { type BlsCalls, modelsIn, type SeriesOptions, splitOwner } from './series-fields.ts';
 import type { FlatStudyOptions } from './tune-options.ts';
 

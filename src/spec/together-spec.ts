@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestSpec } from '../workload/request-spec.ts';
+import { requestSpec } from '#workload/request-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
-import { requestSpec } from '../workload/request-spec.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { requestSpec } from '#workload/request-spec.ts';
 
 const text = z.string().min(1);
 const positiveWhole = z.int().positive();

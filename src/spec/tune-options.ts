@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import type { FlatFields, FlatSection, OptionNames } from './flat-options.ts';
 import type { StudySpec } from './study-spec.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isTrituneError } from '../base/errors.ts';
-import { parseRobustRule } from '../workload/robust-rule.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();

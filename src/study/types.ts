@@ -1,12 +1,12 @@
-import type { Accuracy } from '../loadgen/accuracy.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
-import type { Assignment, Candidate } from '../space/types.ts';
+import type { Accuracy } from '#loadgen/accuracy.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
 
 import type { Metrics } from './goal/metrics/registry.ts';
-import type { Certificate } from './records/schema/certificate.ts';
-import type { Constraint, CostTerms, LatencyBudget, LevelPlan, Objective } from './records/schema/goal.ts';
+import type { Certificate } from './records/certificate-schema.ts';
+import type { Constraint, CostTerms, LatencyBudget, LevelPlan, Objective } from './records/goal-schema.ts';
 
 export type { Certificate, Constraint, LatencyBudget, LevelPlan, Objective };
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { isAbsolute } from 'node:path';
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { Assignment, Candidate } from '../space/types.ts';
-import { checkRecord } from '../study/records/record-schema.ts';
-import type { Applied, ServerAdapter } from '../tuner/adapter.ts';
-import { CandidateRefusedError } from '../tuner/refused.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { checkRecord } from '#study/records/record-schema.ts';
+import type { Applied, ServerAdapter } from '#tuner/adapter.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 import type { ConformanceCheck } from './check.ts';
 
 /** What a suite needs to know about an adapter. */

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import type { Measurement } from '../profiler/measurement.ts';
-import { joinSpaces, jointOriginal } from '../space/joint/joint-space.ts';
-import { toOriginal } from '../space/model-configs.ts';
-import { allows, type Narrowing } from '../space/narrowing.ts';
-import { spaceFromJson } from '../space/source/load.ts';
-import { readJsonSource } from '../space/source/source.ts';
-import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
-import { jointSpaceView } from '../study/search/samplers/joint-space-view.ts';
-import { createSampler, type SamplerDefinition, toKind } from '../study/search/samplers/registry.ts';
-import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.ts';
-import type { Goal, LevelPlan, Proposal, Remaining, Sampler, Trial } from '../study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { joinSpaces, jointOriginal } from '#space/joint/joint-space.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { allows, type Narrowing } from '#space/narrowing.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { readJsonSource } from '#space/source/source.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { jointSpaceView } from '#study/search/samplers/joint-space-view.ts';
+import { createSampler, type SamplerDefinition, toKind } from '#study/search/samplers/registry.ts';
+import { type SpaceView, viewSpace } from '#study/search/samplers/space-view.ts';
+import type { Goal, LevelPlan, Proposal, Remaining, Sampler, Trial } from '#study/types.ts';
 import type { ConformanceCheck } from './check.ts';
 
 /**

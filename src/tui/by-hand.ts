@@ -1,11 +1,11 @@
-import { canonicalJson } from '../base/json.ts';
-import { buildCandidate } from '../space/candidate.ts';
-import { buildJoint } from '../space/joint/build-joint.ts';
-import { whyRuledOut } from '../space/narrowing.ts';
-import { createScene, optionsIn } from '../space/options.ts';
-import type { Assignment, Candidate, CandidateOutcome, ParameterOption, ParameterValue } from '../space/types.ts';
-import { findJointSpace } from '../study/analysis/settings.ts';
-import type { StudyState } from '../study/records/state.ts';
+import { canonicalJson } from '#base/json.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { buildJoint } from '#space/joint/build-joint.ts';
+import { whyRuledOut } from '#space/narrowing.ts';
+import { createScene, optionsIn } from '#space/options.ts';
+import type { Assignment, Candidate, CandidateOutcome, ParameterOption, ParameterValue } from '#space/types.ts';
+import { findJointSpace } from '#study/analysis/settings.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { listParameters, listSpaces, ofPart, type ShownParameter } from './parameters.ts';
 
 /** A parameter of a candidate that is built by hand. */

@@ -1,6 +1,6 @@
 import { Text } from 'ink';
 import { createElement, type ReactElement } from 'react';
-import { inertLine } from '../base/format.ts';
+import { inertLine } from '#base/format.ts';
 import { toLook } from './colours.ts';
 import type { Row } from './rows.ts';
 

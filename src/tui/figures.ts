@@ -1,7 +1,7 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import { representative } from '../study/final/final.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Trial } from '../study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 
 /** Numbers of the trials that have a measurement on the Pareto front. */
 export const frontTrials = (study: StudyState): ReadonlySet<number> =>

@@ -1,11 +1,11 @@
-import type { Narrowing } from '../space/narrowing.ts';
-import type { Assignment } from '../space/types.ts';
-import type { Trial } from '../study/types.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Assignment } from '#space/types.ts';
+import type { Trial } from '#study/types.ts';
 import { verdictOn, withNextValue } from './by-hand.ts';
 import type { Command } from './commands.ts';
 import { listParameters, narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
-import { byNumber, orderedTrials, type RowChoice, sortedBy, sortedByNext } from './table/order.ts';
+import { byNumber, orderedTrials, type RowChoice, sortedBy, sortedByNext } from './table-order.ts';
 
 /** The question to the person, or the open panel of parameters. Keys are answers meanwhile. */
 export type Question =

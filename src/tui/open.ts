@@ -1,6 +1,6 @@
 import { createElement } from 'react';
-import type { StudyRecord } from '../study/records/records.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { App } from './app.ts';
 import { openFullScreen } from './full-screen.ts';
 import { ViewFold } from './state.ts';

@@ -1,16 +1,16 @@
-import { canonicalJson } from '../base/json.ts';
-import { lookUp } from '../base/look-up.ts';
-import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
-import { spaceSize } from '../space/enumerate.ts';
-import { holds, parametersIn } from '../space/expressions/condition.ts';
-import { jointName } from '../space/joint/joint-space.ts';
-import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
-import { createScene } from '../space/options.ts';
-import type { Candidate, Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
-import { findJointSpace, findSpace } from '../study/analysis/settings.ts';
-import type { StudyStarted } from '../study/records/records.ts';
-import type { StudyState } from '../study/records/state.ts';
-import { describeValue } from '../study/summary/describe.ts';
+import { canonicalJson } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { allBindings, type BoundSpace, bindSpace, type Setting } from '#space/bound-space.ts';
+import { holds, parametersIn } from '#space/condition.ts';
+import { spaceSize } from '#space/enumerate.ts';
+import { jointName } from '#space/joint/joint-space.ts';
+import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '#space/narrowing.ts';
+import { createScene } from '#space/options.ts';
+import type { Candidate, Parameter, ParameterOption, ParameterValue } from '#space/types.ts';
+import { findJointSpace, findSpace } from '#study/analysis/settings.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeValue } from '#study/summary/describe.ts';
 
 /** A parameter of the study's search space, for display. */
 export interface ShownParameter {

@@ -1,6 +1,6 @@
-import { describeAssignment } from '../study/summary/describe.ts';
-import type { Trial } from '../study/types.ts';
-import type { TunerCommands } from '../tuner/steering.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
+import type { Trial } from '#study/types.ts';
+import type { TunerCommands } from '#tuner/steering.ts';
 import { verdictOn } from './by-hand.ts';
 import type { Command } from './commands.ts';
 import { type Interaction, type Question, selectedTrial, wantsPause } from './interaction.ts';

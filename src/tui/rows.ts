@@ -1,4 +1,4 @@
-import { plainLine } from '../base/format.ts';
+import { plainLine } from '#base/format.ts';
 import type { Command } from './commands.ts';
 
 /** The meaning of a piece of text; `colours.ts` defines its look. */

@@ -1,13 +1,13 @@
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { WindowProgress } from '../profiler/progress.ts';
-import { StudyFold } from '../study/records/fold.ts';
-import type { StudyRecord } from '../study/records/records.ts';
-import type { StudyState } from '../study/records/state.ts';
-import { predictBest } from '../study/summary/prediction.ts';
-import type { Prediction } from '../study/summary/schema/point.ts';
-import type { SearchLimits } from '../study/summary/search-progress.ts';
-import type { PredictedPoint } from '../study/types.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { WindowProgress } from '#profiler/progress.ts';
+import { StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Prediction } from '#study/summary/point-schema.ts';
+import { predictBest } from '#study/summary/prediction.ts';
+import type { SearchLimits } from '#study/summary/search-progress.ts';
+import type { PredictedPoint } from '#study/types.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 
 /** The run's current activity. */
 export type Activity =

@@ -1,7 +1,7 @@
-import { formatMessage } from '../base/errors.ts';
-import type { Trial } from '../study/types.ts';
-import type { TunerEvent } from '../tuner/seams.ts';
-import type { TunerCommands } from '../tuner/steering.ts';
+import { formatMessage } from '#base/errors.ts';
+import type { Trial } from '#study/types.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import type { TunerCommands } from '#tuner/steering.ts';
 import type { Abilities, Command } from './commands.ts';
 import type { Scene } from './frame.ts';
 import { type Interaction, initialInteraction, interact, selectedTrial } from './interaction.ts';

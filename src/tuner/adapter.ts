@@ -1,10 +1,10 @@
-import type { Accuracy } from '../loadgen/accuracy.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { ProfileProgress } from '../profiler/progress.ts';
-import type { Difference } from '../space/differences.ts';
-import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
-import type { ServerIdentity } from '../study/records/records.ts';
+import type { Accuracy } from '#loadgen/accuracy.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import type { Difference } from '#space/differences.ts';
+import type { Assignment, Candidate, CandidateOutcome } from '#space/types.ts';
+import type { ServerIdentity } from '#study/records/records.ts';
 
 /**
  * Everything that tritune knows about a server and its settings. Another kind of server needs its

@@ -1,10 +1,10 @@
-import { catchUp } from '../base/abort.ts';
-import { largestRequest } from '../perfmodel/modelled-config.ts';
-import { plainShape } from '../space/shape.ts';
-import { nextFinal } from '../study/final/final.ts';
-import type { StudyState } from '../study/records/state.ts';
-import { pruneReason } from '../study/search/pruning.ts';
-import type { Doubted, PendingTrial, Proposal, Trial, TrialFailure, Wish } from '../study/types.ts';
+import { catchUp } from '#base/abort.ts';
+import { largestRequest } from '#perfmodel/modelled-config.ts';
+import { plainShape } from '#space/shape.ts';
+import { nextFinal } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { pruneReason } from '#study/search/pruning.ts';
+import type { Doubted, PendingTrial, Proposal, Trial, TrialFailure, Wish } from '#study/types.ts';
 import { BASELINE, type Planning } from './run.ts';
 import type { Assigned } from './trial.ts';
 

@@ -1,8 +1,8 @@
-import { representative } from '../study/final/final.ts';
-import { assess } from '../study/goal/goal.ts';
-import { findChosen } from '../study/goal/ranking.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Certificate, Trial } from '../study/types.ts';
+import { representative } from '#study/final/final.ts';
+import { assess } from '#study/goal/goal.ts';
+import { findChosen } from '#study/goal/ranking.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Certificate, Trial } from '#study/types.ts';
 import type { Planning } from './run.ts';
 
 /**

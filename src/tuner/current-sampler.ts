@@ -1,7 +1,7 @@
-import { canonicalJson, type Json } from '../base/json.ts';
-import type { Narrowing } from '../space/narrowing.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Goal, Sampler } from '../study/types.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Goal, Sampler } from '#study/types.ts';
 import type { TuneParts } from './run.ts';
 
 /** The purpose of a sampler: the user may change it during the run. */

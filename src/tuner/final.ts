@@ -1,5 +1,5 @@
-import type { Measurement } from '../profiler/measurement.ts';
-import { decideNow, type FinalStep, nextFinal } from '../study/final/final.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { decideNow, type FinalStep, nextFinal } from '#study/final/final.ts';
 import { toFailure } from './outcome.ts';
 import { BASELINE, type Planning, type Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';

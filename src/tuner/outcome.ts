@@ -1,7 +1,7 @@
-import { interrupted, throwIfInterrupted } from '../base/abort.ts';
-import { isTrituneError, TrituneError } from '../base/errors.ts';
-import { nsToMs } from '../base/units.ts';
-import type { TrialFailure } from '../study/types.ts';
+import { interrupted, throwIfInterrupted } from '#base/abort.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { nsToMs } from '#base/units.ts';
+import type { TrialFailure } from '#study/types.ts';
 import { CandidateRefusedError } from './refused.ts';
 import type { Run } from './run.ts';
 

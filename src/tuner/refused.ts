@@ -1,5 +1,5 @@
-import { TrituneError } from '../base/errors.ts';
-import type { FailureKind } from '../study/types.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { FailureKind } from '#study/types.ts';
 
 /** Kinds of refusal of a candidate by a server. */
 export type RefusalKind = Extract<

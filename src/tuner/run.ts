@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.ts';
-import type { Narrowing } from '../space/narrowing.ts';
-import type { Journal } from '../study/records/journal.ts';
-import type { StudyRecord, StudyStarted } from '../study/records/records.ts';
-import type { EstimateSpeeds } from '../study/speed/speeds.ts';
-import type { Goal, Sampler } from '../study/types.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Journal } from '#study/records/journal.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { EstimateSpeeds } from '#study/speed/speeds.ts';
+import type { Goal, Sampler } from '#study/types.ts';
 import type { TunedAdapter } from './adapter.ts';
 import type { Tracing } from './seams.ts';
 import type { Steering } from './steering.ts';

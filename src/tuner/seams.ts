@@ -1,10 +1,10 @@
-import type { LoadLevel } from '../loadgen/types.ts';
-import type { ProfileProgress } from '../profiler/progress.ts';
-import type { Assignment } from '../space/types.ts';
-import type { RecordedTraceSettings, StudyRecord } from '../study/records/records.ts';
-import type { SpeedChange } from '../study/speed/changes.ts';
-import type { NoiseFloor } from '../study/summary/schema/context.ts';
-import type { Bottleneck, PredictedPoint } from '../study/types.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import type { Assignment } from '#space/types.ts';
+import type { RecordedTraceSettings, StudyRecord } from '#study/records/records.ts';
+import type { SpeedChange } from '#study/speed/changes.ts';
+import type { NoiseFloor } from '#study/summary/context-schema.ts';
+import type { Bottleneck, PredictedPoint } from '#study/types.ts';
 
 /** Switches tracing of requests on the server on and off. */
 export interface Tracing {

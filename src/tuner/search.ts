@@ -1,6 +1,6 @@
-import { catchUp } from '../base/abort.ts';
-import { TrituneError } from '../base/errors.ts';
-import { MS_PER_S } from '../base/units.ts';
+import { catchUp } from '#base/abort.ts';
+import { TrituneError } from '#base/errors.ts';
+import { MS_PER_S } from '#base/units.ts';
 import { nextTrial, type StopReason } from './ask.ts';
 import type { Planning, Run } from './run.ts';
 import { refuseTrial, runTrial } from './trial.ts';

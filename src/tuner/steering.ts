@@ -1,5 +1,5 @@
-import type { Narrowing } from '../space/narrowing.ts';
-import type { Wish } from '../study/types.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Wish } from '#study/types.ts';
 
 /** Commands of the user to a running study. None takes effect during a load. */
 export interface TunerCommands {

@@ -1,12 +1,12 @@
-import type { Clock } from '../base/clock.ts';
-import { asTrituneError, type TrituneError } from '../base/errors.ts';
-import { nsToMs } from '../base/units.ts';
-import { StudyFold } from '../study/records/fold.ts';
-import type { Journal } from '../study/records/journal.ts';
-import type { StudyRecord } from '../study/records/records.ts';
-import type { StudyState } from '../study/records/state.ts';
-import { latestChange, reportedBy } from '../study/speed/changes.ts';
-import type { EstimateSpeeds } from '../study/speed/speeds.ts';
+import type { Clock } from '#base/clock.ts';
+import { asTrituneError, type TrituneError } from '#base/errors.ts';
+import { nsToMs } from '#base/units.ts';
+import { StudyFold } from '#study/records/fold.ts';
+import type { Journal } from '#study/records/journal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { latestChange, reportedBy } from '#study/speed/changes.ts';
+import type { EstimateSpeeds } from '#study/speed/speeds.ts';
 import type { TunerEvent } from './seams.ts';
 
 type Unstamped<R extends StudyRecord> = R extends StudyRecord ? Omit<R, 'at' | 'runMs'> : never;

@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import { formatDuration } from '../base/format.ts';
-import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
-import type { Pace } from '../study/types.ts';
+import type { Clock } from '#base/clock.ts';
+import { formatDuration } from '#base/format.ts';
+import { MS_PER_S, msToNs, nsToMs } from '#base/units.ts';
+import type { Pace } from '#study/types.ts';
 
 /**
  * The factor by which each step counts less than the next one: steps get longer as the search

@@ -1,7 +1,7 @@
-import { formatMessage, TrituneError } from '../base/errors.ts';
-import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
-import type { ProfileProgress } from '../profiler/progress.ts';
-import { representative } from '../study/final/final.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { RESTORE_THE_RUN } from '#base/restore-advice.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import { representative } from '#study/final/final.ts';
 import { toFailure } from './outcome.ts';
 import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';

@@ -1,8 +1,8 @@
-import { asTrituneError, TrituneError } from '../base/errors.ts';
-import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
-import { MS_PER_S } from '../base/units.ts';
-import { isFinalOver } from '../study/final/final.ts';
-import type { StudyState } from '../study/records/state.ts';
+import { asTrituneError, TrituneError } from '#base/errors.ts';
+import { RESTORE_THE_RUN } from '#base/restore-advice.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { isFinalOver } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
 import type { StopReason } from './ask.ts';
 import { certifyBest } from './certify.ts';
 import { currentSampler } from './current-sampler.ts';

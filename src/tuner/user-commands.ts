@@ -1,4 +1,4 @@
-import type { LatencyBudget } from '../study/types.ts';
+import type { LatencyBudget } from '#study/types.ts';
 import type { Planning, Run } from './run.ts';
 import type { StudyChange } from './steering.ts';
 

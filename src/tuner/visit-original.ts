@@ -1,7 +1,7 @@
-import { nextFinal } from '../study/final/final.ts';
-import { isSameLevel } from '../study/level/line.ts';
-import type { StudyState } from '../study/records/state.ts';
-import type { Trial } from '../study/types.ts';
+import { nextFinal } from '#study/final/final.ts';
+import { isSameLevel } from '#study/level-line.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 import { finalMeasured } from './final.ts';
 import type { Planning, Run } from './run.ts';
 import { type Assigned, runTrial } from './trial.ts';

@@ -1,6 +1,6 @@
-import type { HeartbeatDetails } from '../fleet/activities/server.ts';
-import type { FleetProgress } from '../fleet/workflow/seams.ts';
-import type { StudyRecord } from '../study/records/records.ts';
+import type { HeartbeatDetails } from '#fleet/temporal/server-worker.ts';
+import type { FleetProgress } from '#fleet/workflow/seams.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { type DrawnChart, DrawnCharts, type PaperName } from './drawn-charts.ts';
 import type { StudyView } from './view/study-view.ts';
 import type { MatchingTrials, TrialQuery } from './view/trial-search.ts';

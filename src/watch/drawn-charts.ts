@@ -1,4 +1,4 @@
-import { narrowPaper, widePaper } from '../report/charts/svg.ts';
+import { narrowPaper, widePaper } from '#report/charts/svg.ts';
 import type { WatchedStudy } from './view/watched-study.ts';
 
 /** The paper that fits a page. */

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../base/units.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { ArrivalPlan } from './arrival-plan.ts';
 
 /** A summary of a plan for people. Rates are in requests per second. */

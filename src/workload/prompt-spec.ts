@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { distributionSpec } from '../base/distribution-spec.ts';
-import type { ReadOnly } from '../base/read-only.ts';
+import { distributionSpec } from '#base/distribution-spec.ts';
+import type { ReadOnly } from '#base/read-only.ts';
 
 const positiveWhole = z.int().positive();
 

@@ -1,15 +1,15 @@
 import { basename, dirname, extname, resolve } from 'node:path';
-import { formatMessage, TrituneError } from '../base/errors.ts';
-import { fileLimits, pathBelow, readText } from '../base/read-file.ts';
-import { NS_PER_S } from '../base/units.ts';
-import { readYaml, YamlFault, type YamlText } from '../base/yaml.ts';
-import { type CheckedPhase, checkWorkload } from './file/check.ts';
-import { type WorkloadPlace, workloadFault } from './file/fault.ts';
-import type { TraceFileArrivals } from './file/schema.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, pathBelow, readText } from '#base/read-file.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { readYaml, YamlFault, type YamlText } from '#base/yaml.ts';
+import { type CheckedPhase, checkWorkload } from './check-workload.ts';
 import { inOrder } from './plan/events.ts';
 import { naturalCount } from './plan/rate-curve.ts';
-import { type ReadTrace, readTrace } from './trace/read-trace.ts';
+import { type ReadTrace, readTrace } from './read-trace.ts';
 import type { Phase, TraceArrivals, Workload, WorkloadClass } from './workload.ts';
+import { type WorkloadPlace, workloadFault } from './workload-fault.ts';
+import type { TraceFileArrivals } from './workload-schema.ts';
 
 /**
  * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../base/read-only.ts';
+import type { ReadOnly } from '#base/read-only.ts';
 
 const text = z.string();
 const positiveWhole = z.int().positive();

@@ -1,4 +1,4 @@
-import { TrituneError } from '../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /**
  * How to combine figures under several workloads: the worst; the weighted mean; or the figure that

@@ -1,6 +1,6 @@
-import { TrituneError } from '../base/errors.ts';
-import { randomFor } from '../base/random.ts';
-import { NS_PER_S } from '../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { randomFor } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { Phase, TraceArrivals, Workload } from './workload.ts';
 
 export interface SplitRule {

@@ -1,5 +1,5 @@
-import type { Distribution } from '../base/distribution.ts';
-import type { WorkloadFile } from './file/schema.ts';
+import type { Distribution } from '#base/distribution.ts';
+import type { WorkloadFile } from './workload-schema.ts';
 
 /**
  * Limits of a good request of a class, in nanoseconds. `e2eNs` is from its due time to the end of

@@ -1,25 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import { tritonAdapter } from '#adapter/triton/adapter.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import { configDocuments } from '#adapter/triton/documents.ts';
+import { createProfile } from '#adapter/triton/profile.ts';
+import { realClock } from '#base/clock.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment } from '#space/types.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import { type AdapterSubject, type AdapterUnderTest, adapterConformance } from '#testing/adapter-conformance.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { ServerAdapter } from '#tuner/adapter.ts';
 import { scenarios } from '../../lab/problems/problems.ts';
 import { OfflineWorld } from '../../lab/problems/world.ts';
-import { tritonAdapter } from '../../src/adapter/triton/adapter.ts';
-import { createControl } from '../../src/adapter/triton/control.ts';
-import { configDocuments } from '../../src/adapter/triton/documents.ts';
-import { createProfile } from '../../src/adapter/triton/profile.ts';
-import { realClock } from '../../src/base/clock.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
-import {
-  type AdapterSubject,
-  type AdapterUnderTest,
-  adapterConformance,
-} from '../../src/testing/adapter-conformance.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { ServerAdapter } from '../../src/tuner/adapter.ts';
 import { smallProfile } from '../support/emulator.ts';
 
 const level = { mode: 'concurrency', value: 2 } as const;

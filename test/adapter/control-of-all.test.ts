@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { controlOfAll } from '../../src/adapter/triton/control-of-all.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import { toCandidate } from '../../src/space/model-configs.ts';
-import type { Control } from '../../src/tuner/adapter.ts';
-import { CandidateRefusedError } from '../../src/tuner/refused.ts';
+import { controlOfAll } from '#adapter/triton/control-of-all.ts';
+import { TrituneError } from '#base/errors.ts';
+import { toCandidate } from '#space/model-configs.ts';
+import type { Control } from '#tuner/adapter.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 
 const candidate = toCandidate({ name: 'm' });
 const { signal } = new AbortController();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createControl } from '../../src/adapter/triton/control.ts';
-import type { ControlClient } from '../../src/adapter/triton/model/control-options.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import type { ControlClient } from '#adapter/triton/control-options.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { LoadRefusedError } from '#triton/control/load-refused.ts';
 import { configOf, toCandidate } from '../study/builders.ts';
 
 const never = new AbortController().signal;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type ControlOptions, createControl } from '../../src/adapter/triton/control.ts';
-import type { ControlClient } from '../../src/adapter/triton/model/control-options.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
-import type { LoadCall } from '../../src/triton/types.ts';
+import { type ControlOptions, createControl } from '#adapter/triton/control.ts';
+import type { ControlClient } from '#adapter/triton/control-options.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { LoadRefusedError } from '#triton/control/load-refused.ts';
+import type { LoadCall } from '#triton/types.ts';
 import { configOf, originalConfig, toCandidate } from '../study/builders.ts';
 
 /**

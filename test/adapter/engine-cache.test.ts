@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createControl } from '../../src/adapter/triton/control.ts';
-import type { KeptEngines } from '../../src/adapter/triton/model/control-options.ts';
-import { realClock } from '../../src/base/clock.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { Faults } from '../../src/emulator/faults.ts';
-import { readEngineCache, withEngineCache, withoutEngineCache } from '../../src/triton/config/engine-cache.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import type { KeptEngines } from '#adapter/triton/control-options.ts';
+import { realClock } from '#base/clock.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { Faults } from '#emulator/faults.ts';
+import { readEngineCache, withEngineCache, withoutEngineCache } from '#triton/config/engine-cache.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import { toCandidate } from '../study/builders.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 

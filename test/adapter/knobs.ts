@@ -1,10 +1,10 @@
-import { VirtualClock } from '../../src/base/clock.ts';
-import { listDifferences } from '../../src/space/differences.ts';
-import { plainCandidate } from '../../src/space/plain-candidate.ts';
-import type { Candidate, CandidateOutcome } from '../../src/space/types.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import type { ServerAdapter } from '../../src/tuner/adapter.ts';
-import { CandidateRefusedError } from '../../src/tuner/refused.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { listDifferences } from '#space/differences.ts';
+import { plainCandidate } from '#space/plain-candidate.ts';
+import type { Candidate, CandidateOutcome } from '#space/types.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { ServerAdapter } from '#tuner/adapter.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 import { measured } from '../study/builders.ts';
 
 const threads = [1, 2, 4, 8];

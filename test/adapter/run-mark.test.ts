@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createControl } from '../../src/adapter/triton/control.ts';
-import { realClock } from '../../src/base/clock.ts';
-import type { Faults } from '../../src/emulator/faults.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { RUN_MARK, runMarkIn, withoutRunMark, withRunMark } from '../../src/triton/config/run-mark.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import { realClock } from '#base/clock.ts';
+import type { Faults } from '#emulator/faults.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { RUN_MARK, runMarkIn, withoutRunMark, withRunMark } from '#triton/config/run-mark.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import { toCandidate } from '../study/builders.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { settingsAdapter } from '../../src/adapter/settings/adapter.ts';
-import type { SettingsServer } from '../../src/adapter/settings/server.ts';
-import { viewSettings } from '../../src/adapter/settings/space-view.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { type Summary, tune } from '../../src/library/index.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { adapterConformance } from '../../src/testing/adapter-conformance.ts';
+import { settingsAdapter } from '#adapter/settings/adapter.ts';
+import type { SettingsServer } from '#adapter/settings/server.ts';
+import { viewSettings } from '#adapter/settings/space-view.ts';
+import { seededRandom } from '#base/random.ts';
+import { type Summary, tune } from '#library/index.ts';
+import type { Assignment } from '#space/types.ts';
+import { adapterConformance } from '#testing/adapter-conformance.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createTracing } from '../../src/adapter/triton/tracing.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import type { TraceSettings } from '../../src/triton/types.ts';
-import type { Tracing } from '../../src/tuner/seams.ts';
+import { createTracing } from '#adapter/triton/tracing.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { TraceSettings } from '#triton/types.ts';
+import type { Tracing } from '#tuner/seams.ts';
 import { play, World } from '../tuner/world.ts';
 
 const OFF: TraceSettings = { trace_level: ['OFF'], trace_rate: ['1000'], trace_count: ['-1'], log_frequency: ['0'] };

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { fitTwin } from '../../src/adapter/triton/twin/twin.ts';
-import { loadProfile, parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import type { Trial } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { fitTwin } from '#adapter/twin/twin.ts';
+import { loadProfile, parseProfile } from '#emulator/profile/profiles.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import type { Trial } from '#study/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  collectOutputs,
-  parseAccuracyCommand,
-  runAccuracyCommand,
-} from '../../src/app/traffic/tensors/accuracy-command.ts';
-import { encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
+import { collectOutputs, parseAccuracyCommand, runAccuracyCommand } from '#app/traffic/accuracy-command.ts';
+import { encodeTexts } from '#loadgen/input-data/text-elements.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Addresses } from '../../src/app/server/addresses.ts';
-import { findMetrics } from '../../src/app/server/find-metrics.ts';
+import type { Addresses } from '#app/server/addresses.ts';
+import { findMetrics } from '#app/server/find-metrics.ts';
 
 /** A page on a free port. */
 async function pageServer(page: string): Promise<number> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { withProtocol, withStudyProtocol } from '../../src/app/server/find-protocol.ts';
-import { freePorts } from '../../src/launch/free-ports.ts';
-import type { AddressSpec } from '../../src/spec/server-spec.ts';
+import { withProtocol, withStudyProtocol } from '#app/server/find-protocol.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import type { AddressSpec } from '#spec/server-spec.ts';
 import { callCli, callLab } from '../support/call-cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstTimeoutMs } from '../../src/app/traffic/tensors/first-requests.ts';
+import { firstTimeoutMs } from '#app/traffic/first-requests.ts';
 
 it('leaves a study with little time most of it, whatever a model does with the requests before it', () => {
   const within = (timeBudgetSeconds?: number): number =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkFleetSpec, onServer } from '../../src/app/fleet/fleet-spec.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
+import { checkFleetSpec, onServer } from '#app/fleet/fleet-spec.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
 
 const study = (more: object = {}) => toSpec({ model: 'm', ...more });
 const own = { server: toSpec({ model: '-', url: 'gpu1:8001' }).server, agents: {} };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { LevelListener, LevelTarget } from '../../src/app/profile/measuring.ts';
-import { type OutlastRule, openOutlasting } from '../../src/app/profile/outlast.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { type ErrorCode, TrituneError } from '../../src/base/errors.ts';
-import { NS_PER_S } from '../../src/base/units.ts';
-import type { LevelReport } from '../../src/profiler/level-report.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
+import type { LevelListener, LevelTarget } from '#app/profile/measuring.ts';
+import { type OutlastRule, openOutlasting } from '#app/profile/outlast.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { type ErrorCode, TrituneError } from '#base/errors.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
 
 const level = { mode: 'concurrency', value: 4 } as const;
 const report = { isWithinLimit: true } as LevelReport;

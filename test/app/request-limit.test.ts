@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { promptTimeoutMs } from '../../src/app/traffic/prompts/windows.ts';
+import { promptTimeoutMs } from '#app/traffic/prompt-windows.ts';
 
 it('gives a request the longest until something was seen, then a multiple of the slowest within bounds', () => {
   expect(promptTimeoutMs(null)).toBe(600_000);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { effectsOfStudy, listNotices } from '../../src/app/trust/run-effects.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
+import { effectsOfStudy, listNotices } from '#app/run-effects.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
 
 const spec = toSpec({
   model: 'm',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type ScenarioSetting, scenarioParameters } from '../../src/app/profile/scenario-parameters.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { type ScenarioSetting, scenarioParameters } from '#app/profile/scenario-parameters.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const setting: Omit<ScenarioSetting, 'config'> = {
   gpu: 'A30',

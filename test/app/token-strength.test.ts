@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { MIN_BITS, tokenBits } from '../../src/app/server/token-strength.ts';
+import { MIN_BITS, tokenBits } from '#app/server/token-strength.ts';
 
 it.each([
   'a'.repeat(26),

@@ -1,12 +1,12 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type FleetSource, watchFleet } from '../../src/app/fleet/watch-fleet.ts';
-import { lookOnce } from '../../src/app/watch/watch-directories.ts';
-import { realClock } from '../../src/base/clock.ts';
-import type { StudyStatus } from '../../src/fleet/temporal/studies.ts';
-import { Board } from '../../src/watch/board.ts';
-import type { StudyView } from '../../src/watch/view/study-view.ts';
+import { type FleetSource, watchFleet } from '#app/fleet/watch-fleet.ts';
+import { lookOnce } from '#app/watch-directories.ts';
+import { realClock } from '#base/clock.ts';
+import type { StudyStatus } from '#fleet/temporal/studies.ts';
+import { Board } from '#watch/board.ts';
+import type { StudyView } from '#watch/view/study-view.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { fleetProgress, fleetRecords, windowEvent, workFor } from '../support/watched-fleet.ts';
 

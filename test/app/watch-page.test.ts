@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openPage, type WatchSpec } from '../../src/app/watch/watch-page.ts';
+import { openPage, type WatchSpec } from '#app/watch-page.ts';
 import { newAuthority } from '../support/certificates.ts';
 import { freshDirectory } from '../support/cli.ts';
 

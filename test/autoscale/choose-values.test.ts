@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { autoscalerKinds, autoscalers } from '../../src/autoscale/autoscaler.ts';
-import { chooseValues } from '../../src/autoscale/choose-values.ts';
-import { recordedTraffic } from '../../src/autoscale/recorded-traffic.ts';
-import { scaleToPeak, type TrafficCurve } from '../../src/autoscale/traffic-curve.ts';
+import { autoscalerKinds, autoscalers } from '#autoscale/autoscaler.ts';
+import { chooseValues } from '#autoscale/choose-values.ts';
+import { recordedTraffic } from '#autoscale/recorded-traffic.ts';
+import { scaleToPeak, type TrafficCurve } from '#autoscale/traffic-curve.ts';
 
 const replica = { capacityPerSecond: 200, saturationPerSecond: 220, budgetSeconds: 0.05, startSeconds: 60 };
 const traffic = recordedTraffic.map((curve) => scaleToPeak(curve, 2000));

@@ -1,4 +1,4 @@
-import type { ScalingDocument } from '../../src/autoscale/document.ts';
+import type { ScalingDocument } from '#autoscale/document.ts';
 
 /** The values of an autoscaler for a service. */
 export const aScaling: ScalingDocument = {

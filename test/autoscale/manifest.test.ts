@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { type AutoscalerKind, autoscalerKinds } from '../../src/autoscale/autoscaler.ts';
-import { printManifest } from '../../src/autoscale/manifest.ts';
+import { type AutoscalerKind, autoscalerKinds } from '#autoscale/autoscaler.ts';
+import { printManifest } from '#autoscale/manifest.ts';
 import { aScaling } from './documents.ts';
 
 /** Kubernetes', KEDA's and Knative's published schemas. */

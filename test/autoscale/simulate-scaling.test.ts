@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { autoscalers, desiredReplicas } from '../../src/autoscale/autoscaler.ts';
-import { clairvoyantHours, simulateScaling } from '../../src/autoscale/simulate-scaling.ts';
+import { autoscalers, desiredReplicas } from '#autoscale/autoscaler.ts';
+import { clairvoyantHours, simulateScaling } from '#autoscale/simulate-scaling.ts';
 
 const replica = { capacityPerSecond: 100, saturationPerSecond: 110, budgetSeconds: 0.05, startSeconds: 60 };
 const values = { targetPerSecond: 80, minReplicas: 1, maxReplicas: 100, scaleDownSeconds: 300 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drawSeconds, scaleToPeak, toTrafficCurve } from '../../src/autoscale/traffic-curve.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
+import { drawSeconds, scaleToPeak, toTrafficCurve } from '#autoscale/traffic-curve.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 
 const curveFrom = async (phases: readonly object[]) =>
   toTrafficCurve(await parseWorkload(JSON.stringify({ workloadVersion: 1, name: 'w', phases }), '/tmp/w.json'));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { learnedLeadNs } from '../../src/base/alarm.ts';
+import { learnedLeadNs } from '#base/alarm.ts';
 
 describe('the lead of an alarm', () => {
   it('gets longer with each late wake-up, and shorter by less with each early one, within bounds', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { withDeadline } from '../../src/base/abort.ts';
-import { realClock, VirtualClock } from '../../src/base/clock.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import { formatDuration, formatFigure, formatRatio, plainLine } from '../../src/base/format.ts';
-import { canonicalJson } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
+import { withDeadline } from '#base/abort.ts';
+import { realClock, VirtualClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { formatDuration, formatFigure, formatRatio, plainLine } from '#base/format.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
 
 const late = (): TrituneError => new TrituneError('SERVER_TIMEOUT', 'late', 'wait longer');
 

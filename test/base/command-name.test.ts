@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { toCommandName } from '../../src/base/command-name.ts';
-import { shellLine } from '../../src/base/shell-words.ts';
+import { toCommandName } from '#base/command-name.ts';
+import { shellLine } from '#base/shell-words.ts';
 
 const at = (script: string, env: Record<string, string> = {}, cwd = '/home/ann/app') =>
   toCommandName({ script, node: 'node', cwd, env });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Distribution, distributionText, wholeNumbers } from '../../src/base/distribution.ts';
-import { seededRandom } from '../../src/base/random.ts';
+import { type Distribution, distributionText, wholeNumbers } from '#base/distribution.ts';
+import { seededRandom } from '#base/random.ts';
 
 const DRAWS = 20_000;
 function drawn(distribution: Distribution, least = 1): { values: number[]; mean: number; std: number } {

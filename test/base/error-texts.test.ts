@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { errorCodes } from '../../src/base/errors.ts';
+import { errorCodes } from '#base/errors.ts';
 
 const root = resolve(import.meta.dirname, '../../src');
 

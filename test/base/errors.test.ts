@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asTrituneError, TrituneError } from '../../src/base/errors.ts';
+import { asTrituneError, TrituneError } from '#base/errors.ts';
 
 describe('what was thrown as a coded error', () => {
   it('is itself when it has a code', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { diffLines, GAP, withContext } from '../../src/base/line-diff.ts';
+import { diffLines, GAP, withContext } from '#base/line-diff.ts';
 
 const lines = fc.array(fc.constantFrom('a', 'b', 'c', '}'), { maxLength: 12 });
 

@@ -3,7 +3,7 @@ import { mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeFolder } from '../../src/base/make-folder.ts';
+import { makeFolder } from '#base/make-folder.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'tritune-test-'));
 

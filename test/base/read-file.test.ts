@@ -4,15 +4,7 @@ import { mkdir, mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  pathBelow,
-  readBytes,
-  readEndSync,
-  readPieces,
-  readStart,
-  readText,
-  readTextSync,
-} from '../../src/base/read-file.ts';
+import { pathBelow, readBytes, readEndSync, readPieces, readStart, readText, readTextSync } from '#base/read-file.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'tritune-test-'));
 const file = async (name: string, content: string | Buffer): Promise<string> => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { describeFaults } from '../../src/base/schema-faults.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { checkStudySpec } from '../../src/spec/study-spec.ts';
+import { describeFaults } from '#base/schema-faults.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { checkStudySpec } from '#spec/study-spec.ts';
 
 it('names every fault with its path, five of them in full', () => {
   const numbers = z.strictObject(Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, z.number()])));

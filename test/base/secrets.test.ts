@@ -9,7 +9,7 @@ import {
   shownUrl,
   veilOver,
   withoutSecrets,
-} from '../../src/base/secrets.ts';
+} from '#base/secrets.ts';
 
 const TOKEN = 'pa"ss/w+rd \u00e9 of=mine&?';
 

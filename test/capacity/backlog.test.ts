@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { backlogExceededBy, playBacklog } from '../../src/capacity/posterior/backlog.ts';
+import { seededRandom } from '#base/random.ts';
+import { backlogExceededBy, playBacklog } from '#capacity/posterior/backlog.ts';
 
 const everything = [{ from: -1, to: Number.POSITIVE_INFINITY }];
 

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writtenJsonSchema } from '../../src/base/schema.ts';
-import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
-import { shareText } from '../../src/capacity/words.ts';
-import { capacityLines, eventLine } from '../../src/headless/capacity-lines.ts';
-import { capacityCsv } from '../../src/report/capacity/csv.ts';
-import { capacityHtml } from '../../src/report/capacity/page.ts';
-import { decideGate } from '../../src/report/gate/decide.ts';
-import { readGateDocument } from '../../src/report/gate/readings.ts';
+import { writtenJsonSchema } from '#base/schema.ts';
+import { capacityDocumentSchema } from '#capacity/document-schema.ts';
+import { shareText } from '#capacity/words.ts';
+import { capacityLines, eventLine } from '#headless/capacity-lines.ts';
+import { capacityCsv } from '#report/capacity-csv.ts';
+import { capacityHtml } from '#report/capacity-page.ts';
+import { decideGate } from '#report/gate/decide.ts';
+import { readGateDocument } from '#report/gate/readings.ts';
 import { measured } from '../study/builders.ts';
 import { aCapacity } from './documents.ts';
 

@@ -1,4 +1,4 @@
-import type { CapacityDocument } from '../../src/capacity/document-schema.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
 
 const point = (perSecond: number, p99: number, badShare: number) => ({
   perSecond,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Hardware, hardwareFigures, whyNoCost } from '../../src/capacity/hardware.ts';
-import { freshState } from '../../src/capacity/state.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { CostTerms } from '../../src/study/records/schema/goal.ts';
+import { type Hardware, hardwareFigures, whyNoCost } from '#capacity/hardware.ts';
+import { freshState } from '#capacity/state.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { CostTerms } from '#study/records/goal-schema.ts';
 import { measured } from '../study/builders.ts';
 
 const perSecond = { value: 100, low: 90, high: 120 };

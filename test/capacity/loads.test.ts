@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { loadsOn } from '../../src/app/capacity/loads.ts';
-import { listFronts, played } from '../../src/app/traffic/workload.ts';
-import type { PreparedRequest, SendOutcome } from '../../src/loadgen/types.ts';
-import { defaultWindowRule, type LevelOptions } from '../../src/profiler/level-options.ts';
-import type { LevelReport } from '../../src/profiler/level-report.ts';
-import { play } from '../../src/profiler/play.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
+import { loadsOn } from '#app/capacity/loads.ts';
+import { listFronts, played } from '#app/traffic/workload.ts';
+import type { PreparedRequest, SendOutcome } from '#loadgen/types.ts';
+import { defaultWindowRule, type LevelOptions } from '#profiler/level-options.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import { play } from '#profiler/play.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 import { aRequestSet, SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient } from '../profiler/simulate.ts';
 

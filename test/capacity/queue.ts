@@ -1,10 +1,10 @@
-import { VirtualClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { nsToMs } from '../../src/base/units.ts';
-import type { CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../src/capacity/loads.ts';
-import { burstArrivals, type RatePhase } from '../../src/capacity/play.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { meanInterval } from '../../src/stats/batch-means.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { seededRandom } from '#base/random.ts';
+import { nsToMs } from '#base/units.ts';
+import type { CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '#capacity/loads.ts';
+import { burstArrivals, type RatePhase } from '#capacity/play.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { meanInterval } from '#stats/batch-means.ts';
 import { measured } from '../study/builders.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CapacityPrior } from '../../src/capacity/posterior/prior.ts';
-import { baseRateFor, recoveredAfter, recoveryPosterior } from '../../src/capacity/posterior/recovery.ts';
+import type { CapacityPrior } from '#capacity/posterior/prior.ts';
+import { baseRateFor, recoveredAfter, recoveryPosterior } from '#capacity/posterior/recovery.ts';
 
 /** Windows of one second. */
 const windowsOf = (latenciesMs: readonly number[]) =>

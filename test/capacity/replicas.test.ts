@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { capacityPosterior } from '../../src/capacity/posterior/posterior.ts';
-import type { RateReading } from '../../src/capacity/reading.ts';
-import { replicasNeeded } from '../../src/stats/replicas.ts';
+import { capacityPosterior } from '#capacity/posterior/posterior.ts';
+import type { RateReading } from '#capacity/reading.ts';
+import { replicasNeeded } from '#stats/replicas.ts';
 
 const reading = (perSecond: number, bad: number): RateReading => ({
   offeredPerSecond: perSecond,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { capacityDocument } from '../../src/capacity/document.ts';
-import type { RateMeasurement } from '../../src/capacity/loads.ts';
-import type { CapacityEvent } from '../../src/capacity/means.ts';
-import type { CapacityQuestion } from '../../src/capacity/question.ts';
-import { runCapacity } from '../../src/capacity/run.ts';
-import { freshState } from '../../src/capacity/state.ts';
-import { verdictText } from '../../src/capacity/words.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import { capacityDocument } from '#capacity/document.ts';
+import type { RateMeasurement } from '#capacity/loads.ts';
+import type { CapacityEvent } from '#capacity/means.ts';
+import type { CapacityQuestion } from '#capacity/question.ts';
+import { runCapacity } from '#capacity/run.ts';
+import { freshState } from '#capacity/state.ts';
+import { verdictText } from '#capacity/words.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { measured } from '../study/builders.ts';
 import { type QueueModel, queueLoads, trueCapacity, workloadCapacity, workloadLoads } from './queue.ts';
 

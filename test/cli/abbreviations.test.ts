@@ -1,11 +1,11 @@
 import { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { AbbreviatingCommand } from '../../src/cli/commands/profile/abbreviations.ts';
-import { profileOptionTable } from '../../src/cli/commands/profile/any-service.ts';
-import { plainHttpOptionTable } from '../../src/cli/commands/profile/http-options.ts';
-import type { ProfileOptions } from '../../src/cli/commands/profile/options.ts';
-import { addRefusedOptions } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
+import { AbbreviatingCommand } from '#cli/commands/profile/abbreviations.ts';
+import { profileOptionTable } from '#cli/commands/profile/any-service.ts';
+import { plainHttpOptionTable } from '#cli/commands/profile/http-options.ts';
+import type { ProfileOptions } from '#cli/commands/profile/options.ts';
+import { addRefusedOptions } from '#cli/commands/profile/perf-analyzer-aliases.ts';
+import { addOptions } from '#cli/options/option-table.ts';
 
 function parsed(...args: string[]): ProfileOptions {
   const command = new AbbreviatingCommand()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allowance } from '../../src/cli/options/allowance.ts';
+import { allowance } from '#cli/options/allowance.ts';
 
 it('an allowed error is for all outputs or by output, and the last one counts', () => {
   expect(allowance('0.1', undefined)).toBe(0.1);

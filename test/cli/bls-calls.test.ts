@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findCallers } from '../../src/app/target/triton/calls/callers-of.ts';
-import { directCalls } from '../../src/app/target/triton/calls/direct-calls.ts';
-import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { findCallers } from '#app/target/triton/callers-of.ts';
+import { directCalls } from '#app/target/triton/direct-calls.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { runHere } from '../faults/own-stage.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';

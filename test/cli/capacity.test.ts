@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
+import { capacityDocumentSchema } from '#capacity/document-schema.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';

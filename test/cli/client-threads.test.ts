@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Faults } from '../../src/emulator/faults.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import type { Faults } from '#emulator/faults.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { uiNames } from '../../src/cli/commands/tune/options.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { samplerNames } from '../../src/study/search/samplers/registry.ts';
+import { uiNames } from '#cli/commands/tune/options.ts';
+import { createProgram } from '#cli/program.ts';
+import { samplerNames } from '#study/search/samplers/registry.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const run = promisify(execFile);

@@ -8,10 +8,10 @@ import {
   microseconds,
   servedVersions,
   tensor,
-} from '../../src/cli/commands/config/values.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+} from '#cli/commands/config-values.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

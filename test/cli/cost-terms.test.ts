@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPrices, toCostTerms, withPrices } from '../../src/app/study/cost/cost-terms.ts';
-import { toGoal } from '../../src/app/study/goal.ts';
-import { documents } from '../../src/cli/commands/schema/documents.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import { checkStudySpec } from '../../src/spec/study-spec.ts';
+import { readPrices, toCostTerms, withPrices } from '#app/study/cost-terms.ts';
+import { toGoal } from '#app/study/goal.ts';
+import { documents } from '#cli/commands/schema-documents.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { checkStudySpec } from '#spec/study-spec.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const example = resolve(import.meta.dirname, '../../examples/prices.yaml');

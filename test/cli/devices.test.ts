@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TritonIdentity } from '../../src/app/server/addresses.ts';
-import { listDevices } from '../../src/app/server/devices.ts';
+import type { TritonIdentity } from '#app/server/addresses.ts';
+import { listDevices } from '#app/server/devices.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 
 const counted = (model: string) => `nv_inference_request_success{model="${model}",version="1"} 0\n`;

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { CapacityDocument } from '../../src/capacity/document-schema.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findSequences } from '../../src/app/traffic/tensors/requests.ts';
+import { findSequences } from '#app/traffic/tensor-requests.ts';
 
 const stateful = { max_batch_size: 8, sequence_batching: {} };
 const levels = { mode: 'concurrency', low: 1, high: 8 } as const;

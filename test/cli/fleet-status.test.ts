@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statusLines } from '../../src/cli/commands/fleet/studies.ts';
+import { statusLines } from '#cli/commands/fleet-studies.ts';
 import { fleetProgress, workFor } from '../support/watched-fleet.ts';
 
 it('a server that is getting ready for a study is not away', () => {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { connectHttp } from '../../src/triton/control/connect.ts';
+import { connectHttp } from '#triton/control/connect.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';

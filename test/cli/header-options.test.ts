@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { flagsAgain, readHeaders, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
-import { warnIfInsecure } from '../../src/app/server/tls.ts';
-import { secretsOut } from '../../src/base/secrets.ts';
-import type { HeaderSpec } from '../../src/spec/server-spec.ts';
+import { flagsAgain, readHeaders, withHeadersAgain, withoutHeaderValues } from '#app/server/headers.ts';
+import { warnIfInsecure } from '#app/server/tls.ts';
+import { secretsOut } from '#base/secrets.ts';
+import type { HeaderSpec } from '#spec/server-spec.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 let directory: string;

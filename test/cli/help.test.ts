@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '#cli/program.ts';
 import { runCli } from '../support/cli.ts';
 import { helpOf } from '../support/help-of.ts';
 

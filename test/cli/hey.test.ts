@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toProfileWords } from '../../src/cli/hey.ts';
+import { toProfileWords } from '#cli/hey.ts';
 import { runCli } from '../support/cli.ts';
 import { cliProgram } from '../support/cli-program.ts';
 

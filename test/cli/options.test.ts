@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { safeName } from '../../src/app/output/directory.ts';
-import { serverAddress } from '../../src/app/server/address-text.ts';
-import { resolveAddresses } from '../../src/app/server/addresses.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import { tuneOptionTable } from '../../src/cli/commands/tune/options.ts';
-import { toFailure } from '../../src/cli/failure.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
+import { safeName } from '#app/run-directory.ts';
+import { serverAddress } from '#app/server/address-text.ts';
+import { resolveAddresses } from '#app/server/addresses.ts';
+import { TrituneError } from '#base/errors.ts';
+import { tuneOptionTable } from '#cli/commands/tune/options.ts';
+import { toFailure } from '#cli/failure.ts';
+import { addOptions } from '#cli/options/option-table.ts';
 import {
   durationSeconds,
   latencyMs,
@@ -14,9 +14,9 @@ import {
   positiveNumber,
   positiveRange,
   wholeRange,
-} from '../../src/cli/options/option-values.ts';
-import type { AddressSpec } from '../../src/spec/server-spec.ts';
-import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
+} from '#cli/options/option-values.ts';
+import type { AddressSpec } from '#spec/server-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { callCli } from '../support/call-cli.ts';
 
 const parseTune = (...args: string[]): FlatStudyOptions => {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { profileOptionTable } from '../../src/cli/commands/profile/any-service.ts';
-import type { ProfileOptions } from '../../src/cli/commands/profile/options.ts';
-import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
-import { refusedFlags } from '../../src/cli/commands/profile/perf-analyzer-options.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
+import { profileOptionTable } from '#cli/commands/profile/any-service.ts';
+import type { ProfileOptions } from '#cli/commands/profile/options.ts';
+import { addRefusedOptions, withoutAliases } from '#cli/commands/profile/perf-analyzer-aliases.ts';
+import { refusedFlags } from '#cli/commands/profile/perf-analyzer-options.ts';
+import { addOptions } from '#cli/options/option-table.ts';
 
 /** What the words of a command line mean. */
 function parsed(...args: string[]): ProfileOptions {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toExitCode } from '../../src/cli/commands/profile/run.ts';
+import { toExitCode } from '#cli/commands/profile/run.ts';
 import { levelReport } from '../support/level-reports.ts';
 
 const failures = [{ kind: 'status', count: 96, firstMessage: 'Exceeds maximum queue size' }] as const;

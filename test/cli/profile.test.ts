@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readResultTable } from '../../src/emulator/profile/result-table.ts';
+import { readResultTable } from '#emulator/profile/result-table.ts';
 import { callCli } from '../support/call-cli.ts';
 import { dropIn, freshDirectory, runCli, startCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { preparePrompts } from '../../src/app/traffic/prompts/prompts.ts';
-import { addPromptAliases } from '../../src/cli/commands/profile/prompt-aliases.ts';
-import { promptOptionTable } from '../../src/cli/commands/profile/prompt-options.ts';
-import { filledBy } from '../../src/cli/options/filled-rows.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
-import { profileOptions } from '../../src/spec/profile-spec.ts';
-import { promptSpec } from '../../src/workload/prompt-spec.ts';
+import { preparePrompts } from '#app/traffic/prompts.ts';
+import { addPromptAliases } from '#cli/commands/profile/prompt-aliases.ts';
+import { promptOptionTable } from '#cli/commands/profile/prompt-options.ts';
+import { filledBy } from '#cli/options/filled-rows.ts';
+import { addOptions } from '#cli/options/option-table.ts';
+import { profileOptions } from '#spec/profile-spec.ts';
+import { promptSpec } from '#workload/prompt-spec.ts';
 
 /** What a command line asks for, the spellings of others included. */
 function parse(line: string) {

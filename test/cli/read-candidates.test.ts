@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readCandidates } from '../../src/app/study/read-candidates.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import { readCandidates } from '#app/study/read-candidates.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { loadSpace } from '#space/source/load.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
 import { freshDirectory } from '../support/cli.ts';
 

@@ -7,9 +7,9 @@ import {
   readWorkloads,
   simulatedWorkloads,
   withWorkloads,
-} from '../../src/app/study/workloads/read-workloads.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
+} from '#app/study/read-workloads.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const steady = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '#cli/program.ts';
 import { commandPage } from '../docs/reference/command-page.ts';
 
 const terminal = { print: () => undefined, tell: () => undefined, status: () => undefined };

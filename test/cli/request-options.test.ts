@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { commandLineWithoutValues, readHeaders, withoutHeaderValues } from '../../src/app/server/headers.ts';
-import { filledBy } from '../../src/cli/options/filled-rows.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
-import { type RequestFlags, requestOptionTable } from '../../src/cli/options/requests.ts';
-import { profileOptions } from '../../src/spec/profile-spec.ts';
+import { commandLineWithoutValues, readHeaders, withoutHeaderValues } from '#app/server/headers.ts';
+import { filledBy } from '#cli/options/filled-rows.ts';
+import { addOptions } from '#cli/options/option-table.ts';
+import { type RequestFlags, requestOptionTable } from '#cli/options/requests.ts';
+import { profileOptions } from '#spec/profile-spec.ts';
 
 const said: string[] = [];
 const parse = (...args: string[]): RequestFlags => {

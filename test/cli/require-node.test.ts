@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/app/exit-codes.ts';
-import { toFailure } from '../../src/cli/failure.ts';
-import { requireNode } from '../../src/cli/require-node.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import { toFailure } from '#cli/failure.ts';
+import { requireNode } from '#cli/require-node.ts';
 
 /** What the user reads on such a Node, null where it runs. */
 function refusal(version: string): string | null {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

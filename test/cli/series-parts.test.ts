@@ -2,16 +2,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { exitCodes, worstExitCode } from '../../src/app/exit-codes.ts';
-import { directoriesFor, readSeriesFile, studiesIn, writeSeriesFile } from '../../src/app/series/directory.ts';
-import { timeShares } from '../../src/app/series/time-shares.ts';
-import { takeTurns } from '../../src/app/series/turns.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { TrituneError } from '../../src/base/errors.ts';
-import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
-import { modelsIn, type SeriesOptions } from '../../src/spec/series-fields.ts';
-import { optionsFor, toSeries } from '../../src/spec/series-options.ts';
+import { exitCodes, worstExitCode } from '#app/exit-codes.ts';
+import { directoriesFor, readSeriesFile, studiesIn, writeSeriesFile } from '#app/study/series-directory.ts';
+import { timeShares } from '#app/study/series-time-shares.ts';
+import { takeTurns } from '#app/study/series-turns.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { seriesOptionTable } from '#cli/commands/tune/series-options.ts';
+import { addOptions } from '#cli/options/option-table.ts';
+import { modelsIn, type SeriesOptions } from '#spec/series-fields.ts';
+import { optionsFor, toSeries } from '#spec/series-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const parse = (...args: string[]): SeriesOptions => {

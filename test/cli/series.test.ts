@@ -1,10 +1,10 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { SeriesSummary } from '../../src/study/summary/summary-schema.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import type { SeriesSummary } from '#study/summary/summary-schema.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, seriesProfile } from '../support/emulator.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toModelConfigs } from '../../src/space/model-configs.ts';
-import { countInstances } from '../../src/triton/config/instances.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import { toModelConfigs } from '#space/model-configs.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';

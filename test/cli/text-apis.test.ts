@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shellLine } from '../../src/base/shell-words.ts';
-import { textEndpoints } from '../../src/spec/language-spec.ts';
+import { shellLine } from '#base/shell-words.ts';
+import { textEndpoints } from '#spec/language-spec.ts';
 import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
 import { cliProgram } from '../support/cli-program.ts';
 import { emulatorForTest, languageProfile, languageProfileFile } from '../support/emulator.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Emulator, startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
 import { type Authority, newAuthority } from '../support/certificates.ts';
 import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';

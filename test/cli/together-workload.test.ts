@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openSharedRegions } from '../../src/app/traffic/tensors/shared-memory.ts';
-import { toTransportOptions } from '../../src/app/traffic/tensors/transport.ts';
-import type { SharedMemory } from '../../src/triton/types.ts';
+import { openSharedRegions } from '#app/traffic/shared-memory.ts';
+import { toTransportOptions } from '#app/traffic/transport.ts';
+import type { SharedMemory } from '#triton/types.ts';
 
 describe('the options of transports', () => {
   const decoupled = { name: 'm', model_transaction_policy: { decoupled: true } };

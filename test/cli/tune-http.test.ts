@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { shellLine } from '../../src/base/shell-words.ts';
+import { shellLine } from '#base/shell-words.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 
 const script = resolve(import.meta.dirname, '../support/batching-service.ts');

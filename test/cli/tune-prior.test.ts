@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ModelExplanation } from '../../src/explain/explanation.ts';
+import type { ModelExplanation } from '#explain/explanation.ts';
 import { anExplanation } from '../explain/documents.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';

@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

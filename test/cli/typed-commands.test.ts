@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
-import { processTerminal } from '../../src/cli/terminal.ts';
-import { namedCommands, withCommandName } from '../../src/cli/typed-commands.ts';
+import { createProgram } from '#cli/program.ts';
+import { processTerminal } from '#cli/terminal.ts';
+import { namedCommands, withCommandName } from '#cli/typed-commands.ts';
 
 it('knows every command, and names it as the process was started', async () => {
   const { commands } = await createProgram(processTerminal);

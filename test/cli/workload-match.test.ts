@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromLogTable } from '../../src/cli/commands/workload/options.ts';
+import { fromLogTable } from '#cli/commands/workload-options.ts';
 
 const pattern = (text: string) => (fromLogTable.match.parse as (text: string) => { test(text: string): boolean })(text);
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { shellLine } from '../../src/base/shell-words.ts';
-import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { type RunningAgent, startAgent } from '../../src/loadgen/agents/serve-agent.ts';
+import { shellLine } from '#base/shell-words.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { type RunningAgent, startAgent } from '#loadgen/agents/serve-agent.ts';
 import {
   type Combination,
   type Driver,
@@ -13,7 +13,7 @@ import {
   loads,
   type Subject,
   subjects,
-} from '../../src/spec/combinations.ts';
+} from '#spec/combinations.ts';
 import { noLimits, TOKEN } from '../support/agents.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { everyKindProfile, languageProfile } from '../support/emulator.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Driver, findRefusal } from '../../src/spec/combinations.ts';
+import { type Driver, findRefusal } from '#spec/combinations.ts';
 import { callCli } from '../support/call-cli.ts';
 import { combinationsOf, openStage } from './stage.ts';
 

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../src/base/json.ts';
-import { writtenJsonSchema } from '../../src/base/schema.ts';
-import { documents } from '../../src/cli/commands/schema/documents.ts';
-import { profileSchema } from '../../src/report/profile-json.ts';
-import { migrated } from '../../src/study/records/migrate.ts';
-import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
+import type { Json } from '#base/json.ts';
+import { writtenJsonSchema } from '#base/schema.ts';
+import { documents } from '#cli/commands/schema-documents.ts';
+import { profileSchema } from '#report/profile-json.ts';
+import { migrated } from '#study/records/migrate.ts';
+import { recordJsonSchema } from '#study/records/record-schema.ts';
 import { combinationsPage, exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
 import type { JsonSchema } from './reference/json-schema.ts';
 import { printSections } from './reference/markdown.ts';

@@ -1,11 +1,11 @@
 import { request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { startWakeUps } from '../../src/emulator/scheduling/wake-ups.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { ModelStatistics } from '../../src/triton/types.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { startWakeUps } from '#emulator/scheduling/wake-ups.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, inferMessage } from '../support/infer-clients.ts';
 import { openVirtualEmulator } from '../support/virtual-emulator.ts';

@@ -1,10 +1,10 @@
 import { createConnection } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import type { Faults } from '../../src/emulator/faults.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { createModelSimulator } from '../../src/emulator/profile/simulators.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { seededRandom } from '#base/random.ts';
+import type { Faults } from '#emulator/faults.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { createModelSimulator } from '#emulator/profile/simulators.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, httpInferClient } from '../support/infer-clients.ts';
 

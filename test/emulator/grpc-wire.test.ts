@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GrpcCall, GrpcMethods } from '../../src/emulator/grpc/methods.ts';
-import { startGrpcServer } from '../../src/emulator/grpc/server.ts';
-import { ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
-import * as h2 from '../../src/http2/frames.ts';
+import type { GrpcCall, GrpcMethods } from '#emulator/grpc/methods.ts';
+import { startGrpcServer } from '#emulator/grpc/server.ts';
+import { ProtocolFailure } from '#emulator/wire/protocol-failure.ts';
+import * as h2 from '#http2/frames.ts';
 import { grpcFrame } from '../support/infer-servers.ts';
 
 const WORDS = `no such thing: ${'é%\n'.repeat(2_500)}`;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { createModelSimulator, toLaw } from '../../src/emulator/profile/simulators.ts';
-import { toPolicy } from '../../src/queueing/batcher-policy.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
-import type { Simulation } from '../../src/queueing/tally.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { JsonObject } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import type { ModelProfile } from '#emulator/profile/schema.ts';
+import { createModelSimulator, toLaw } from '#emulator/profile/simulators.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { Simulation } from '#queueing/tally.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const modelOf = (profile: string): ModelProfile => loadProfile(profile).models[0] as ModelProfile;
 

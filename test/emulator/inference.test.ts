@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Faults } from '../../src/emulator/faults.ts';
+import type { Faults } from '#emulator/faults.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, httpInferClient, type InferClient } from '../support/infer-clients.ts';
 

@@ -1,11 +1,11 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import type { InferRequest } from '../../src/loadgen/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import type { InferRequest } from '#loadgen/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';

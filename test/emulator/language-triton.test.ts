@@ -1,8 +1,8 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { estimatedTokens } from '../../src/base/tokens.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { estimatedTokens } from '#base/tokens.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { emulatorForTest, languageProfile } from '../support/emulator.ts';
 
 async function start(profile = languageProfile()) {

@@ -1,11 +1,11 @@
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { estimatedTokens } from '../../src/base/tokens.ts';
-import { type Generation, LanguageEngine } from '../../src/emulator/language/engine.ts';
-import { createLanguageModel, type LanguageModel } from '../../src/emulator/language/language-model.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { ContinuousBatcher } from '../../src/queueing/continuous/continuous-batcher.ts';
+import { seededRandom } from '#base/random.ts';
+import { estimatedTokens } from '#base/tokens.ts';
+import { type Generation, LanguageEngine } from '#emulator/language/engine.ts';
+import { createLanguageModel, type LanguageModel } from '#emulator/language/language-model.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { ContinuousBatcher } from '#queueing/continuous/continuous-batcher.ts';
 import { emulatorForTest, languageProfile } from '../support/emulator.ts';
 
 interface Event {

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Faults } from '../../src/emulator/faults.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { Faults } from '#emulator/faults.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, type InferAnswer } from '../support/infer-clients.ts';
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { framed, MessageCutter } from '../../src/emulator/grpc/messages.ts';
+import { framed, MessageCutter } from '#emulator/grpc/messages.ts';
 
 const messages = [Buffer.from('one'), Buffer.alloc(0), Buffer.from('a longer third one')];
 

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { createModelSimulator, listArms } from '../../src/emulator/profile/simulators.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { seededRandom } from '#base/random.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { ModelProfile } from '#emulator/profile/schema.ts';
+import { createModelSimulator, listArms } from '#emulator/profile/simulators.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, inferMessage } from '../support/infer-clients.ts';
 import { openVirtualEmulator, type VirtualEmulator } from '../support/virtual-emulator.ts';

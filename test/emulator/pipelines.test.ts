@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { parseProfile } from '#emulator/profile/profiles.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 
 const TENSORS = {

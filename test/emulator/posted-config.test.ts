@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPostedConfig } from '../../src/emulator/profile/posted-config.ts';
-import { place } from '../../src/emulator/scheduling/placement.ts';
-import { ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
-import { createBatcher } from '../../src/queueing/batcher.ts';
-import { toPolicy } from '../../src/queueing/batcher-policy.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { readPostedConfig } from '#emulator/profile/posted-config.ts';
+import { place } from '#emulator/scheduling/placement.ts';
+import { ProtocolFailure } from '#emulator/wire/protocol-failure.ts';
+import { createBatcher } from '#queueing/batcher.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const tensor = { data_type: 'TYPE_FP32', dims: [4] };
 const stored: ModelConfig = {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profile/profiles.ts';
-import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
-import { createModelSimulator } from '../../src/emulator/profile/simulators.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { seededRandom } from '#base/random.ts';
+import { loadProfile, parseProfile, profileNames } from '#emulator/profile/profiles.ts';
+import type { ModelProfile } from '#emulator/profile/schema.ts';
+import { createModelSimulator } from '#emulator/profile/simulators.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yaml', import.meta.url), 'utf8')];

@@ -1,9 +1,9 @@
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Emulator } from '../../src/emulator/start-emulator.ts';
-import { findEmulatedProfile } from '../../src/emulator/wire/server-identity.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { Emulator } from '#emulator/start-emulator.ts';
+import { findEmulatedProfile } from '#emulator/wire/server-identity.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const protocols = [

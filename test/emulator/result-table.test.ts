@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { csvRows } from '../../src/base/csv.ts';
-import { readResultTable } from '../../src/emulator/profile/result-table.ts';
+import { csvRows } from '#base/csv.ts';
+import { readResultTable } from '#emulator/profile/result-table.ts';
 
 const read = (text: string, clientBatch = 1) => readResultTable(text, 'table.csv', clientBatch);
 

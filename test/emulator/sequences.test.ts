@@ -1,7 +1,7 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 interface Flags {

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import { DeviceMemory } from '../../src/emulator/scheduling/device.ts';
-import { place } from '../../src/emulator/scheduling/placement.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { emulatorSchema } from '#emulator/profile/schema.ts';
+import { DeviceMemory } from '#emulator/scheduling/device.ts';
+import { place } from '#emulator/scheduling/placement.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 

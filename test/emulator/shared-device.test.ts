@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { emulatorSchema } from '#emulator/profile/schema.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { VirtualCalls } from '../support/virtual-calls.ts';
 
 interface Tenant {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTokenTable } from '../../src/emulator/profile/token-table.ts';
+import { readTokenTable } from '#emulator/profile/token-table.ts';
 
 describe('a table of a language model', () => {
   it('has a series for all rows that differ in their concurrency only', () => {

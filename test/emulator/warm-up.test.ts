@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import type { EmulatedModelSimulator } from '../../src/emulator/scheduling/model-simulator.ts';
-import { createWarmUp } from '../../src/emulator/scheduling/warm-up.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import type { JsonObject } from '#base/json.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { EmulatedModelSimulator } from '#emulator/scheduling/model-simulator.ts';
+import { createWarmUp } from '#emulator/scheduling/warm-up.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { fp32Input, inferMessage } from '../support/infer-clients.ts';
 import { openVirtualEmulator, type VirtualEmulator } from '../support/virtual-emulator.ts';

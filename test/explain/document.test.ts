@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writtenJsonSchema } from '../../src/base/schema.ts';
-import { explanationSchema } from '../../src/explain/explanation.ts';
+import { writtenJsonSchema } from '#base/schema.ts';
+import { explanationSchema } from '#explain/explanation.ts';
 import { anExplanation } from './documents.ts';
 
 const published = resolve(import.meta.dirname, '../../docs/explain.schema.json');

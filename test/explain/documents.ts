@@ -1,4 +1,4 @@
-import type { ServiceExplanation } from '../../src/explain/explanation.ts';
+import type { ServiceExplanation } from '#explain/explanation.ts';
 
 /** An explanation of one model. */
 export const anExplanation: ServiceExplanation = {

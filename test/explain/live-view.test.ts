@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { summarizeLive } from '../../src/explain/live-view.ts';
-import type { CounterReading } from '../../src/explain/readings.ts';
-import type { ModelStatistics, StatisticDuration } from '../../src/triton/types.ts';
+import { summarizeLive } from '#explain/live-view.ts';
+import type { CounterReading } from '#explain/readings.ts';
+import type { ModelStatistics, StatisticDuration } from '#triton/types.ts';
 
 const statistics = (name: string, count: number, ns: number): ModelStatistics => {
   const none: StatisticDuration = { count, ns: 0 };

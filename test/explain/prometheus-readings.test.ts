@@ -4,8 +4,8 @@ import {
   counterMetrics,
   type ScrapedCounter,
   toInstanceReadings,
-} from '../../src/explain/prometheus-readings.ts';
-import { readServed } from '../../src/explain/readings.ts';
+} from '#explain/prometheus-readings.ts';
+import { readServed } from '#explain/readings.ts';
 
 /** Series of one model: of each counter, its value at each time. */
 const toSeries = (

@@ -1,13 +1,13 @@
 import { quantile } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
+import { seededRandom } from '#base/random.ts';
+import { explainModel } from '#explain/explain-model.ts';
+import type { CauseCode, ModelExplanation } from '#explain/explanation.ts';
+import { type CounterReading, readServed } from '#explain/readings.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import type { ModelStatistics, StatisticDuration } from '#triton/types.ts';
 import { drawGroups, interpolate, type OpenConfig, type OpenServer, playOpen } from '../../bench/open-server.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { explainModel } from '../../src/explain/explain-model.ts';
-import type { CauseCode, ModelExplanation } from '../../src/explain/explanation.ts';
-import { type CounterReading, readServed } from '../../src/explain/readings.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
-import type { ModelStatistics, StatisticDuration } from '../../src/triton/types.ts';
 
 /** A GPU that takes 4 ms for one sample and a fifth of a millisecond for each further one. */
 const gpu: OpenServer = {

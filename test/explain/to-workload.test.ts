@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { drawArrivals } from '../../src/explain/arrivals.ts';
-import type { ModelExplanation } from '../../src/explain/explanation.ts';
-import { toWorkload } from '../../src/explain/to-workload.ts';
-import { createPlan } from '../../src/workload/plan/plan-of.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
+import { drawArrivals } from '#explain/arrivals.ts';
+import type { ModelExplanation } from '#explain/explanation.ts';
+import { toWorkload } from '#explain/to-workload.ts';
+import { createPlan } from '#workload/plan/plan-of.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 import { anExplanation } from './documents.ts';
 
 const [model] = anExplanation.models as [ModelExplanation];

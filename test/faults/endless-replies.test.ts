@@ -1,13 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/app/exit-codes.ts';
-import type { GrpcCall } from '../../src/emulator/grpc/methods.ts';
-import { startGrpcServer } from '../../src/emulator/grpc/server.ts';
-import { openEndpoint } from '../../src/loadgen/endpoints/open-endpoint.ts';
-import { openPlainHttp } from '../../src/loadgen/plain-http/plain-http.ts';
-import { INFER_PATH, STREAM_INFER_PATH } from '../../src/loadgen/transports/grpc-status.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import type { GrpcCall } from '#emulator/grpc/methods.ts';
+import { startGrpcServer } from '#emulator/grpc/server.ts';
+import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
+import { openPlainHttp } from '#loadgen/plain-http.ts';
+import { INFER_PATH, STREAM_INFER_PATH } from '#loadgen/transports/grpc-status.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { InferRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { runCli, startCli } from '../support/cli.ts';
 import { listen } from '../support/misbehaving-server.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { canonicalJson } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { tune } from '../../src/library/tune.ts';
-import { readJournal } from '../../src/study/records/journal.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { tune } from '#library/tune.ts';
+import { readJournal } from '#study/records/journal.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { type HostileCase, hostileOptions, hostileProfile, isMisled, singleCases } from '../support/hostile-cases.ts';

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { takeLock } from '../../src/study/records/journal-lock.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { seededRandom } from '#base/random.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { takeLock } from '#study/records/journal-lock.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { type Play, play, World } from '../tuner/world.ts';
 
 const HOUR_MS = 3_600_000;

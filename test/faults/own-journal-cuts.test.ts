@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { createJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
-import { parseJournal } from '../../src/study/records/journal-text.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { seededRandom } from '#base/random.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { createJournal, readJournal, resumeJournal } from '#study/records/journal.ts';
+import { parseJournal } from '#study/records/journal-text.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { type Played, play, World } from '../tuner/world.ts';
 

@@ -3,8 +3,8 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { readJournal } from '../../src/study/records/journal.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { readJournal } from '#study/records/journal.ts';
 import { failuresIn, freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 

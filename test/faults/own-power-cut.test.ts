@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { createJournal } from '../../src/study/records/journal.ts';
-import { parseForRestoring, parseJournal } from '../../src/study/records/journal-text.ts';
-import { runKeyPath } from '../../src/study/records/run-key.ts';
-import type { Control } from '../../src/tuner/adapter.ts';
+import { seededRandom } from '#base/random.ts';
+import { createJournal } from '#study/records/journal.ts';
+import { parseForRestoring, parseJournal } from '#study/records/journal-text.ts';
+import { runKeyPath } from '#study/records/run-key.ts';
+import type { Control } from '#tuner/adapter.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { FlushedDisk, statesAfterPowerCut } from '../support/power-cut.ts';

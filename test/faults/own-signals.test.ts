@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Faults } from '../../src/emulator/faults.ts';
+import type { Faults } from '#emulator/faults.ts';
 import { freshDirectory, recordsOf, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf } from './own-stage.ts';
 

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { startNullServer } from '../../src/loadgen/client/null-server.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { SendOutcome } from '../../src/loadgen/types.ts';
+import { startNullServer } from '#loadgen/client/null-server.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
 import { freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, shortRun, stageOf } from './own-stage.ts';
 

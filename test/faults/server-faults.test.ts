@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/app/exit-codes.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { nightlyRows, type Row, requestRows, rows } from './server-rows.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Disturbance } from '../../src/emulator/faults.ts';
-import type { TuneEvent } from '../../src/library/index.ts';
+import type { Disturbance } from '#emulator/faults.ts';
+import type { TuneEvent } from '#library/index.ts';
 import type { Mischief } from '../support/switched-proxy.ts';
 import { type Befalls, ENDS_WITHIN_MS, type Play, type Stage, USUAL } from './server-stage.ts';
 

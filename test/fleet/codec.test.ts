@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fleetCodec } from '../../src/fleet/temporal/codec.ts';
+import { fleetCodec } from '#fleet/temporal/codec.ts';
 
 const key = Buffer.alloc(32, 1);
 const payload = {

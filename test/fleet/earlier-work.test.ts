@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { giveUpEarlierWork } from '../../src/fleet/temporal/earlier-work.ts';
+import { giveUpEarlierWork } from '#fleet/temporal/earlier-work.ts';
 
 const SCHEDULED = 1;
 const STARTED = 2;

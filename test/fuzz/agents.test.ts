@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { decodeMessage, encodeMessage } from '../../src/loadgen/agents/codec.ts';
-import { AGENT_PROTOCOL, readToAgent, readToController, type ToAgent } from '../../src/loadgen/agents/protocol.ts';
-import { ServedSession } from '../../src/loadgen/agents/served-session.ts';
-import { AgentUsage } from '../../src/loadgen/agents/usage.ts';
-import { packBatch } from '../../src/loadgen/workers/messages.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { realClock } from '#base/clock.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { decodeMessage, encodeMessage } from '#loadgen/agents/codec.ts';
+import { AGENT_PROTOCOL, readToAgent, readToController, type ToAgent } from '#loadgen/agents/protocol.ts';
+import { ServedSession } from '#loadgen/agents/served-session.ts';
+import { AgentUsage } from '#loadgen/agents/usage.ts';
+import { packBatch } from '#loadgen/workers/messages.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { noLimits } from '../support/agents.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, fuzz, hostileNames, refusedOr } from '../support/fuzz.ts';
 

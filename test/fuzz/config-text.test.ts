@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/base/json.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
-import { type ParsedConfig, parseConfigText } from '../../src/triton/config/parser.ts';
-import { printConfigText } from '../../src/triton/config/printer.ts';
-import { validateConfig } from '../../src/triton/config/validation.ts';
+import { canonicalJson } from '#base/json.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import { type ParsedConfig, parseConfigText } from '#triton/config/parser.ts';
+import { printConfigText } from '#triton/config/printer.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, nested, refusedOr } from '../support/fuzz.ts';
 import { anyConfig } from '../support/fuzz-config.ts';
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { MalformedResponse } from '../../src/loadgen/transports/http1/response-head.ts';
-import { ResponseParser } from '../../src/loadgen/transports/http1/response-parser.ts';
-import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { MalformedResponse } from '#loadgen/transports/http1-response-head.ts';
+import { ResponseParser } from '#loadgen/transports/http1-response-parser.ts';
+import type { SendOutcome, Transport } from '#loadgen/types.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, fuzzAsync, inPieces } from '../support/fuzz.ts';
 import { type MisbehavingServer, startRaw } from '../support/misbehaving-server.ts';
 import { inferRequest, send } from '../support/transport-suite.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { traceLines } from '#headless/trace-lines.ts';
+import { batchRequests } from '#loadgen/input-data/batch-requests.ts';
+import { jsonStreams } from '#loadgen/input-data/json-data.ts';
+import { modelTensors } from '#loadgen/input-data/tensor-spec.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import { summarizeTraces } from '#profiler/trace-summary.ts';
+import { readGateDocument } from '#report/gate/readings.ts';
+import { readTraces } from '#triton/control/trace-file.ts';
 import { checkRecording } from '../../lab/recording/recording.ts';
-import { traceLines } from '../../src/headless/trace-lines.ts';
-import { batchRequests } from '../../src/loadgen/input-data/batch-requests.ts';
-import { jsonStreams } from '../../src/loadgen/input-data/json-data.ts';
-import { modelTensors } from '../../src/loadgen/input-data/tensor-spec.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
-import { summarizeTraces } from '../../src/profiler/trace-summary.ts';
-import { readGateDocument } from '../../src/report/gate/readings.ts';
-import { readTraces } from '../../src/triton/control/trace-file.ts';
 import { modelOf } from '../loadgen/input-files.ts';
 import {
   FUZZ_TIMEOUT_MS,

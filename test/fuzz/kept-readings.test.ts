@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
-import { explainObservation } from '../../src/app/explain/explain.ts';
-import type { ObservedServer } from '../../src/app/explain/observation.ts';
+import { explainObservation } from '#app/explain/explain.ts';
+import type { ObservedServer } from '#app/explain/observation.ts';
 import { FUZZ_TIMEOUT_MS, refusedOrAsync } from '../support/fuzz.ts';
 import { fuzzSubject } from '../support/guided-fuzz.ts';
 import { keptReadings } from './parsers/documents.ts';

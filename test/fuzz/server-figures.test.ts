@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../src/base/json.ts';
-import { gpuMetrics, gpuTotals } from '../../src/profiler/devices/gpu-metrics.ts';
-import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { serverBreakdown } from '../../src/profiler/server-breakdown.ts';
-import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { faultOfJson, formatJson } from '../../src/study/records/journal-text.ts';
-import { readStatistics } from '../../src/triton/control/statistics.ts';
-import { readServerMetadata } from '../../src/triton/wire/replies.ts';
+import type { Json } from '#base/json.ts';
+import { gpuMetrics, gpuTotals } from '#profiler/devices/gpu-metrics.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { serverBreakdown } from '#profiler/server-breakdown.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { faultOfJson, formatJson } from '#study/records/journal-text.ts';
+import { readStatistics } from '#triton/control/statistics.ts';
+import { readServerMetadata } from '#triton/wire/replies.ts';
 import { measured } from '../study/builders.ts';
 import { FUZZ_TIMEOUT_MS, fuzz } from '../support/fuzz.ts';
 

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvRows } from '../../src/base/csv.ts';
-import { readIntervals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
-import { deviceMetrics, meanDeviceMetrics } from '../../src/profiler/devices/device-probe.ts';
-import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
-import { affineLaw } from '../../src/queueing/service-law.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
-import { csvText } from '../../src/report/csv.ts';
+import { csvRows } from '#base/csv.ts';
+import { readIntervals, readTimestamps } from '#loadgen/arrival-files.ts';
+import { deviceMetrics, meanDeviceMetrics } from '#profiler/devices/device-probe.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
+import { affineLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
+import { csvText } from '#report/csv.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, refusedOrAsync } from '../support/fuzz.ts';
 
 describe('a metrics page that is bad', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readYaml, YamlFault } from '../../src/base/yaml.ts';
+import { readYaml, YamlFault } from '#base/yaml.ts';
 import { FUZZ_TIMEOUT_MS, fuzzAsync, hostileJson, nested } from '../support/fuzz.ts';
 import { yamlFiles } from './parsers/documents.ts';
 

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { loadSpace } from '#space/source/load.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
 import { type Machine, problemsOf, stoppedBy } from '../../bench/gpu/machine.ts';
 import { configOf, sizes, subjects } from '../../bench/gpu/subjects.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
 
 const spaces = resolve(import.meta.dirname, '../../bench/gpu/spaces');
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { agentLines, agentsLine } from '../../src/headless/agent-lines.ts';
-import type { AgentFigures } from '../../src/profiler/client-figures.ts';
+import { agentLines, agentsLine } from '#headless/agent-lines.ts';
+import type { AgentFigures } from '#profiler/client-figures.ts';
 
 const agent: AgentFigures = {
   address: '10.0.0.5:7411',

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { closingLines } from '../../src/headless/closing.ts';
-import { createLines } from '../../src/headless/lines.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { closingLines } from '#headless/closing.ts';
+import { createLines } from '#headless/lines.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { goalOf } from '../study/builders.ts';
 import { play, World } from '../tuner/world.ts';
 

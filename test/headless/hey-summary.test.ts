@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { findSummary, heyLines } from '../../src/headless/hey-summary.ts';
-import { ReplyCounter } from '../../src/loadgen/plain-http/tally.ts';
-import { httpReplies } from '../../src/profiler/http-replies.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { findSummary, heyLines } from '#headless/hey-summary.ts';
+import { ReplyCounter } from '#loadgen/plain-http-tally.ts';
+import { httpReplies } from '#profiler/http-replies.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { measured } from '../study/builders.ts';
 
 /** 100 replies: 1, 2, … 100 ms; 98 good, of 10 bytes each. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { reportLongLoads } from '../../src/headless/long-loads.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { reportLongLoads } from '#headless/long-loads.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

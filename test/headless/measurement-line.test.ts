@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeMeasurement } from '../../src/headless/measurement-line.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import { describeMeasurement } from '#headless/measurement-line.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { configOf, goalOf, measured, toCandidate } from '../study/builders.ts';
 
 const candidate = toCandidate(configOf(1, 4), {});

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { commandWords } from '../../src/adapter/engine/command-words.ts';
-import { profileCommand } from '../../src/headless/next/commands.ts';
-import { type EndedRun, nextSteps } from '../../src/headless/next/steps.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import type { StudySpec } from '../../src/spec/study-spec.ts';
-import type { FlatStudyOptions } from '../../src/spec/tune-options.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { Summary } from '../../src/study/summary/summary-schema.ts';
-import type { Verdict } from '../../src/study/summary/verdict.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { commandWords } from '#adapter/engine/command-words.ts';
+import { profileCommand } from '#headless/next-commands.ts';
+import { type EndedRun, nextSteps } from '#headless/next-steps.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
+import type { Verdict } from '#study/summary/verdict.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { parseCommandLine } from '../support/parse-command-line.ts';
 

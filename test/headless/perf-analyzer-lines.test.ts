@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { streamFigure } from '../../src/headless/perf-analyzer/figures.ts';
+import { streamFigure } from '#headless/perf-analyzer/figures.ts';
 import {
   closingLines,
   levelHeading,
   levelLines,
   levelWarnings,
   windowLine,
-} from '../../src/headless/perf-analyzer/level-lines.ts';
-import { type ProfileSettings, settingsLines } from '../../src/headless/perf-analyzer/settings.ts';
-import { trustLines } from '../../src/headless/perf-analyzer/trust-lines.ts';
+} from '#headless/perf-analyzer/level-lines.ts';
+import { type ProfileSettings, settingsLines } from '#headless/perf-analyzer/settings.ts';
+import { trustLines } from '#headless/perf-analyzer/trust-lines.ts';
 import { measured } from '../study/builders.ts';
 import { tokensOf } from '../study/token-figures.ts';
 import { levelReport, serverReport } from '../support/level-reports.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { seriesLines } from '../../src/headless/series-lines.ts';
-import { rankModels } from '../../src/study/summary/rank-models.ts';
-import type { SeriesEntry } from '../../src/study/summary/summary-schema.ts';
+import { seriesLines } from '#headless/series-lines.ts';
+import { rankModels } from '#study/summary/rank-models.ts';
+import type { SeriesEntry } from '#study/summary/summary-schema.ts';
 
 const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };
 const best: SeriesEntry['best'] = {

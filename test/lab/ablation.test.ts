@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Mechanism } from '#study/search/queueing/mechanisms.ts';
 import { type AblationRow, ablationSummaries, pairedDifference, playAblation } from '../../lab/problems/ablation.ts';
 import { listBudgetedProblems } from '../../lab/problems/problem.ts';
 import { recordedGrids } from '../../lab/problems/problems.ts';
-import type { Mechanism } from '../../src/study/search/queueing/mechanisms.ts';
 import { isNightly } from '../support/fuzz.ts';
 
 function toRow(

@@ -1,5 +1,11 @@
 import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
+import type { Candidate } from '#space/types.ts';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import { randomSampler } from '#study/search/samplers/random.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import { tpeSampler } from '#study/search/samplers/tpe.ts';
+import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '#study/speed/speeds.ts';
 import { contest, type SearchStanding } from '../../lab/problems/contest.ts';
 import { machineSpeed, slowestSpeed } from '../../lab/problems/machine-speed.ts';
 import { type BudgetedProblem, computeWorth, listBudgetedProblems } from '../../lab/problems/problem.ts';
@@ -8,12 +14,6 @@ import { scenario } from '../../lab/problems/scenarios.ts';
 import { playStudies, summarizeCertificates, summarizeStudies } from '../../lab/problems/study-suite.ts';
 import { type Result, runSuite, summarize } from '../../lab/problems/suite.ts';
 import { playStudy } from '../../lab/problems/whole-study.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import { randomSampler } from '../../src/study/search/samplers/random.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import { tpeSampler } from '../../src/study/search/samplers/tpe.ts';
-import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { isNightly } from '../support/fuzz.ts';
 
 const MEASUREMENTS = 8;

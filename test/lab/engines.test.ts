@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
 import type { Engine } from '../../lab/engines/engine.ts';
 import { engineProblem } from '../../lab/engines/engine-problem.ts';
 import { ALL_ENGINES, engineAt } from '../../lab/engines/engines.ts';
 import { contest } from '../../lab/problems/contest.ts';
 import { type BudgetedProblem, isMetAt, listBudgetedProblems, worthAt } from '../../lab/problems/problem.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 
 /** Fewer values, so that every candidate can be looked at. */
 const small = (index: number): Engine => ({

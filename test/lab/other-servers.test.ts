@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { seededRandom } from '#base/random.ts';
 import { type Discipline, serveOtherwise } from '../../lab/problems/other-discipline.ts';
 import { otherServer } from '../../lab/problems/other-servers.ts';
-import { seededRandom } from '../../src/base/random.ts';
 
 const plain: Discipline = {
   order: 'oldest first',

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Candidate } from '#space/types.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { createPlan } from '#workload/plan/plan-of.ts';
+import { readWorkload } from '#workload/read-workload.ts';
+import { parseRobustRule, type RobustRule } from '#workload/robust-rule.ts';
+import type { StudyWorkload } from '#workload/study-workloads.ts';
 import { ENCODER_BUDGET_MS, encoder } from '../../lab/workloads/encoder.ts';
 import { problemUnder, trueCapacity } from '../../lab/workloads/problem-under.ts';
 import { playUnder } from '../../lab/workloads/study-under.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { createPlan } from '../../src/workload/plan/plan-of.ts';
-import { readWorkload } from '../../src/workload/read-workload.ts';
-import { parseRobustRule, type RobustRule } from '../../src/workload/robust-rule.ts';
-import type { StudyWorkload } from '../../src/workload/study-workloads.ts';
 import { isNightly } from '../support/fuzz.ts';
 
 const [steady, burst] = (await Promise.all(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultIn } from '../../src/launch/engine-log.ts';
+import { faultIn } from '#launch/engine-log.ts';
 
 /** Ends of logs as the engines write them, with what they mean. */
 const logs = {

@@ -5,13 +5,13 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { checkLaunch, launchServer } from '../../src/app/server/launch.ts';
-import { launchDocker } from '../../src/launch/docker-server.ts';
-import { freePorts, type ServerPorts, startOnFreePorts } from '../../src/launch/free-ports.ts';
-import { launchLocal } from '../../src/launch/local-server.ts';
-import { findTriton } from '../../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import { checkStudySpec } from '../../src/spec/study-spec.ts';
+import { checkLaunch, launchServer } from '#app/server/launch.ts';
+import { launchDocker } from '#launch/docker-server.ts';
+import { freePorts, type ServerPorts, startOnFreePorts } from '#launch/free-ports.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import { findTriton } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { checkStudySpec } from '#spec/study-spec.ts';
 
 /**
  * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes
@@ -131,7 +131,7 @@ describe('launch', () => {
 
   it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {
     const starter = join(directory, 'starter.ts');
-    const launchModule = new URL('../../src/launch/local-server.ts', import.meta.url).pathname;
+    const launchModule = new URL('#launch/local-server.ts', import.meta.url).pathname;
     await writeFile(
       starter,
       `import { launchLocal } from ${JSON.stringify(launchModule)};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastWords } from '../../src/launch/log-tail.ts';
+import { lastWords } from '#launch/log-tail.ts';
 
 const usage = `Usage: tritonserver [options]
   --help

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { argumentsForConfigs } from '../../src/launch/model-arguments.ts';
+import { argumentsForConfigs } from '#launch/model-arguments.ts';
 
 const AS_THEY_ARE = ['--disable-auto-complete-config'];
 const tensors =

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findTriton, installTriton } from '../../src/launch/triton-install.ts';
+import { findTriton, installTriton } from '#launch/triton-install.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 /** A Python whose pip writes the wheel's files, and does not know the package `unknown`. */

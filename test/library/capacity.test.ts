@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
-import { type CapacityEvent, type CapacityOptions, capacity } from '../../src/library/index.ts';
+import { capacityDocumentSchema } from '#capacity/document-schema.ts';
+import { type CapacityEvent, type CapacityOptions, capacity } from '#library/index.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 

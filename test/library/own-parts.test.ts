@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { type Metric, type SamplerDefinition, type TuneOptions, tune } from '../../src/library/index.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { type Metric, type SamplerDefinition, type TuneOptions, tune } from '#library/index.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

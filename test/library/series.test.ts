@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type SeriesEvent, type TuneSeriesOptions, tuneSeries } from '../../src/library/index.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { type SeriesEvent, type TuneSeriesOptions, tuneSeries } from '#library/index.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
 

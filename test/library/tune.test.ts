@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { type Summary, type TuneEvent, type TuneOptions, tune } from '../../src/library/index.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { type Summary, type TuneEvent, type TuneOptions, tune } from '#library/index.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareOutputs, type Tolerance } from '../../src/loadgen/accuracy.ts';
-import type { OutputTensor } from '../../src/loadgen/types.ts';
+import { compareOutputs, type Tolerance } from '#loadgen/accuracy.ts';
+import type { OutputTensor } from '#loadgen/types.ts';
 
 const floats = (...values: number[]): OutputTensor => ({
   name: 'OUT',

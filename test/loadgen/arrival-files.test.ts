@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readArrivals, readIntervals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
+import { readArrivals, readIntervals, readTimestamps } from '#loadgen/arrival-files.ts';
 
 async function file(text: string): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), 'tritune-test-')), 'file');

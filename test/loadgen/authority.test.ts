@@ -2,13 +2,13 @@ import { createServer as createHttp1Server } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { openUndici } from '../../src/loadgen/transports/undici.ts';
-import type { InferRequest, Transport, TransportOptions } from '../../src/loadgen/types.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
+import type { InferRequest, Transport, TransportOptions } from '#loadgen/types.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
 /** A gateway that has no service of the name in a request, and remembers the name. */

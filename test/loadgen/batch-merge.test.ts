@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { BatchMerge } from '../../src/loadgen/workers/batch-merge.ts';
-import { type PackedBatch, packBatch } from '../../src/loadgen/workers/messages.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { BatchMerge } from '#loadgen/workers/batch-merge.ts';
+import { type PackedBatch, packBatch } from '#loadgen/workers/messages.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 
 const STEP_NS = 1000;
 

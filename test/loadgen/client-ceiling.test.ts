@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type NullRuns, type NullTraffic, nullRuns } from '../../src/loadgen/client/ceiling.ts';
-import { startNullServer } from '../../src/loadgen/client/null-server.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
-import type { InferTransport } from '../../src/loadgen/workers/messages.ts';
-import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
+import { type NullRuns, type NullTraffic, nullRuns } from '#loadgen/client/ceiling.ts';
+import { startNullServer } from '#loadgen/client/null-server.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { RequestSet, SendOutcome } from '#loadgen/types.ts';
+import type { InferTransport } from '#loadgen/workers/messages.ts';
+import { openWorkers } from '#loadgen/workers/open-workers.ts';
 import { startGrpcServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
 

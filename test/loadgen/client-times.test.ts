@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClientTimeSum } from '../../src/loadgen/client-times.ts';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { RequestTimer, TimedSample } from '../../src/loadgen/transports/request-timer.ts';
-import type { ClientTimes, InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import { ClientTimeSum } from '#loadgen/client-times.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { RequestTimer, TimedSample } from '#loadgen/transports/request-timer.ts';
+import type { ClientTimes, InferRequest, SendOutcome } from '#loadgen/types.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 
 const MIB = 2 ** 20;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ClosedLoop } from '../../src/loadgen/closed-loop.ts';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import type { SendOutcome } from '../../src/loadgen/types.ts';
+import { ClosedLoop } from '#loadgen/closed-loop.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
 
 const refused: SendOutcome = { ok: false, kind: 'refused', message: 'connection refused' };

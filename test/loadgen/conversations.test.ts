@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Conversations } from '../../src/loadgen/conversations.ts';
-import type { Part } from '../../src/loadgen/pacing/part.ts';
-import type { Prompt } from '../../src/loadgen/prompts/prompt.ts';
-import { promptRequests } from '../../src/loadgen/prompts/prompt-source.ts';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { Conversations } from '#loadgen/conversations.ts';
+import type { Part } from '#loadgen/paced-part.ts';
+import type { Prompt } from '#loadgen/prompts/prompt.ts';
+import { promptRequests } from '#loadgen/prompts/prompt-source.ts';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 
 const turn = (content: string, more: Partial<Prompt> = {}): Prompt => ({
   messages: [{ role: 'user', content }],

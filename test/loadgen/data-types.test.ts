@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { brain, half, smallFloatBits, smallFloatValue } from '../../src/loadgen/tensors/small-floats.ts';
-import { countTexts, encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
+import { brain, half, smallFloatBits, smallFloatValue } from '#loadgen/input-data/small-floats.ts';
+import { countTexts, encodeTexts } from '#loadgen/input-data/text-elements.ts';
 
 describe('16-bit floats', () => {
   // IEEE 754 binary16: 1, -2, the largest, the smallest normal and subnormal, a third.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { dividedTransport } from '../../src/loadgen/transports/divided.ts';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { dividedTransport } from '#loadgen/transports/divided.ts';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 
 /** A transport whose requests end when the test says so, first come, first served. */
 function heldTransport() {

@@ -1,8 +1,8 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readInputs, type SuppliedInputOptions } from '../../src/loadgen/inputs.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
+import { readInputs, type SuppliedInputOptions } from '#loadgen/inputs.ts';
+import type { RequestSet } from '#loadgen/types.ts';
 import { filesForTest, modelOf, requestsOfJson, type TestModel } from './input-files.ts';
 
 const model: TestModel = {

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type PreparedInputs, readInputs, type SuppliedInputOptions } from '../../src/loadgen/inputs.ts';
-import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
-import type { ModelMetadata } from '../../src/triton/types.ts';
+import { type PreparedInputs, readInputs, type SuppliedInputOptions } from '#loadgen/inputs.ts';
+import type { ModelConfig, TensorConfig } from '#triton/config/model-config.ts';
+import type { ModelMetadata } from '#triton/types.ts';
 
 /**
  * A tensor of a test model: data type, dimensions without the batch, and what its config says of

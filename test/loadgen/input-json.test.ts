@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { jsonStreams } from '../../src/loadgen/input-data/json-data.ts';
-import { modelTensors } from '../../src/loadgen/input-data/tensor-spec.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { jsonStreams } from '#loadgen/input-data/json-data.ts';
+import { modelTensors } from '#loadgen/input-data/tensor-spec.ts';
+import type { RequestSet } from '#loadgen/types.ts';
 import { modelOf, requestsOfJson, type TestModel, type TestTensor } from './input-files.ts';
 
 const one = (datatype: string, dims: readonly number[]): TestModel => ({ inputs: { A: [datatype, dims] } });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type InputOptions, prepareInputs } from '../../src/loadgen/inputs.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import type { ModelMetadata, TensorMetadata } from '../../src/triton/types.ts';
+import { type InputOptions, prepareInputs } from '#loadgen/inputs.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { ModelMetadata, TensorMetadata } from '#triton/types.ts';
 
 const metadataOf = (inputs: readonly TensorMetadata[]): ModelMetadata => ({
   name: 'm',

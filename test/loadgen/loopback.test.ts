@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopback } from '../../src/loadgen/listening/loopback.ts';
+import { isLoopback } from '#loadgen/loopback.ts';
 
 describe('a loopback address', () => {
   it.each([

@@ -1,19 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openAlarm, sleepingAlarm } from '../../src/base/alarm.ts';
-import { realClock } from '../../src/base/clock.ts';
-import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule } from '../../src/loadgen/pacing/open-loop.ts';
-import {
-  bursts,
-  constantRate,
-  intervalList,
-  limited,
-  type Pacer,
-  poissonArrivals,
-} from '../../src/loadgen/pacing/pacers.ts';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import type { PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { openAlarm, sleepingAlarm } from '#base/alarm.ts';
+import { realClock } from '#base/clock.ts';
+import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule } from '#loadgen/open-loop.ts';
+import { bursts, constantRate, intervalList, limited, type Pacer, poissonArrivals } from '#loadgen/pacers.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import type { PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
 
 const wholeRun = { lengthNs: Number.POSITIVE_INFINITY, minRequests: 1 };

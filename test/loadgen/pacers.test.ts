@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.ts';
+import { NS_PER_S } from '#base/units.ts';
 import {
   bursts,
   constantRate,
@@ -10,7 +10,7 @@ import {
   poissonArrivals,
   ramp,
   replay,
-} from '../../src/loadgen/pacing/pacers.ts';
+} from '#loadgen/pacers.ts';
 
 /** When the first `most` requests are due, asked by a sender that is late by `lateNs` each time. */
 function schedule(pacer: Pacer, most: number, lateNs: (index: number) => number = () => 0): number[] {

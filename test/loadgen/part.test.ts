@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPacer, dealt, limited, type Schedule } from '../../src/loadgen/pacing/pacers.ts';
-import { computePiece, computeShare, type Part } from '../../src/loadgen/pacing/part.ts';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import { partOfRule } from '../../src/loadgen/sequences.ts';
-import type { InferRequest, PreparedRequest, Transport } from '../../src/loadgen/types.ts';
+import { computePiece, computeShare, type Part } from '#loadgen/paced-part.ts';
+import { createPacer, dealt, limited, type Schedule } from '#loadgen/pacers.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import { partOfRule } from '#loadgen/sequences.ts';
+import type { InferRequest, PreparedRequest, Transport } from '#loadgen/types.ts';
 
 const threads = fc.integer({ min: 1, max: 9 });
 const partsOf = (of: number): Part[] => Array.from({ length: of }, (_, index) => ({ index, of }));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { allHeldUp } from '../../src/loadgen/client/held-up.ts';
-import { computeBusyShare, hostCpuSince, parseHostCpu, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
-import { PauseLog } from '../../src/loadgen/workers/pause-log.ts';
+import { allHeldUp } from '#loadgen/client/held-up.ts';
+import { computeBusyShare, hostCpuSince, parseHostCpu, readHostCpu } from '#loadgen/client/host-cpu.ts';
+import { PauseLog } from '#loadgen/workers/pause-log.ts';
 
 const MS = 1e6;
 

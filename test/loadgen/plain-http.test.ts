@@ -2,17 +2,13 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createSecureServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import type { FailureTally } from '../../src/loadgen/failure-tally.ts';
-import { localFlow } from '../../src/loadgen/flow.ts';
-import {
-  openPlainHttp,
-  type PlainHttpOptions,
-  type PlainHttpRequest,
-} from '../../src/loadgen/plain-http/plain-http.ts';
-import { allReplies, ReplyCounter, type ReplyTally } from '../../src/loadgen/plain-http/tally.ts';
-import type { Batch } from '../../src/loadgen/recorder.ts';
-import type { HttpReply, RequestSet } from '../../src/loadgen/types.ts';
+import { realClock } from '#base/clock.ts';
+import type { FailureTally } from '#loadgen/failure-tally.ts';
+import { localFlow } from '#loadgen/flow.ts';
+import { openPlainHttp, type PlainHttpOptions, type PlainHttpRequest } from '#loadgen/plain-http.ts';
+import { allReplies, ReplyCounter, type ReplyTally } from '#loadgen/plain-http-tally.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { HttpReply, RequestSet } from '#loadgen/types.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';
 import { listen, type MisbehavingServer, refusingUrl, reset, startRaw } from '../support/misbehaving-server.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { badStatus } from '../../src/loadgen/transports/outcome.ts';
-import type { SendOutcome } from '../../src/loadgen/types.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { badStatus } from '#loadgen/transports/outcome.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
 
 const ok: SendOutcome = { ok: true };
 const failed = (kind: 'status' | 'refused' | 'timeout', message = kind as string): SendOutcome => ({

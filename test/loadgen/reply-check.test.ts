@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
-import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
+import { encodeTexts } from '#loadgen/input-data/text-elements.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import type { InferRequest, OutputTensor } from '#loadgen/types.ts';
 
 const bytesOf = (array: Float32Array | Int16Array): Uint8Array => new Uint8Array(array.buffer);
 const output = (datatype: string, raw: Uint8Array, name = 'OUT'): OutputTensor => ({ name, datatype, raw });

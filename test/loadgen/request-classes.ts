@@ -1,6 +1,6 @@
-import type { InferRequest, RequestClass, RequestSet } from '../../src/loadgen/types.ts';
-import type { RequestLimits } from '../../src/queueing/continuous/request-limits.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
+import type { InferRequest, RequestClass, RequestSet } from '#loadgen/types.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
 import { aRequest } from './simulation.ts';
 
 /** A plan of arrivals in milliseconds, each with the name of its class. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import type { InferRequest, PreparedRequest, Transport } from '../../src/loadgen/types.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import type { InferRequest, PreparedRequest, Transport } from '#loadgen/types.ts';
 
 describe('requestCycle', () => {
   it.each([1, 2, 5])('encodes each of %i requests once and gives them in turn, over and over', (count) => {

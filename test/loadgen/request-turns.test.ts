@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sleepingAlarm } from '../../src/base/alarm.ts';
-import { localFlow } from '../../src/loadgen/flow.ts';
-import { createPassPacer } from '../../src/loadgen/pacing/pacers.ts';
-import type { Batch } from '../../src/loadgen/recorder.ts';
-import { requestTurns } from '../../src/loadgen/request-turns.ts';
-import type { InferRequest, Transport } from '../../src/loadgen/types.ts';
+import { sleepingAlarm } from '#base/alarm.ts';
+import { localFlow } from '#loadgen/flow.ts';
+import { createPassPacer } from '#loadgen/pacers.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import { requestTurns } from '#loadgen/request-turns.ts';
+import type { InferRequest, Transport } from '#loadgen/types.ts';
 import { aPlan, classedSet, nameOf } from './request-classes.ts';
 import { SimulatedClock, SimulatedServer } from './simulation.ts';
 

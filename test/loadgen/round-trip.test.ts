@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { measureRoundTripMs } from '../../src/loadgen/transports/round-trip.ts';
+import { measureRoundTripMs } from '#loadgen/transports/round-trip.ts';
 
 describe('the round trip to a server', () => {
   let server: Server | undefined;

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sleepingAlarm } from '../../src/base/alarm.ts';
-import { NS_PER_S } from '../../src/base/units.ts';
-import { defaultOpenLoopRule, OpenLoop } from '../../src/loadgen/pacing/open-loop.ts';
-import { constantRate, type Pacer, poissonArrivals } from '../../src/loadgen/pacing/pacers.ts';
-import { Recorder } from '../../src/loadgen/recorder.ts';
-import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { sleepingAlarm } from '#base/alarm.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { defaultOpenLoopRule, OpenLoop } from '#loadgen/open-loop.ts';
+import { constantRate, type Pacer, poissonArrivals } from '#loadgen/pacers.ts';
+import { Recorder } from '#loadgen/recorder.ts';
+import type { SendOutcome, Transport } from '#loadgen/types.ts';
 import {
   limitedSends,
   newSendLimits,
   SendThrottle,
   SharedBucket,
   SharedConnections,
-} from '../../src/loadgen/workers/send-limits.ts';
+} from '#loadgen/workers/send-limits.ts';
 
 import { SimulatedClock } from './simulation.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type SequenceRule, Sequences } from '../../src/loadgen/sequences.ts';
-import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { type SequenceRule, Sequences } from '#loadgen/sequences.ts';
+import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '#loadgen/types.ts';
 import { SimulatedClock } from './simulation.ts';
 
 const model = { model: 'm', version: '', batch: 1 };

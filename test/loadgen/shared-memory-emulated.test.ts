@@ -1,7 +1,7 @@
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { sharedMemorySuite } from '../support/shared-memory-suite.ts';
 import { loadStandInCuda, onGpu } from '../support/stand-in-cuda.ts';
 

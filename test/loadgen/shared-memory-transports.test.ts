@@ -1,6 +1,6 @@
-import { createSharedObject } from '../../src/loadgen/shared-memory/shared-object.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { Transport } from '../../src/loadgen/types.ts';
+import { createSharedObject } from '#loadgen/shared-memory/shared-object.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { Transport } from '#loadgen/types.ts';
 import { grpcSubject, httpSubject } from '../support/transport-subjects.ts';
 import { describeTransport } from '../support/transport-suite.ts';
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/base/clock.ts';
-import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '../../src/loadgen/types.ts';
-import type { ModelStatistics, ServerStats } from '../../src/triton/types.ts';
+import type { Clock } from '#base/clock.ts';
+import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '#loadgen/types.ts';
+import type { ModelStatistics, ServerStats } from '#triton/types.ts';
 
 /**
  * A clock whose time goes from event to event: work that takes seconds of it takes moments of ours.

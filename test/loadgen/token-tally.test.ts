@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import type { TokenReply } from '../../src/loadgen/token-reply.ts';
-import { allTokens, packTokens, TokenCount, unpackTokens } from '../../src/loadgen/token-tally.ts';
-import type { RequestLimits } from '../../src/queueing/continuous/request-limits.ts';
-import type { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import type { TokenReply } from '#loadgen/token-reply.ts';
+import { allTokens, packTokens, TokenCount, unpackTokens } from '#loadgen/token-tally.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { LatencyHistogram } from '#stats/histogram.ts';
 
 const MS = 1e6;
 

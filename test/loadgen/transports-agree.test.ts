@@ -1,9 +1,9 @@
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import type { InferRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import type { InferRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { inferResponse } from '../support/infer-servers.ts';
 import { sendMany } from '../support/transport-suite.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { InferRequest, SendOutcome } from '#loadgen/types.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 
 const MIB = 2 ** 20;

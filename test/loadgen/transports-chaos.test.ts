@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import type { Transport } from '../../src/loadgen/types.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import type { Transport } from '#loadgen/types.ts';
 import { startRaw } from '../support/misbehaving-server.ts';
 import { h2Frame } from '../support/raw-h2.ts';
 import * as h2 from '../support/scripted-h2.ts';

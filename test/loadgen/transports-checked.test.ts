@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { openUndici } from '../../src/loadgen/transports/undici.ts';
-import type { InferRequest, SendOutcome, Transport, TransportOptions } from '../../src/loadgen/types.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
+import type { InferRequest, SendOutcome, Transport, TransportOptions } from '#loadgen/types.ts';
 import { grpcEcho, httpEcho } from '../support/echo-servers.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { sendMany } from '../support/transport-suite.ts';

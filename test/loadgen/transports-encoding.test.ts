@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { numericType } from '../../src/loadgen/tensors/data-types.ts';
-import { encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { jsonValues } from '../../src/loadgen/transports/json-tensors.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { openUndici } from '../../src/loadgen/transports/undici.ts';
-import type { InferRequest, Transport, TransportOptions } from '../../src/loadgen/types.ts';
+import { numericType } from '#loadgen/input-data/data-types.ts';
+import { encodeTexts } from '#loadgen/input-data/text-elements.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { jsonValues } from '#loadgen/transports/json-tensors.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
+import type { InferRequest, Transport, TransportOptions } from '#loadgen/types.ts';
 import { type InferServer, startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { inferRequest, sendMany } from '../support/transport-suite.ts';
 

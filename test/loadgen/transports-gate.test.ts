@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { SocketGate } from '../../src/loadgen/transports/socket.ts';
-import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { SocketGate } from '#loadgen/transports/socket.ts';
+import type { InferRequest, SendOutcome } from '#loadgen/types.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import type { Transport } from '../../src/loadgen/types.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import type { Transport } from '#loadgen/types.ts';
 import { grpcFrame, inferResponse } from '../support/infer-servers.ts';
 import { h2Frame } from '../support/raw-h2.ts';
 import * as h2 from '../support/scripted-h2.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import type { LeanOptions } from '../../src/loadgen/transports/h2/connections.ts';
-import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import type { LeanOptions } from '#loadgen/transports/h2-connections.ts';
+import type { SendOutcome, Transport } from '#loadgen/types.ts';
 import { h2Frame } from '../support/raw-h2.ts';
 import * as h2 from '../support/scripted-h2.ts';
 import { inferRequest, send, sendMany, until } from '../support/transport-suite.ts';

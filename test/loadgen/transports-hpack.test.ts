@@ -2,10 +2,10 @@ import { createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameReader, type FrameSink } from '../../src/http2/frame-reader.ts';
-import { ProtocolError } from '../../src/http2/frames.ts';
-import { HpackDecoder } from '../../src/http2/hpack-decoder.ts';
-import { RequestHeaders } from '../../src/loadgen/transports/h2/request-headers.ts';
+import { FrameReader, type FrameSink } from '#http2/frame-reader.ts';
+import { ProtocolError } from '#http2/frames.ts';
+import { HpackDecoder } from '#http2/hpack-decoder.ts';
+import { RequestHeaders } from '#loadgen/transports/h2-request-headers.ts';
 import { h2Frame, rawH2Get } from '../support/raw-h2.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replace(/\s/g, ''), 'hex');

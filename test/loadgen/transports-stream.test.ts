@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { readStreamReply } from '../../src/loadgen/transports/stream-reply.ts';
-import type { Transport } from '../../src/loadgen/types.ts';
-import { messageType } from '../../src/triton/wire/proto.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { readStreamReply } from '#loadgen/transports/stream-reply.ts';
+import type { Transport } from '#loadgen/types.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import { streamResponse } from '../support/infer-servers.ts';
 import { h2Frame } from '../support/raw-h2.ts';
 import {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { openUndici } from '../../src/loadgen/transports/undici.ts';
-import type { Transport, TransportOptions } from '../../src/loadgen/types.ts';
-import type { TlsOptions } from '../../src/triton/wire/tls.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
+import type { Transport, TransportOptions } from '#loadgen/types.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import { type Authority, newAuthority, type ServerTls, trusting } from '../support/certificates.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 import { grpcSubject, httpSubject } from '../support/transport-subjects.ts';

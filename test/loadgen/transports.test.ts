@@ -1,8 +1,8 @@
-import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
-import { openUndici } from '../../src/loadgen/transports/undici.ts';
+import { openGrpcJs } from '#loadgen/transports/grpc-js.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import { openHttpLean } from '#loadgen/transports/http-lean.ts';
+import { openUndici } from '#loadgen/transports/undici.ts';
 import { grpcSubject, httpSubject } from '../support/transport-subjects.ts';
 import { describeTransport } from '../support/transport-suite.ts';
 

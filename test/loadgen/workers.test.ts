@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import type { Batch } from '../../src/loadgen/recorder.ts';
-import type { SendOrder } from '../../src/loadgen/sender.ts';
-import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
-import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
-import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
-import type { Workers } from '../../src/loadgen/workers/workers.ts';
+import { realClock } from '#base/clock.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { SendOrder } from '#loadgen/sender.ts';
+import type { InferRequest, RequestSet } from '#loadgen/types.ts';
+import type { WorkerTransport } from '#loadgen/workers/messages.ts';
+import { openWorkers } from '#loadgen/workers/open-workers.ts';
+import type { Workers } from '#loadgen/workers/workers.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';
 import { type InferServer, startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';

@@ -5,7 +5,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Summary } from '../../src/study/summary/summary-schema.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { install, pack, root, run, start } from './packed.ts';
 

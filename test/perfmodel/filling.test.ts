@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fillingBeyond, withFilling } from '../../src/perfmodel/filling.ts';
-import { affineLaw, executionNs } from '../../src/queueing/service-law.ts';
+import { fillingBeyond, withFilling } from '#perfmodel/filling.ts';
+import { affineLaw, executionNs } from '#queueing/service-law.ts';
 
 const MS = 1e6;
 const flat = affineLaw(7 * MS, 0);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { gpuMemoryNeed } from '../../src/perfmodel/memory/gpu-memory-need.ts';
-import { toChoice } from '../../src/perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '../../src/perfmodel/simulator.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import type { Goal, Trial } from '../../src/study/types.ts';
+import { gpuMemoryNeed } from '#perfmodel/gpu-memory-need.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import type { Goal, Trial } from '#study/types.ts';
 import { configOf, goalOf, measured, toCandidate, trialOf } from '../study/builders.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { affineNs } from '../../src/perfmodel/affine-line.ts';
-import { averagedInterference, type ExecutionPoint } from '../../src/perfmodel/interference.ts';
+import { affineNs } from '#perfmodel/affine-line.ts';
+import { averagedInterference, type ExecutionPoint } from '#perfmodel/interference.ts';
 
 const MS = 1e6;
 

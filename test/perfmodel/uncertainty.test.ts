@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ExecutionPoint } from '../../src/perfmodel/interference.ts';
-import { batchSizeUncertainty } from '../../src/perfmodel/uncertainty.ts';
-import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
+import type { ExecutionPoint } from '#perfmodel/interference.ts';
+import { batchSizeUncertainty } from '#perfmodel/uncertainty.ts';
+import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
 
 const MS = 1e6;
 const seen = (batchSize: number, more: Partial<ExecutionPoint> = {}): ExecutionPoint => ({

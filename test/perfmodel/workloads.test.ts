@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { toChoice } from '../../src/perfmodel/modelled-config.ts';
-import { createSimulator, type ModelSimulator } from '../../src/perfmodel/simulator.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
-import { toPolicy } from '../../src/queueing/batcher-policy.ts';
-import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
-import { toCandidate } from '../../src/space/model-configs.ts';
-import { countInstances } from '../../src/triton/config/instances.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import type { RobustRule } from '../../src/workload/robust-rule.ts';
-import type { StudyWorkload, StudyWorkloads } from '../../src/workload/study-workloads.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { createSimulator, type ModelSimulator } from '#perfmodel/simulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { robustMeasurement } from '#profiler/workloads/robust-measurement.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
+import { toCandidate } from '#space/model-configs.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
+import type { StudyWorkload, StudyWorkloads } from '#workload/study-workloads.ts';
 import { configOf, measured } from '../study/builders.ts';
 
 const law: ServiceLaw = {

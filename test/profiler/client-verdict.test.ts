@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Alarm, sleepingAlarm } from '../../src/base/alarm.ts';
-import { type ClientUse, type ClientWatch, watchClient } from '../../src/loadgen/client/cost.ts';
-import { unheldRate } from '../../src/profiler/client/unheld-rate.ts';
+import { type Alarm, sleepingAlarm } from '#base/alarm.ts';
+import { type ClientUse, type ClientWatch, watchClient } from '#loadgen/client/cost.ts';
+import { unheldRate } from '#profiler/client/unheld-rate.ts';
 import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient, measure } from './simulate.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { coldSizes } from '../../src/profiler/cold-sizes.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import { connectHttp } from '../../src/triton/control/connect.ts';
-import type { ModelStatistics } from '../../src/triton/types.ts';
+import { realClock } from '#base/clock.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { coldSizes } from '#profiler/cold-sizes.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import { connectHttp } from '#triton/control/connect.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { simulate } from './simulate.ts';
 

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { openAlarm } from '../../src/base/alarm.ts';
-import { realClock } from '../../src/base/clock.ts';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { metricsProbe } from '../../src/profiler/devices/device-probe.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import { connectHttp } from '../../src/triton/control/connect.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { realClock } from '#base/clock.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { metricsProbe } from '#profiler/devices/device-probe.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import { connectHttp } from '#triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets: %s', async (protocol) => {

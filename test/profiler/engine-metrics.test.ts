@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { engineReading } from '../../src/profiler/devices/engine-metrics.ts';
-import { watchEngine } from '../../src/profiler/devices/engine-readings.ts';
-import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { engineReading } from '#profiler/devices/engine-metrics.ts';
+import { watchEngine } from '#profiler/devices/engine-readings.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
 
 const read = (...lines: readonly string[]) => engineReading(parsePrometheus(lines.join('\n')));
 

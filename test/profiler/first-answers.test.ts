@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
-import { connectHttp } from '../../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import { connectHttp } from '#triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 /** A request is given up long before the model has built its engine. */

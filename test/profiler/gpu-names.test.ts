@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readGpuName, UNKNOWN_GPU } from '../../src/app/profile/gpu-name.ts';
-import type { FollowLines } from '../../src/launch/follow-lines.ts';
-import { gpuNames } from '../../src/profiler/devices/gpu-names.ts';
+import { readGpuName, UNKNOWN_GPU } from '#app/profile/gpu-name.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
+import { gpuNames } from '#profiler/devices/gpu-names.ts';
 
 const telling =
   (...lines: readonly string[]): FollowLines =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { promptWindows } from '../../src/app/traffic/prompts/windows.ts';
-import type { Random } from '../../src/base/random.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { TokenFigures } from '../../src/profiler/token-figures.ts';
-import type { Interval } from '../../src/stats/interval.ts';
+import { promptWindows } from '#app/traffic/prompt-windows.ts';
+import type { Random } from '#base/random.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 import { aRequestSet, SimulatedClock } from '../loadgen/simulation.ts';
 import { type LanguageModel, SimulatedLanguageModel } from './language-model.ts';
 import { idleClient } from './simulate.ts';

@@ -1,5 +1,5 @@
-import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import type { SimulatedClock } from '../loadgen/simulation.ts';
 
 const MS = 1e6;

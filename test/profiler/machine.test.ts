@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import type { FollowLines } from '../../src/launch/follow-lines.ts';
-import { describeMachine, type Machine, readMachine } from '../../src/profiler/machine.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
+import { describeMachine, type Machine, readMachine } from '#profiler/machine.ts';
 
 const telling =
   (head: readonly string[], ...rows: readonly string[]): FollowLines =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { SendOutcome } from '../../src/loadgen/types.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
+import { type Random, seededRandom, standardNormal } from '#base/random.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
 import { aRequestSet, type SimulatedModel } from '../loadgen/simulation.ts';
 import { measure, simulate } from './simulate.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { ClientWatch } from '../../src/loadgen/client/cost.ts';
-import type { LoadLevel, SendOutcome } from '../../src/loadgen/types.ts';
-import { type FrontOptions, measureMix } from '../../src/profiler/measure-mix.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
+import { seededRandom, standardNormal } from '#base/random.ts';
+import type { ClientWatch } from '#loadgen/client/cost.ts';
+import type { LoadLevel, SendOutcome } from '#loadgen/types.ts';
+import { type FrontOptions, measureMix } from '#profiler/measure-mix.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient } from './simulate.ts';
 

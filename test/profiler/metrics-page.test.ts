@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gpuMetrics, meanGpuMetrics } from '../../src/profiler/devices/gpu-metrics.ts';
-import { lastLoadSeconds, metricsPage } from '../../src/profiler/devices/metrics-page.ts';
-import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
+import { gpuMetrics, meanGpuMetrics } from '#profiler/devices/gpu-metrics.ts';
+import { lastLoadSeconds, metricsPage } from '#profiler/devices/metrics-page.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
 
 const page = (...lines: string[]) => parsePrometheus(lines.join('\n'));
 

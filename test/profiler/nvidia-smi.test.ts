@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FollowLines } from '../../src/launch/follow-lines.ts';
-import { gpuOfLine, nvidiaSmi, withGpus } from '../../src/profiler/devices/nvidia-smi.ts';
-import type { DeviceMetrics } from '../../src/profiler/server-figures.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
+import { gpuOfLine, nvidiaSmi, withGpus } from '#profiler/devices/nvidia-smi.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
 
 const A = 'GPU-11111111-2222-3333-4444-555555555555';
 const B = 'GPU-66666666-7777-8888-9999-000000000000';

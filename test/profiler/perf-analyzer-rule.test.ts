@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defaultPerfAnalyzerRule, type LevelOptions, type PerfAnalyzerRule } from '../../src/profiler/level-options.ts';
-import type { ProfileProgress, WindowProgress } from '../../src/profiler/progress.ts';
-import { perfAnalyzerVerdict } from '../../src/profiler/windows/perf-analyzer-rule.ts';
+import { defaultPerfAnalyzerRule, type LevelOptions, type PerfAnalyzerRule } from '#profiler/level-options.ts';
+import type { ProfileProgress, WindowProgress } from '#profiler/progress.ts';
+import { perfAnalyzerVerdict } from '#profiler/windows/perf-analyzer-rule.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { simulate } from './simulate.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { deviceMetrics, meanDeviceMetrics, metricsProbe } from '../../src/profiler/devices/device-probe.ts';
-import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
-import { requestsServed, serverBreakdown } from '../../src/profiler/server-breakdown.ts';
-import type { ModelStatistics } from '../../src/triton/types.ts';
+import { deviceMetrics, meanDeviceMetrics, metricsProbe } from '#profiler/devices/device-probe.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
+import { requestsServed, serverBreakdown } from '#profiler/server-breakdown.ts';
+import type { ModelStatistics } from '#triton/types.ts';
 
 const page = `# HELP nv_gpu_utilization GPU utilization rate [0.0 - 1.0)
 # TYPE nv_gpu_utilization gauge

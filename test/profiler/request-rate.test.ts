@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Alarm, sleepingAlarm } from '../../src/base/alarm.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import { type Alarm, sleepingAlarm } from '#base/alarm.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
 import { measure, simulate } from './simulate.ts';
 

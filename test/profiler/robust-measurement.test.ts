@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement, WorkloadMeasurement } from '../../src/profiler/measurement.ts';
-import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
-import type { TokenFigures } from '../../src/profiler/token-figures.ts';
-import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
-import { parseRobustRule } from '../../src/workload/robust-rule.ts';
+import type { Measurement, WorkloadMeasurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import { robustMeasurement } from '#profiler/workloads/robust-measurement.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { measured } from '../study/builders.ts';
 
 const server = (queueUs: number, successCount: number, batches: ServerBreakdown['batches']): ServerBreakdown => ({

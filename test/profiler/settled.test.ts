@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import { isSettled, listSlices, SETTLED_SLICES, type Slice } from '../../src/profiler/windows/settled.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { seededRandom, standardNormal } from '#base/random.ts';
+import { isSettled, listSlices, SETTLED_SLICES, type Slice } from '#profiler/windows/settled.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 
 const drawn = (rates: readonly number[], tails: readonly number[] = rates.map(() => 5e6)): Slice[] =>
   rates.map((rate, index) => ({ rate, tailNs: tails[index] as number }));

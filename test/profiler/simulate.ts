@@ -1,7 +1,7 @@
-import type { ClientWatch } from '../../src/loadgen/client/cost.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { ClientWatch } from '#loadgen/client/cost.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
 
 /** In virtual time this process says nothing about a client. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type SweepPlan, sweep } from '../../src/profiler/sweep.ts';
+import { type SweepPlan, sweep } from '#profiler/sweep.ts';
 
 /** The levels that are measured when those above `limit` are over the latency. */
 async function walked(plan: Partial<SweepPlan> & Pick<SweepPlan, 'range'>, limit = Number.POSITIVE_INFINITY) {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Batch } from '../../src/loadgen/recorder.ts';
-import { TokenCount } from '../../src/loadgen/token-tally.ts';
-import { tailShiftNs } from '../../src/profiler/windows/tail-shift.ts';
-import { gapShiftNs } from '../../src/profiler/windows/void-windows.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import { TokenCount } from '#loadgen/token-tally.ts';
+import { tailShiftNs } from '#profiler/windows/tail-shift.ts';
+import { gapShiftNs } from '#profiler/windows/void-windows.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 
 const MS = 1e6;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { played } from '../../src/app/traffic/workload.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
+import { played } from '#app/traffic/workload.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 import { codeTrace, TRACE_RATE, TRACE_S } from '../support/code-trace.ts';
 import { measure } from './simulate.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { summarizeTraces, type TraceSummary } from '../../src/profiler/trace-summary.ts';
-import type { Trace } from '../../src/triton/control/trace-file.ts';
+import { summarizeTraces, type TraceSummary } from '#profiler/trace-summary.ts';
+import type { Trace } from '#triton/control/trace-file.ts';
 
 const trace = (id: number, momentsNs: Record<string, number>, more: Partial<Trace> = {}): Trace => ({
   id,

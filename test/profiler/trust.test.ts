@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Interval } from '../../src/stats/interval.ts';
-import { nextFinal } from '../../src/study/final/final.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { type Random, seededRandom, standardNormal } from '#base/random.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { nextFinal } from '#study/final/final.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { measure } from './simulate.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { HeldUp, Pause } from '../../src/loadgen/client/held-up.ts';
-import { type Flow, localFlow } from '../../src/loadgen/flow.ts';
-import type { Batch } from '../../src/loadgen/recorder.ts';
-import type { SendOrder } from '../../src/loadgen/sender.ts';
-import { heldUpReason } from '../../src/profiler/client/held-up-reason.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
-import { watchPeriodNs } from '../../src/profiler/windows/void-windows.ts';
+import type { HeldUp, Pause } from '#loadgen/client/held-up.ts';
+import { type Flow, localFlow } from '#loadgen/flow.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { SendOrder } from '#loadgen/sender.ts';
+import { heldUpReason } from '#profiler/client/held-up-reason.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import { watchPeriodNs } from '#profiler/windows/void-windows.ts';
 import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { measure } from './simulate.ts';
 

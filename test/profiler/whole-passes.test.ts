@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
-import { passDivision } from '../../src/profiler/windows/whole-passes.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import { passDivision } from '#profiler/windows/whole-passes.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
 import { aPlan, classedSet, nameOf } from '../loadgen/request-classes.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { measure } from './simulate.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BatcherPolicy } from '../../src/queueing/batcher-policy.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
 import { type Arrival, drive } from './drive.ts';
 
 const policies: fc.Arbitrary<BatcherPolicy> = fc.integer({ min: 0, max: 12 }).chain((maxBatchSize) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createBatcher } from '../../src/queueing/batcher.ts';
-import type { BatcherPolicy } from '../../src/queueing/batcher-policy.ts';
+import { createBatcher } from '#queueing/batcher.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
 import { type Arrival, drive } from './drive.ts';
 
 const ms = (value: number): number => value * 1e6;

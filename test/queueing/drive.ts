@@ -1,5 +1,5 @@
-import { type Batcher, createBatcher } from '../../src/queueing/batcher.ts';
-import type { BatcherPolicy } from '../../src/queueing/batcher-policy.ts';
+import { type Batcher, createBatcher } from '#queueing/batcher.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
 
 /** One execution as a test sees it. */
 export type Batch = {

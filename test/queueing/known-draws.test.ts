@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { computeMeanTimes } from '../../src/queueing/mean-times.ts';
-import { createSpread, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import { sharedSpread } from '../../src/queueing/shared-spread.ts';
+import { seededRandom } from '#base/random.ts';
+import { computeMeanTimes } from '#queueing/mean-times.ts';
+import { createSpread, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { sharedSpread } from '#queueing/shared-spread.ts';
 
 describe('factors that simulations share', () => {
   it('are those of a generator of their own, whoever drew them first, and beyond those that are kept', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
+import { seededRandom } from '#base/random.ts';
 import {
   affineLaw,
   checkServiceLaw,
@@ -7,7 +7,7 @@ import {
   executionNs,
   type ServiceLaw,
   splitExecution,
-} from '../../src/queueing/service-law.ts';
+} from '#queueing/service-law.ts';
 
 const law = (changes: Partial<ServiceLaw>): ServiceLaw => ({ ...affineLaw(1000, 100), ...changes });
 const points = (...pairs: [number, number][]): ServiceLaw['points'] =>

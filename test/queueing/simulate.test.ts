@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { BatcherPolicy } from '../../src/queueing/batcher-policy.ts';
-import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
-import type { Simulation } from '../../src/queueing/tally.ts';
-import type { Traffic } from '../../src/queueing/traffic.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { Simulation } from '#queueing/tally.ts';
+import type { Traffic } from '#queueing/traffic.ts';
 
 const MS = 1e6;
 const single: BatcherPolicy = {

@@ -1,9 +1,9 @@
 import { expect, inject, it } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import { measureLevel } from '#profiler/measure-level.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { agentForTest, agentsForTest } from '../support/agents.ts';
 
 const { grpcUrl } = inject('realServer');

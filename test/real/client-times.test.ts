@@ -1,11 +1,11 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { ClosedLoop } from '../../src/loadgen/closed-loop.ts';
-import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { ClosedLoop } from '#loadgen/closed-loop.ts';
+import { type Batch, Recorder } from '#loadgen/recorder.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { RequestSet } from '#loadgen/types.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');
 const WINDOW_MS = 500;

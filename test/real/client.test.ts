@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import { tritonClientSuite } from '../support/triton-client-suite.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');

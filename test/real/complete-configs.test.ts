@@ -1,8 +1,8 @@
 import { median } from 'simple-statistics';
 import { afterAll, expect, it } from 'vitest';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { makeModelRepository, startRealTriton } from '../support/real-triton.ts';
 
 const MODEL = 'sleeper';

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest } from '../../src/loadgen/types.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { InferRequest } from '#loadgen/types.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from 'simple-statistics';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { launchEmulator } from '../../src/launch/emulator-server.ts';
+import { launchEmulator } from '#launch/emulator-server.ts';
 import { cliProgram } from '../support/cli-program.ts';
 import { openTunedServer, type Setting } from '../support/tuned-server.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
-import { freePorts } from '../../src/launch/free-ports.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 import { makeModelRepository, startRealTriton } from '../support/real-triton.ts';
 
 /** What the suite's server is reached by. */

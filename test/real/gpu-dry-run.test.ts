@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toModelConfig } from '../../src/space/model-configs.ts';
+import { toModelConfig } from '#space/model-configs.ts';
 import { recordsOf, summaryOf } from '../support/cli.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 import { installDirectory, realTriton } from '../support/real-triton.ts';

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { prepareInputs, readInputs } from '../../src/loadgen/inputs.ts';
-import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { prepareInputs, readInputs } from '#loadgen/inputs.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { InferRequest, SendOutcome } from '#loadgen/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { sendMany } from '../support/transport-suite.ts';
 

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellLine } from '../../src/base/shell-words.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import { shellLine } from '#base/shell-words.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { failuresIn, freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { dynamoPackages, nodeLlama, smolModel } from '../support/language/packages.ts';
 import { languageRepository } from '../support/language/triton-language.ts';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { makeModelRepository, startRealTriton } from '../support/real-triton.ts';
 

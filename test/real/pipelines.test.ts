@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { ReplyOutputs } from '../../src/loadgen/types.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { ReplyOutputs } from '#loadgen/types.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
 import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';

@@ -1,9 +1,9 @@
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { LaunchedServer } from '../../src/launch/types.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { LaunchedServer } from '#launch/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { inShell, type PrintedStep, printedSteps } from '../support/printed-commands.ts';
 import { cacheWithTriton, startRealTriton } from '../support/real-triton.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { spaceFile } from './spaces.ts';
 

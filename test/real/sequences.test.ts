@@ -1,16 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { realClock } from '../../src/base/clock.ts';
-import { ClosedLoop } from '../../src/loadgen/closed-loop.ts';
-import { readInputs } from '../../src/loadgen/inputs.ts';
-import { Recorder } from '../../src/loadgen/recorder.ts';
-import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { requestCycle } from '../../src/loadgen/request-cycle.ts';
-import { Sequences } from '../../src/loadgen/sequences.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, ReplyOutputs } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { ClosedLoop } from '#loadgen/closed-loop.ts';
+import { readInputs } from '#loadgen/inputs.ts';
+import { Recorder } from '#loadgen/recorder.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import { requestCycle } from '#loadgen/request-cycle.ts';
+import { Sequences } from '#loadgen/sequences.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import type { InferRequest, ReplyOutputs } from '#loadgen/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import { openRegions } from '#loadgen/shared-memory/open-regions.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { ownObjects, sharedMemorySuite } from '../support/shared-memory-suite.ts';
 import { sendMany } from '../support/transport-suite.ts';

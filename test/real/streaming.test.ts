@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
-import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import type { InferRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
+import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
+import type { InferRequest, SendOutcome, Transport } from '#loadgen/types.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { inferRequest, sendMany } from '../support/transport-suite.ts';
 import { spaceFile } from './spaces.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');

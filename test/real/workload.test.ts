@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { codeTrace, TRACE_RATE, TRACE_S } from '../support/code-trace.ts';

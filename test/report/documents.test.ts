@@ -2,13 +2,13 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configDocuments } from '../../src/adapter/triton/documents.ts';
-import { html } from '../../src/report/html.ts';
-import { paretoCsv, resultsCsv } from '../../src/report/results-csv.ts';
-import { writeRun } from '../../src/report/write-run.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { FinalMeasured, StudyRecord } from '../../src/study/records/records.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
+import { configDocuments } from '#adapter/triton/documents.ts';
+import { html } from '#report/html.ts';
+import { paretoCsv, resultsCsv } from '#report/results-csv.ts';
+import { writeRun } from '#report/write-run.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { FinalMeasured, StudyRecord } from '#study/records/records.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
 import {
   configOf,
   failedTrial,

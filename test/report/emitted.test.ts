@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { writeEmitted } from '../../src/report/write-run.ts';
+import { writeEmitted } from '#report/write-run.ts';
 
 const sha256 = createHash('sha256').update('weights').digest('hex');
 

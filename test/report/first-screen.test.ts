@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { firstScreen } from '../../src/report/page/first/first-screen.ts';
-import { drawPicture } from '../../src/report/page/first/picture.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { drawPicture } from '#report/page/first-picture.ts';
+import { firstScreen } from '#report/page/first-screen.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { goalOf } from '../study/builders.ts';
 import { served, studyOf, type Tried } from '../study/explained.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { toReport } from '../../src/profiler/report-of.ts';
-import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
-import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
-import { type GateDocument, type MetricReading, readGateDocument } from '../../src/report/gate/readings.ts';
-import { timesLine } from '../../src/report/gate/times.ts';
-import { type MetricVerdict, toVerdict } from '../../src/report/gate/verdict.ts';
-import { adviceLine, decisionLine } from '../../src/report/gate/words.ts';
-import { profileJson } from '../../src/report/profile-json.ts';
+import { seededRandom } from '#base/random.ts';
+import { toReport } from '#profiler/report-of.ts';
+import { decideGate, type GateDecision, type GateRule } from '#report/gate/decide.ts';
+import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '#report/gate/documents.ts';
+import { type GateDocument, type MetricReading, readGateDocument } from '#report/gate/readings.ts';
+import { timesLine } from '#report/gate/times.ts';
+import { type MetricVerdict, toVerdict } from '#report/gate/verdict.ts';
+import { adviceLine, decisionLine } from '#report/gate/words.ts';
+import { profileJson } from '#report/profile-json.ts';
 import { measure } from '../profiler/simulate.ts';
 
 const rule: GateRule = { tolerance: 0.02, confidence: 0.99, mustSee: 0.1 };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { analyzerTables } from '../../src/report/model-analyzer-csv.ts';
-import { buildJoint } from '../../src/space/joint/build-joint.ts';
-import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { analyzerTables } from '#report/model-analyzer-csv.ts';
+import { buildJoint } from '#space/joint/build-joint.ts';
+import { joinSpaces, jointOriginal } from '#space/joint/joint-space.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';

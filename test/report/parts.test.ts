@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createLines } from '../../src/headless/lines.ts';
-import { perfAnalyzerCsv } from '../../src/report/perf-analyzer-csv.ts';
-import { paretoCsv, resultsCsv } from '../../src/report/results-csv.ts';
-import { stageSplits } from '../../src/study/analysis/stages.ts';
-import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { createLines } from '#headless/lines.ts';
+import { perfAnalyzerCsv } from '#report/perf-analyzer-csv.ts';
+import { paretoCsv, resultsCsv } from '#report/results-csv.ts';
+import { stageSplits } from '#study/analysis/stages.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { goalOf } from '../study/builders.ts';
 import {
   breakdown,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { perfAnalyzerCsv } from '../../src/report/perf-analyzer-csv.ts';
+import { perfAnalyzerCsv } from '#report/perf-analyzer-csv.ts';
 import { measured } from '../study/builders.ts';
 import { levelReport, serverReport } from '../support/level-reports.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { seriesHtml } from '../../src/report/series-html.ts';
-import { rankModels } from '../../src/study/summary/rank-models.ts';
-import type { SeriesEntry } from '../../src/study/summary/summary-schema.ts';
+import { seriesHtml } from '#report/series-html.ts';
+import { rankModels } from '#study/summary/rank-models.ts';
+import type { SeriesEntry } from '#study/summary/summary-schema.ts';
 
 it('shows the models of a series by what they serve, with the way to each report, and those without a rank', () => {
   const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };

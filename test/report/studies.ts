@@ -1,7 +1,7 @@
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { toCandidate, toModelConfig } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { toCandidate, toModelConfig } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 
 const parameters = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readResultTable } from '../../src/emulator/profile/result-table.ts';
-import { sweepPlots, sweepsOfRows } from '../../src/report/sweep-plots.ts';
+import { readResultTable } from '#emulator/profile/result-table.ts';
+import { sweepPlots, sweepsOfRows } from '#report/sweep-plots.ts';
 
 const sweepsIn = (text: string) =>
   readResultTable(text, 'table.csv', 1).flatMap(({ rows, labels }) =>

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { filePaper } from '../../src/report/charts/svg.ts';
-import { titled } from '../../src/report/charts/titled.ts';
-import type { ChartName } from '../../src/report/page/charts.ts';
-import { repeatedReadings } from '../../src/report/page/repeated-readings.ts';
-import { chartTitle } from '../../src/report/page/titles.ts';
-import type { ScenarioRow } from '../../src/report/scenario/case.ts';
-import { scenarioPlots } from '../../src/report/scenario/plots.ts';
-import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
+import { filePaper } from '#report/charts/svg.ts';
+import { titled } from '#report/charts/titled.ts';
+import type { ChartName } from '#report/page/charts.ts';
+import { repeatedReadings } from '#report/page/repeated-readings.ts';
+import { chartTitle } from '#report/page/titles.ts';
+import type { ScenarioRow } from '#report/scenario-case.ts';
+import { scenarioPlots } from '#report/scenario-plots.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { goalOf } from '../study/builders.ts';
 import { type Served, served, studyOf } from '../study/explained.ts';
 

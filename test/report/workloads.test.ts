@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createLines } from '../../src/headless/lines.ts';
-import { reportHtml } from '../../src/report/report-html.ts';
-import { workloadsCsv } from '../../src/report/workloads-csv.ts';
-import { decidingWorkload } from '../../src/study/goal/deciding-workload.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { checkRecord } from '../../src/study/records/record-schema.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { trialPanel } from '../../src/tui/panels/trial.ts';
-import { workloadRows } from '../../src/tui/panels/workloads.ts';
-import { ViewFold } from '../../src/tui/state.ts';
+import { createLines } from '#headless/lines.ts';
+import { reportHtml } from '#report/report-html.ts';
+import { workloadsCsv } from '#report/workloads-csv.ts';
+import { decidingWorkload } from '#study/goal/deciding-workload.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { checkRecord } from '#study/records/record-schema.ts';
+import { summarize } from '#study/summary/summary.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import { workloadRows } from '#tui/panels/workloads.ts';
+import { ViewFold } from '#tui/state.ts';
 import { goalOf, measured } from '../study/builders.ts';
 import { workloadRecords } from '../support/workload-records.ts';
 

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/launch/command.ts';
-import { launchDocker } from '../../src/launch/docker-server.ts';
-import { launchLocal } from '../../src/launch/local-server.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
+import { runCommand } from '#launch/command.ts';
+import { launchDocker } from '#launch/docker-server.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 

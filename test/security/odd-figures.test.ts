@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Json } from '../../src/base/json.ts';
-import { readJournal } from '../../src/study/records/journal.ts';
+import type { Json } from '#base/json.ts';
+import { readJournal } from '#study/records/journal.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';

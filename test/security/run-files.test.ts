@@ -4,10 +4,10 @@ import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { writeAllDocuments, writeAllPlots } from '#app/run-documents.ts';
+import { openStudy } from '#app/study/open-study.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
 import { checkOverwritten } from '../../lab/recording/write-recording.ts';
-import { writeAllDocuments, writeAllPlots } from '../../src/app/output/documents.ts';
-import { openStudy } from '../../src/app/study/open-study.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
 import { hostileRecords } from '../support/hostile-study.ts';
 import { sourcesIn } from '../support/import-graph.ts';
 
@@ -157,17 +157,17 @@ describe('a recording', () => {
 const writers: Readonly<Record<string, string>> = {
   'base/run-files.ts': 'the files of a run, by names',
   'adapter/triton/sent-requests.ts': "notes in the user's folder for state, by digests",
-  'adapter/triton/variants/cache.ts': "builds in the user's cache, by digests",
+  'adapter/variants/cache.ts': "builds in the user's cache, by digests",
   'app/capacity/documents.ts': 'a file that the user named',
   'app/profile/documents.ts': 'files that the user named',
-  'app/series/directory.ts': 'series.json, only if it is new',
+  'app/study/series-directory.ts': 'series.json, only if it is new',
   'app/study/twin-of-run.ts': 'a file that the user named',
-  'app/workload/save-workload.ts': 'a file that the user named',
+  'app/save-workload.ts': 'a file that the user named',
   'base/flush-folders.ts': 'nothing: it flushes folders',
   'base/read-file.ts': 'read only: the reader of files',
-  'cli/commands/calibrate/run.ts': 'a file that the user named',
-  'cli/commands/compare/run.ts': 'files that the user named',
-  'cli/commands/config/run.ts': 'a file that the user named',
+  'cli/commands/run-calibrate.ts': 'a file that the user named',
+  'cli/commands/run-compare.ts': 'files that the user named',
+  'cli/commands/run-config.ts': 'a file that the user named',
   'emulator/wire/shared-memory.ts': 'shared memory',
   'fleet/temporal/workflow-bundle.ts': 'a part of the package',
   'launch/command.ts': 'the log of a build, in the cache',

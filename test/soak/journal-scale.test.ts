@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { readJournal, resumeJournal } from '../../src/study/records/journal.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { makeSampler } from '../../src/study/search/samplers/registry.ts';
-import type { Trial } from '../../src/study/types.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { readJournal, resumeJournal } from '#study/records/journal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
+import type { Trial } from '#study/types.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { longGoal, longStudy, longView } from '../support/long-journal.ts';
 import { writeJournal } from '../support/write-journal.ts';

@@ -1,8 +1,8 @@
-import { realClock } from '../../src/base/clock.ts';
-import type { LoadLevel } from '../../src/loadgen/types.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
-import { openTui } from '../../src/tui/open.ts';
-import type { TunerCommands } from '../../src/tuner/steering.ts';
+import { realClock } from '#base/clock.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import { openTui } from '#tui/open.ts';
+import type { TunerCommands } from '#tuner/steering.ts';
 import { midRun, recordedRun } from '../tui/recorded.ts';
 import { VirtualTerminal } from '../tui/virtual-terminal.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { loadSpace } from '#space/source/load.ts';
 import { faultOf, folderOf } from './fixtures.ts';
 
 /** What is wrong, the text, and the message: place and reason. */

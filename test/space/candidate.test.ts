@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, type Json } from '../../src/base/json.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { assignments } from '../../src/space/enumerate.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import type { Assignment, Candidate, SearchSpace } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { assignments } from '#space/enumerate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { loadSpace } from '#space/source/load.ts';
+import type { Assignment, Candidate, SearchSpace } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { cpuModel, faultOf, gpuModel, spaceOf } from './fixtures.ts';
 
 function candidateOf(

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { completeAssignment } from '../../src/space/complete.ts';
-import { assignments } from '../../src/space/enumerate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment } from '../../src/space/types.ts';
+import { seededRandom } from '#base/random.ts';
+import { completeAssignment } from '#space/complete.ts';
+import { assignments } from '#space/enumerate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment } from '#space/types.ts';
 import { originalConfig as base } from '../study/builders.ts';
 
 const space = spaceFromJson({

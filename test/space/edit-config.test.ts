@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceleratorNames, batchingNames, type ConfigEdits, editConfig } from '../../src/space/edits/edit-config.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { printConfigText } from '../../src/triton/config/printer.ts';
-import { validateConfig } from '../../src/triton/config/validation.ts';
+import { acceleratorNames, batchingNames, type ConfigEdits, editConfig } from '#space/edits/edit-config.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { printConfigText } from '#triton/config/printer.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 
 const base: ModelConfig = {
   name: 'm',

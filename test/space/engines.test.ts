@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { listDifferences } from '../../src/space/differences.ts';
-import { launchedCandidate, withEngineSettings } from '../../src/space/engine/candidate.ts';
-import { spaceSize } from '../../src/space/enumerate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { mostPlaces } from '../../src/space/most-places.ts';
-import { loadInlineSpace, loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
-import { presetForCommand } from '../../src/space/source/presets.ts';
-import type { Assignment, Candidate, SearchSpace } from '../../src/space/types.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { listDifferences } from '#space/differences.ts';
+import { launchedCandidate, withEngineSettings } from '#space/engine-candidate.ts';
+import { spaceSize } from '#space/enumerate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { mostPlaces } from '#space/most-places.ts';
+import { loadInlineSpace, loadSpace, spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import { presetForCommand } from '#space/source/presets.ts';
+import type { Assignment, Candidate, SearchSpace } from '#space/types.ts';
 
 function built(space: SearchSpace, base: Candidate, assignment: Assignment): Candidate {
   const outcome = buildCandidate(space, base, assignment);

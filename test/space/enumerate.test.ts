@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import { presetNames } from '../../src/space/source/presets.ts';
-import type { SearchSpace } from '../../src/space/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { assignments, sampleAssignment, spaceSize } from '#space/enumerate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { loadSpace } from '#space/source/load.ts';
+import { presetNames } from '#space/source/presets.ts';
+import type { SearchSpace } from '#space/types.ts';
 import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
 
 /**

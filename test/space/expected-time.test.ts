@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { expectedTime } from '../../src/space/expected-time.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace, spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment, SearchSpace } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { expectedTime } from '#space/expected-time.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { loadSpace, spaceFromJson } from '#space/source/load.ts';
+import type { Assignment, SearchSpace } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const base: ModelConfig = {
   name: 'm',

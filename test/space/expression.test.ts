@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../src/base/json.ts';
-import { evaluate } from '../../src/space/expressions/evaluate.ts';
-import { parseExpression } from '../../src/space/expressions/expression.ts';
-import type { EvaluationContext, Names } from '../../src/space/subject.ts';
+import type { Json } from '#base/json.ts';
+import { evaluate } from '#space/evaluate.ts';
+import { parseExpression } from '#space/expression.ts';
+import type { EvaluationContext, Names } from '#space/subject.ts';
 
 const values: Readonly<Record<string, Json>> = { a: 2, b: 3, on: true, word: 'x', text: '4', list: [1, 5, 3] };
 const names: Names = {

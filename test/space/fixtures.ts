@@ -1,10 +1,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isTrituneError, type TrituneError } from '../../src/base/errors.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import type { Limits, SearchSpace } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { isTrituneError, type TrituneError } from '#base/errors.ts';
+import { loadSpace } from '#space/source/load.ts';
+import type { Limits, SearchSpace } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 /**
  * A model on the CPU as a server describes it: with the names and sizes that the server filled in.

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bindSpace } from '../../src/space/bound-space.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toCandidate } from '../../src/space/model-configs.ts';
-import { optionsFor } from '../../src/space/options.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
-import { presetNames } from '../../src/space/source/presets.ts';
-import type { Parameter, SearchSpace } from '../../src/space/types.ts';
+import { bindSpace } from '#space/bound-space.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toCandidate } from '#space/model-configs.ts';
+import { optionsFor } from '#space/options.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import { presetNames } from '#space/source/presets.ts';
+import type { Parameter, SearchSpace } from '#space/types.ts';
 import { cpuModel, faultOf, folderOf, spaceOf } from './fixtures.ts';
 
 const parameterOf = (space: SearchSpace, name: string): Parameter => {

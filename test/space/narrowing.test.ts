@@ -1,19 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import {
-  type Narrowing,
-  toggleExclusion,
-  togglePin,
-  whyRuledOut,
-  withoutRestriction,
-} from '../../src/space/narrowing.ts';
-import { loadSpace, spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { assignments, sampleAssignment, spaceSize } from '#space/enumerate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { type Narrowing, toggleExclusion, togglePin, whyRuledOut, withoutRestriction } from '#space/narrowing.ts';
+import { loadSpace, spaceFromJson } from '#space/source/load.ts';
+import type { Assignment } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const base: ModelConfig = {
   name: 'm',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { toSettingsKey } from '../../src/perfmodel/settings-key.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { toSettingsKey } from '#perfmodel/settings-key.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const base: ModelConfig = {
   name: 'm',

@@ -1,15 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/base/json.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { describeGroups, describeParameter, describeSpace } from '../../src/space/describe.ts';
-import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
-import { presetFor, presetNames } from '../../src/space/source/presets.ts';
-import type { Limits } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { canonicalJson } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { describeGroups, describeParameter, describeSpace } from '#space/describe.ts';
+import { assignments, sampleAssignment, spaceSize } from '#space/enumerate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import { presetFor, presetNames } from '#space/source/presets.ts';
+import type { Limits } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
 
 const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { knownKnobNames } from '../../src/space/source/known-knobs.ts';
-import { spaceJsonSchema } from '../../src/space/source/schema.ts';
+import { knownKnobNames } from '#space/source/known-knobs.ts';
+import { spaceJsonSchema } from '#space/source/schema.ts';
 
 describe('the JSON Schema for editors', () => {
   // To bring the file up to date: npx vitest run --project unit test/space/schema.test.ts -u

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countStages, frontLevels } from '../../src/space/topology.ts';
+import { countStages, frontLevels } from '#space/topology.ts';
 
 const front = (model: string, own: object = {}) => ({ model, steps: [{ stage: model }], ...own });
 

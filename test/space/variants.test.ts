@@ -2,19 +2,19 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { MARK, toArtifact } from '../../src/space/artifact.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { checkVariants } from '../../src/space/check-variants.ts';
-import { listDifferences } from '../../src/space/differences.ts';
-import { assignments, sampleAssignment } from '../../src/space/enumerate.ts';
-import { expectedTime } from '../../src/space/expected-time.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { mostPlaces } from '../../src/space/most-places.ts';
-import { otherModelsIn } from '../../src/space/other-models.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
-import type { Candidate, SearchSpace } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { seededRandom } from '#base/random.ts';
+import { MARK, toArtifact } from '#space/artifact.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { checkVariants } from '#space/check-variants.ts';
+import { listDifferences } from '#space/differences.ts';
+import { assignments, sampleAssignment } from '#space/enumerate.ts';
+import { expectedTime } from '#space/expected-time.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { mostPlaces } from '#space/most-places.ts';
+import { otherModelsIn } from '#space/other-models.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import type { Candidate, SearchSpace } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const base = toOriginal({
   name: 'mlp',

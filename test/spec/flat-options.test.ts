@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type CapacitySpec, capacityOptions } from '../../src/spec/capacity-spec.ts';
-import { filledOptions, namesOfChanges, placesIn } from '../../src/spec/flat-options.ts';
-import { type ProfileSpec, profileOptions } from '../../src/spec/profile-spec.ts';
-import { readSpecChange, specPaths } from '../../src/spec/spec-change.ts';
+import { type CapacitySpec, capacityOptions } from '#spec/capacity-spec.ts';
+import { filledOptions, namesOfChanges, placesIn } from '#spec/flat-options.ts';
+import { type ProfileSpec, profileOptions } from '#spec/profile-spec.ts';
+import { readSpecChange, specPaths } from '#spec/spec-change.ts';
 
 const changesOf = (...texts: string[]) => texts.map((text) => readSpecChange(text, profileOptions));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readSpecChange, specPaths, withChange } from '../../src/spec/spec-change.ts';
-import { studyDocument, toSpec } from '../../src/spec/spec-of-options.ts';
+import { readSpecChange, specPaths, withChange } from '#spec/spec-change.ts';
+import { studyDocument, toSpec } from '#spec/spec-of-options.ts';
 
 describe('a change of one field of a study', () => {
   it.each([

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { type SeriesFlags, seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
-import { addOptions } from '../../src/cli/options/option-table.ts';
-import { toStudyOrSeries } from '../../src/spec/series-options.ts';
-import type { StudySpec } from '../../src/spec/study-spec.ts';
+import { type SeriesFlags, seriesOptionTable } from '#cli/commands/tune/series-options.ts';
+import { addOptions } from '#cli/options/option-table.ts';
+import { toStudyOrSeries } from '#spec/series-options.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 
 /** The study that the command line asks for. */
 function studyOf(...argv: string[]): StudySpec {

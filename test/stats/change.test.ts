@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { type ChangeFactor, type Changes, toChanges } from '../../src/stats/change.ts';
-import type { Interval } from '../../src/stats/interval.ts';
+import { seededRandom } from '#base/random.ts';
+import { type ChangeFactor, type Changes, toChanges } from '#stats/change.ts';
+import type { Interval } from '#stats/interval.ts';
 
 const around = (value: number, share: number): Interval => ({
   value,

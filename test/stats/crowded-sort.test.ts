@@ -6,8 +6,8 @@ import {
   constrainedFronts,
   crowdedRanks,
   crowdingDistances,
-} from '../../src/stats/crowded-sort.ts';
-import { dominates } from '../../src/stats/front.ts';
+} from '#stats/crowded-sort.ts';
+import { dominates } from '#stats/front.ts';
 
 const kept = (...costs: number[]): ConstrainedPoint => ({ costs, violation: 0 });
 const missed = (violation: number, ...costs: number[]): ConstrainedPoint => ({ costs, violation });

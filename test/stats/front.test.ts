@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dominates, lowerIsBetter, paretoFront } from '../../src/stats/front.ts';
+import { dominates, lowerIsBetter, paretoFront } from '#stats/front.ts';
 
 const cost = fc.oneof(
   fc.integer({ min: 0, max: 6 }),

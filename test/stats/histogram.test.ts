@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 
 const histogramOf = (values: readonly number[]): LatencyHistogram => {
   const histogram = new LatencyHistogram();

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom } from '../../src/base/random.ts';
-import { rateInterval, ratioOfBatches } from '../../src/stats/batch-means.ts';
-import { LatencyHistogram } from '../../src/stats/histogram.ts';
-import { type Interval, sumOfIntervals } from '../../src/stats/interval.ts';
-import { isPrecise, relativeHalfWidth } from '../../src/stats/precision.ts';
-import { mixedQuantileInterval, quantileInterval } from '../../src/stats/quantile-interval.ts';
-import { ratioInterval, ratioOfRepeats } from '../../src/stats/ratio.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import { rateInterval, ratioOfBatches } from '#stats/batch-means.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
+import { type Interval, sumOfIntervals } from '#stats/interval.ts';
+import { isPrecise, relativeHalfWidth } from '#stats/precision.ts';
+import { mixedQuantileInterval, quantileInterval } from '#stats/quantile-interval.ts';
+import { ratioInterval, ratioOfRepeats } from '#stats/ratio.ts';
 
 const RUNS = 200;
 const exponential = (random: Random): number => -Math.log(1 - random.float());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { randomFor, standardNormal } from '../../src/base/random.ts';
-import { leastSquares, type ResidualBlock } from '../../src/stats/least-squares.ts';
+import { randomFor, standardNormal } from '#base/random.ts';
+import { leastSquares, type ResidualBlock } from '#stats/least-squares.ts';
 
 const alone = (parameter: number) => [{ parameter, weight: 1 }];
 const options = { step: 1e-3, mostChange: 2, iterations: 20 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { computeWeights, logSum } from '../../src/stats/log-weights.ts';
+import { computeWeights, logSum } from '#stats/log-weights.ts';
 
 it('sums numbers by their logarithms, however large', () => {
   expect(logSum([Math.log(2), Math.log(3)])).toBeCloseTo(Math.log(5), 12);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { normalAbove } from '../../src/stats/normal.ts';
+import { normalAbove } from '#stats/normal.ts';
 
 describe('a normal value that is known to be above another', () => {
   /** Moments by summing up what is left of the density. */

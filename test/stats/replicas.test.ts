@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chanceToHold, replicasFor, usableRate } from '../../src/stats/replicas.ts';
+import { chanceToHold, replicasFor, usableRate } from '#stats/replicas.ts';
 
 const capacity = { value: 1000, low: 902, high: 1098 };
 

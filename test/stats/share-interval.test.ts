@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { rateInterval, shareInterval } from '../../src/stats/batch-means.ts';
+import { seededRandom } from '#base/random.ts';
+import { rateInterval, shareInterval } from '#stats/batch-means.ts';
 
 /**
  * Batches of about 25 arrivals, of which those of the last moments are done in the next batch; a

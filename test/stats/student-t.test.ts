@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { studentTProbability, studentTQuantile } from '../../src/stats/student-t.ts';
+import { studentTProbability, studentTQuantile } from '#stats/student-t.ts';
 
 describe('studentTQuantile', () => {
   // From printed tables of the t distribution.

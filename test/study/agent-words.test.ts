@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentFigures } from '../../src/profiler/client-figures.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { reportHtml } from '../../src/report/report-html.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { agentsOver, describeAgent, describeAgents } from '../../src/study/summary/agent-words.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { trialPanel } from '../../src/tui/panels/trial.ts';
-import { ViewFold } from '../../src/tui/state.ts';
+import type { AgentFigures } from '#profiler/client-figures.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { reportHtml } from '#report/report-html.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { agentsOver, describeAgent, describeAgents } from '#study/summary/agent-words.ts';
+import { summarize } from '#study/summary/summary.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import { ViewFold } from '#tui/state.ts';
 import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const agent = (address: string, change: Partial<AgentFigures> = {}, offsetMs = 3): AgentFigures => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { LoadLevel } from '../../src/loadgen/types.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { TokenFigures } from '../../src/profiler/token-figures.ts';
-import { atSpeed } from '../../src/study/speed/at-speed.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import { atSpeed } from '#study/speed/at-speed.ts';
 import { measured } from './builders.ts';
 import { tokensOf } from './token-figures.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type LoadOutcome, nextLoad } from '../../src/study/goal/batch-levels.ts';
-import { chooseLevel } from '../../src/study/goal/levels.ts';
-import { findInFlight, lineThrough, trialAlong } from '../../src/study/level/line.ts';
-import type { LevelPoint, LevelRange } from '../../src/study/types.ts';
+import { type LoadOutcome, nextLoad } from '#study/goal/batch-levels.ts';
+import { chooseLevel } from '#study/goal/levels.ts';
+import { findInFlight, lineThrough, trialAlong } from '#study/level-line.ts';
+import type { LevelPoint, LevelRange } from '#study/types.ts';
 import { configOf, measured, trialOf } from './builders.ts';
 
 /** One instance that takes a + b × batch ms and serves one request at a time. */

@@ -1,9 +1,9 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toCandidate, toOriginal } from '../../src/space/model-configs.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import type { StudyStarted } from '../../src/study/records/records.ts';
-import type { Goal, Trial, TrialFailure } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toCandidate, toOriginal } from '#space/model-configs.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import type { Goal, Trial, TrialFailure } from '#study/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 export const originalConfig: ModelConfig = {
   name: 'm',

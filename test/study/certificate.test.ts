@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import { describeCertificate } from '#study/summary/certificate-words.ts';
+import type { Sampler } from '#study/types.ts';
 import { type BudgetedProblem, listBudgetedProblems } from '../../lab/problems/problem.ts';
 import { recordedGrids } from '../../lab/problems/problems.ts';
 import { playStudy, type WholeStudyOutcome } from '../../lab/problems/whole-study.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import { describeCertificate } from '../../src/study/summary/certificate-words.ts';
-import type { Sampler } from '../../src/study/types.ts';
 
 const grid = recordedGrids().find(({ name }) => name.startsWith('precision'));
 if (!grid) throw new Error('no grid');

@@ -8,11 +8,8 @@ const rooms = [
   'src/capacity/posterior',
   'src/perfmodel',
   'src/perfmodel/continuous',
-  'src/perfmodel/memory',
   'src/perfmodel/network',
-  'src/perfmodel/workloads',
   'src/study/search/queueing',
-  'src/study/search/queueing/posterior',
 ];
 const files = rooms
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))

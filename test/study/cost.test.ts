@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { readGateDocument } from '../../src/report/gate/readings.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import { assess, costOfServed, followsFromThroughput, goalOfLevels } from '../../src/study/goal/goal.ts';
-import { goalOverModels } from '../../src/study/goal/goal-of-models.ts';
-import { toMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { tableMetrics } from '../../src/study/goal/metrics/shown.ts';
-import { computeStanding } from '../../src/study/goal/ranking.ts';
-import { checkRecord } from '../../src/study/records/record-schema.ts';
-import type { CostTerms } from '../../src/study/records/schema/goal.ts';
-import { describeCost, describeCostShare, toCostPoint } from '../../src/study/summary/cost-point.ts';
-import type { Goal } from '../../src/study/types.ts';
+import { readGateDocument } from '#report/gate/readings.ts';
+import type { Candidate } from '#space/types.ts';
+import { assess, costOfServed, followsFromThroughput, goalOfLevels } from '#study/goal/goal.ts';
+import { goalOverModels } from '#study/goal/goal-of-models.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { tableMetrics } from '#study/goal/metrics/shown.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import type { CostTerms } from '#study/records/goal-schema.ts';
+import { checkRecord } from '#study/records/record-schema.ts';
+import { describeCost, describeCostShare, toCostPoint } from '#study/summary/cost-point.ts';
+import type { Goal } from '#study/types.ts';
 import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const terms: CostTerms = {

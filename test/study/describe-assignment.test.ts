@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeAssignment } from '../../src/study/summary/describe.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
 
 describe('an assignment on one line', () => {
   it('names each model once', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { EngineFigures } from '../../src/profiler/token-figures.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { launchedCandidate } from '../../src/space/engine/candidate.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { Explanation } from '../../src/study/summary/schema/explanation.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { EngineFigures } from '#profiler/token-figures.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { launchedCandidate } from '#space/engine-candidate.ts';
+import { loadSpace } from '#space/source/load.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Explanation } from '#study/summary/explanation-schema.ts';
 import { goalOf, measured, studyStarted } from './builders.ts';
 import { tokensOf } from './token-figures.ts';
 

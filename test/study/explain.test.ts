@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { explainBest } from '../../src/study/analysis/explain/explain.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Assignment } from '#space/types.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
 import { goalOf } from './builders.ts';
 import { type Served, served, studyOf, type Tried } from './explained.ts';
 

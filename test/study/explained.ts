@@ -1,13 +1,13 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import type { Goal, TrialFailure } from '../../src/study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Goal, TrialFailure } from '#study/types.ts';
 import { goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
 /** What these studies search. */

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import { decideNow, isFinalOver, medianByPrecision, nextFinal, representative } from '../../src/study/final/final.ts';
-import { RECOMMENDED_CHANCE } from '../../src/study/level/chances.ts';
-import { chooseLevels } from '../../src/study/level/recommended.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { seededRandom, standardNormal } from '#base/random.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { decideNow, isFinalOver, medianByPrecision, nextFinal, representative } from '#study/final/final.ts';
+import { RECOMMENDED_CHANCE } from '#study/level-chances.ts';
+import { chooseLevels } from '#study/recommended.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { type EstimateSpeeds, fitSpeeds, steadySpeeds } from '#study/speed/speeds.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { goalOf, measured } from './builders.ts';
 import {
   BUDGET_MS,

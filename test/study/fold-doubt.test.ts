@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isInDoubt, nextFinal } from '../../src/study/final/final.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { isInDoubt, nextFinal } from '#study/final/final.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { atSecond, finalRecord, searchedStudy, trialRecords } from '../support/study-records.ts';
 import { goalOf, measured } from './builders.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import { steadySpeeds } from '../../src/study/speed/speeds.ts';
-import { goalText } from '../../src/study/summary/goal-words.ts';
+import { foldStudy, StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { steadySpeeds } from '#study/speed/speeds.ts';
+import { goalText } from '#study/summary/goal-words.ts';
 import { trialRecords } from '../support/study-records.ts';
 import { goalOf, measured, studyStarted } from './builders.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { foldStudy, StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { atSecond, finalRecord, searchedStudy } from '../support/study-records.ts';
 import { goalOf, measured, studyStarted } from './builders.ts';
 

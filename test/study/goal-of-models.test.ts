@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { FrontMeasurement, Measurement } from '../../src/profiler/measurement.ts';
-import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
-import { jointOriginal } from '../../src/space/joint/joint-space.ts';
-import type { Topology } from '../../src/space/topology.ts';
-import { assess, costHalfWidth, missedConstraints, requireMetrics } from '../../src/study/goal/goal.ts';
-import { budgetsOfModels, goalOverModels } from '../../src/study/goal/goal-of-models.ts';
-import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
-import { listColumns } from '../../src/study/goal/metrics/columns.ts';
-import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import type { Goal } from '../../src/study/types.ts';
+import type { FrontMeasurement, Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { jointOriginal } from '#space/joint/joint-space.ts';
+import type { Topology } from '#space/topology.ts';
+import { assess, costHalfWidth, missedConstraints, requireMetrics } from '#study/goal/goal.ts';
+import { budgetsOfModels, goalOverModels } from '#study/goal/goal-of-models.ts';
+import { constraintParser, objectiveParser } from '#study/goal/goal-text.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import type { Goal } from '#study/types.ts';
 import { goalOf, measured } from './builders.ts';
 
 const breakdown = (queueUs: number, computeInferUs: number, count = 200): ServerBreakdown => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
-import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
-import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { countInstances } from '../../src/triton/config/instances.ts';
+import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '#study/goal/goal.ts';
+import { constraintParser, objectiveParser } from '#study/goal/goal-text.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { countInstances } from '#triton/config/instances.ts';
 import { configOf, goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 
 const candidate = toCandidate(originalConfig);

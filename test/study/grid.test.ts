@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { gridSampler } from '../../src/study/search/samplers/grid.ts';
-import { nextInSweep } from '../../src/study/search/samplers/grid-sweep.ts';
-import type { LevelRange, RunningTrial, Trial, TrialFailure } from '../../src/study/types.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { gridSampler } from '#study/search/samplers/grid.ts';
+import { nextInSweep } from '#study/search/samplers/grid-sweep.ts';
+import type { LevelRange, RunningTrial, Trial, TrialFailure } from '#study/types.ts';
 import { play, space } from '../tuner/world.ts';
 import { configOf, goalOf, measured, toCandidate, trialOf } from './builders.ts';
 import { drain, smallSpace } from './sampler-suite.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { closingLines } from '../../src/headless/closing.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { createHeadline } from '../../src/study/summary/headline.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { Goal } from '../../src/study/types.ts';
+import { closingLines } from '#headless/closing.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { createHeadline } from '#study/summary/headline.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Goal } from '#study/types.ts';
 import { goalOf } from './builders.ts';
 import { served, studyOf, type Tried } from './explained.ts';
 import { tokensOf } from './token-figures.ts';

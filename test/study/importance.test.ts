@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { computeImportance, tellingParameters } from '../../src/study/analysis/importance/importance.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import type { Trial } from '../../src/study/types.ts';
+import { computeImportance, tellingParameters } from '#study/analysis/importance.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate, trialOf } from './builders.ts';
 
 type Point = Readonly<Record<string, number>>;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { jointLoadChance } from '#study/search/joint-load-chance.ts';
+import { pruneReason } from '#study/search/pruning.ts';
+import { neighboursIn } from '#study/search/queueing/joint-candidates.ts';
+import { makeSampler, samplerNames } from '#study/search/samplers/registry.ts';
+import type { FailureKind, Sampler, Trial } from '#study/types.ts';
 import { listSwaps } from '../../lab/pipelines/long-search.ts';
 import { oneByOneSampler } from '../../lab/pipelines/one-by-one.ts';
-import { toChoice } from '../../src/perfmodel/modelled-config.ts';
-import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { computeStanding } from '../../src/study/goal/ranking.ts';
-import { jointLoadChance } from '../../src/study/search/joint-load-chance.ts';
-import { pruneReason } from '../../src/study/search/pruning.ts';
-import { neighboursIn } from '../../src/study/search/queueing/joint-candidates.ts';
-import { makeSampler, samplerNames } from '../../src/study/search/samplers/registry.ts';
-import type { FailureKind, Sampler, Trial } from '../../src/study/types.ts';
 import { model, pipeline, without } from '../perfmodel/network/made.ts';
 import { goalOf } from './builders.ts';
 

@@ -3,12 +3,12 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { createJournal, readJournal, resumeForRestoring, resumeJournal } from '../../src/study/records/journal.ts';
-import { formatJson, type JournalText, parseForRestoring, parseJournal } from '../../src/study/records/journal-text.ts';
-import { LineSealer } from '../../src/study/records/line-seal.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { runKey, runKeyPath } from '../../src/study/records/run-key.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { createJournal, readJournal, resumeForRestoring, resumeJournal } from '#study/records/journal.ts';
+import { formatJson, type JournalText, parseForRestoring, parseJournal } from '#study/records/journal-text.ts';
+import { LineSealer } from '#study/records/line-seal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { runKey, runKeyPath } from '#study/records/run-key.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';

@@ -5,9 +5,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
-import { parseJournal } from '../../src/study/records/journal-text.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { createJournal, readJournal, resumeJournal } from '#study/records/journal.ts';
+import { parseJournal } from '#study/records/journal-text.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 let directory = '';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { parseProfile } from '../../src/emulator/profile/profiles.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { mostPlaces } from '../../src/space/most-places.ts';
-import { loadSpace } from '../../src/space/source/load.ts';
-import type { SearchSpace } from '../../src/space/types.ts';
-import { findChosen } from '../../src/study/goal/ranking.ts';
+import { parseProfile } from '#emulator/profile/profiles.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { mostPlaces } from '#space/most-places.ts';
+import { loadSpace } from '#space/source/load.ts';
+import type { SearchSpace } from '#space/types.ts';
+import { findChosen } from '#study/goal/ranking.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { toSpec } from '../../src/spec/spec-of-options.ts';
-import { latencyNote, latencyWarning } from '../../src/study/summary/latency-note.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { latencyNote, latencyWarning } from '#study/summary/latency-note.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { goalOf } from './builders.ts';
 import { served, studyOf, type Tried } from './explained.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import { LIKELY, RECOMMENDED_CHANCE, SAFE_CHANCE } from '../../src/study/level/chances.ts';
-import { type LevelCurve, levelCurve } from '../../src/study/level/curve.ts';
-import { chooseLevels } from '../../src/study/level/recommended.ts';
-import type { Goal, LevelRange } from '../../src/study/types.ts';
+import { type Random, seededRandom, standardNormal } from '#base/random.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { LIKELY, RECOMMENDED_CHANCE, SAFE_CHANCE } from '#study/level-chances.ts';
+import { type LevelCurve, levelCurve } from '#study/level-curve.ts';
+import { chooseLevels } from '#study/recommended.ts';
+import type { Goal, LevelRange } from '#study/types.ts';
 import { configOf, goalOf, measured, toCandidate } from './builders.ts';
 
 const range: LevelRange = { mode: 'concurrency', low: 1, high: 256 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseLevel, type LevelOutcome, type LevelSearch, nextLevel } from '../../src/study/goal/levels.ts';
+import { chooseLevel, type LevelOutcome, type LevelSearch, nextLevel } from '#study/goal/levels.ts';
 
 type Law = (level: number) => Omit<LevelOutcome, 'level'>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Candidate } from '../../src/space/types.ts';
-import { loadChance } from '../../src/study/search/load-chance.ts';
+import type { Candidate } from '#space/types.ts';
+import { loadChance } from '#study/search/load-chance.ts';
 import { configOf, failedTrial, toCandidate, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => toCandidate(configOf(instances, batch, more));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
-import { listColumns } from '../../src/study/goal/metrics/columns.ts';
-import { metricCell, metricHead, metricText } from '../../src/study/goal/metrics/format.ts';
-import type { Metric } from '../../src/study/goal/metrics/metric.ts';
-import { describeUnmet, needsMetBy, unmetNeeds } from '../../src/study/goal/metrics/needs.ts';
-import { builtInMetrics, Metrics } from '../../src/study/goal/metrics/registry.ts';
+import { missingMetrics, requireMetrics } from '#study/goal/goal.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import { metricCell, metricHead, metricText } from '#study/goal/metrics/format.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import { describeUnmet, needsMetBy, unmetNeeds } from '#study/goal/metrics/needs.ts';
+import { builtInMetrics, Metrics } from '#study/goal/metrics/registry.ts';
 import { goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 
 const candidate = toCandidate(originalConfig);

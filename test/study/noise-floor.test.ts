@@ -1,19 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import {
-  findNoiseFloor,
-  largeBelowMs,
-  noiseFloorIn,
-  noiseVerdict,
-  restLevel,
-} from '../../src/study/summary/noise-floor.ts';
-import { describeNoise, noiseSentence } from '../../src/study/summary/noise-words.ts';
-import type { NoiseFloor } from '../../src/study/summary/schema/context.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { NoiseFloor } from '#study/summary/context-schema.ts';
+import { findNoiseFloor, largeBelowMs, noiseFloorIn, noiseVerdict, restLevel } from '#study/summary/noise-floor.ts';
+import { describeNoise, noiseSentence } from '#study/summary/noise-words.ts';
+import { summarize } from '#study/summary/summary.ts';
+import { summaryJsonSchema } from '#study/summary/summary-schema.ts';
 import { goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 
 const budgetOf = (latencyMs: number, percentile = 99) => ({ percentile, latencyMs });

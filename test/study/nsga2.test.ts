@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { nsga2Sampler } from '../../src/study/search/samplers/nsga2.ts';
-import { randomSampler } from '../../src/study/search/samplers/random.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
-import type { Sampler, Trial } from '../../src/study/types.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment } from '#space/types.ts';
+import { nsga2Sampler } from '#study/search/samplers/nsga2.ts';
+import { randomSampler } from '#study/search/samplers/random.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import type { Sampler, Trial } from '#study/types.ts';
 import { goalOf, measured, originalConfig, trialOf } from './builders.ts';
 import { drain, smallSpace, smallSpaceSize } from './sampler-suite.ts';
 

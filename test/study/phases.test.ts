@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { phasesSection } from '../../src/report/page/phases-section.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import { phasesSection } from '#report/page/phases-section.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { atSecond, searchedStudy } from '../support/study-records.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 

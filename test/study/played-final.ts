@@ -1,11 +1,11 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Decision } from '../../src/study/final/decide.ts';
-import { nextFinal } from '../../src/study/final/final.ts';
-import { computeStanding } from '../../src/study/goal/ranking.ts';
-import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
-import type { EstimateSpeeds } from '../../src/study/speed/speeds.ts';
-import type { Goal, Trial } from '../../src/study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Decision } from '#study/final/decide.ts';
+import { nextFinal } from '#study/final/final.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { foldStudy, StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { EstimateSpeeds } from '#study/speed/speeds.ts';
+import type { Goal, Trial } from '#study/types.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from './builders.ts';
 
 /** What a made-up config does at a load level. */

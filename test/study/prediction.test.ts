@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { closingLines } from '../../src/headless/closing.ts';
-import { reportHtml } from '../../src/report/report-html.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { predictTrial } from '../../src/study/summary/prediction.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { Trial } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { closingLines } from '#headless/closing.ts';
+import { reportHtml } from '#report/report-html.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { predictTrial } from '#study/summary/prediction.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Trial } from '#study/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { configOf, goalOf, studyStarted, toCandidate, trialOf } from './builders.ts';
 import { measuredAt, truth } from './simulated.ts';
 

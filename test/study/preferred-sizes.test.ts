@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfile, parseProfile } from '../../src/emulator/profile/profiles.ts';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { findChosen } from '../../src/study/goal/ranking.ts';
+import { loadProfile, parseProfile } from '#emulator/profile/profiles.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { findChosen } from '#study/goal/ranking.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
 /**

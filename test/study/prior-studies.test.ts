@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type Prior, type PriorStudy, startingFrom } from '../../src/study/search/samplers/prior-studies.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import type { History, Proposal, Sampler, Trial } from '../../src/study/types.ts';
+import { type Prior, type PriorStudy, startingFrom } from '#study/search/samplers/prior-studies.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { History, Proposal, Sampler, Trial } from '#study/types.ts';
 import { configOf, goalOf, measured, toCandidate, trialOf } from './builders.ts';
 
 const candidate = (instances: number): Trial['candidate'] => ({

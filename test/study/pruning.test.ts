@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pruneReason } from '../../src/study/search/pruning.ts';
+import { pruneReason } from '#study/search/pruning.ts';
 import { configOf, failedTrial, measured, toCandidate, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => toCandidate(configOf(instances, batch, more));

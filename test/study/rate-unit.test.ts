@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chooseRateUnit, servedRateHead } from '../../src/study/summary/rate-unit.ts';
+import { chooseRateUnit, servedRateHead } from '#study/summary/rate-unit.ts';
 
 it.each([
   ['tensors', {}, 'infer/s'],

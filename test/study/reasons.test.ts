@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { explainBest } from '../../src/study/analysis/explain/explain.ts';
-import { computeBarScale } from '../../src/study/analysis/explain/reasons.ts';
-import { computeLength, describeBar } from '../../src/study/analysis/explain/time-bar.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { Reason } from '../../src/study/summary/schema/explanation.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
+import { computeBarScale } from '#study/analysis/explain/reasons.ts';
+import { computeLength, describeBar } from '#study/analysis/explain/time-bar.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { Reason } from '#study/summary/explanation-schema.ts';
 import { jointRecords, pipeline, pipelineMeasured } from '../support/joint-records.ts';
 import { goalOf } from './builders.ts';
 import { type Served, served, studyOf, type Tried } from './explained.ts';

@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import { closingLines } from '../../src/headless/closing.ts';
-import { levelCurve } from '../../src/study/level/curve.ts';
-import { recommend, recommendationAt } from '../../src/study/level/recommendation.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import {
-  describeChance,
-  describeRecommendation,
-  describeRecommendationShort,
-} from '../../src/study/summary/describe.ts';
-import type { Recommendation } from '../../src/study/summary/schema/point.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { Goal, Trial } from '../../src/study/types.ts';
+import { seededRandom, standardNormal } from '#base/random.ts';
+import { closingLines } from '#headless/closing.ts';
+import { levelCurve } from '#study/level-curve.ts';
+import { recommend, recommendationAt } from '#study/recommendation.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { describeChance, describeRecommendation, describeRecommendationShort } from '#study/summary/describe.ts';
+import type { Recommendation } from '#study/summary/point-schema.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Goal, Trial } from '#study/types.ts';
 import { atSecond } from '../support/study-records.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from './builders.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { isFeasible } from '../../src/study/goal/goal.ts';
-import { computeStanding } from '../../src/study/goal/ranking.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import type { LevelPoint, LevelRange, Trial } from '../../src/study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { isFeasible } from '#study/goal/goal.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { LevelPoint, LevelRange, Trial } from '#study/types.ts';
 import { configOf, goalOf, toCandidate, trialOf } from './builders.ts';
 import { measuredAt } from './simulated.ts';
 

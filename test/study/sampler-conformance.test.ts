@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { manualSampler } from '#study/search/samplers/manual.ts';
+import { type SamplerDefinition, samplerKind, samplerNames } from '#study/search/samplers/registry.ts';
+import { samplerConformance } from '#testing/sampler-conformance.ts';
 import { sampler as walk } from '../../examples/sampler.ts';
-import { manualSampler } from '../../src/study/search/samplers/manual.ts';
-import { type SamplerDefinition, samplerKind, samplerNames } from '../../src/study/search/samplers/registry.ts';
-import { samplerConformance } from '../../src/testing/sampler-conformance.ts';
 
 /** The manual sampler tries a list, which only this test gives it. */
 const manual: SamplerDefinition = {

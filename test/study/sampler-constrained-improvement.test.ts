@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LogFigure } from '../../src/perfmodel/correction.ts';
-import { expectedImprovement } from '../../src/stats/normal.ts';
+import type { LogFigure } from '#perfmodel/correction.ts';
+import { expectedImprovement } from '#stats/normal.ts';
 import {
   type Cost,
   cheaperChance,
@@ -9,7 +9,7 @@ import {
   type FigureConstraint,
   feasibleChance,
   weighted,
-} from '../../src/study/search/queueing/posterior/constrained-improvement.ts';
+} from '#study/search/queueing/constrained-improvement.ts';
 
 const figure = (mean: number, sd: number, shared = 0): LogFigure => ({ mean, sd, shared });
 /** A cost without steps. */

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { covering, settingValues, unseenValues } from '#study/search/queueing/coverage.ts';
+import { withLoadFeasibility } from '#study/search/queueing/load-feasibility.ts';
+import type { PosteriorModel } from '#study/search/queueing/posterior-model.ts';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import type { Trial } from '#study/types.ts';
+import { tune } from '#tuner/tune.ts';
 import { createPlan, type MakeSampler, toGoal as problemGoal } from '../../lab/problems/contest.ts';
 import type { BudgetedProblem } from '../../lab/problems/problem.ts';
 import { scenario } from '../../lab/problems/scenarios.ts';
 import { OfflineWorld } from '../../lab/problems/world.ts';
-import { type Choice, toChoice } from '../../src/perfmodel/modelled-config.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { covering, settingValues, unseenValues } from '../../src/study/search/queueing/coverage.ts';
-import { withLoadFeasibility } from '../../src/study/search/queueing/load-feasibility.ts';
-import type { PosteriorModel } from '../../src/study/search/queueing/posterior/posterior-model.ts';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import type { Trial } from '../../src/study/types.ts';
-import { tune } from '../../src/tuner/tune.ts';
 import { configOf, failedTrial, toCandidate, trialOf } from './builders.ts';
 
 interface Settings {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Candidate } from '../../src/space/types.ts';
-import { type ExhaustivePlan, exhaustiveSampler } from '../../src/study/search/samplers/exhaustive.ts';
-import type { Trial, TrialFailure } from '../../src/study/types.ts';
+import type { Candidate } from '#space/types.ts';
+import { type ExhaustivePlan, exhaustiveSampler } from '#study/search/samplers/exhaustive.ts';
+import type { Trial, TrialFailure } from '#study/types.ts';
 import { configOf, measured, toCandidate } from './builders.ts';
 
 const candidates = [1, 2, 4].flatMap((count) =>

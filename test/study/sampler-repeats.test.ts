@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { toChoice } from '../../src/perfmodel/modelled-config.ts';
-import { computePosterior, type Hypothesis, matern52 } from '../../src/stats/gaussian-process.ts';
-import { listChoices } from '../../src/study/search/queueing/choices.ts';
-import { memoizeLast } from '../../src/study/search/queueing/memoize.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
+import { seededRandom } from '#base/random.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { computePosterior, type Hypothesis, matern52 } from '#stats/gaussian-process.ts';
+import { listChoices } from '#study/search/queueing/choices.ts';
+import { memoizeLast } from '#study/search/queueing/memoize.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
 import { configOf, toCandidate } from './builders.ts';
 
 describe('what is memoized', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import type { Assignment, CandidateOutcome } from '../../src/space/types.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import type { Proposal, Remaining, Sampler, Trial } from '../../src/study/types.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import type { Assignment, CandidateOutcome } from '#space/types.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { Proposal, Remaining, Sampler, Trial } from '#study/types.ts';
 import { configOf, failedTrial, measured, toCandidate, trialOf } from './builders.ts';
 
 const instances = [1, 2, 3, 4];

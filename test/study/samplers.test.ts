@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
-import { gridSampler } from '../../src/study/search/samplers/grid.ts';
-import { hillClimbSampler } from '../../src/study/search/samplers/hill-climb.ts';
-import { manualSampler } from '../../src/study/search/samplers/manual.ts';
-import { nsga2Sampler } from '../../src/study/search/samplers/nsga2.ts';
-import { randomSampler } from '../../src/study/search/samplers/random.ts';
-import { tpeSampler } from '../../src/study/search/samplers/tpe.ts';
+import { queueingSampler } from '#study/search/queueing/queueing.ts';
+import { gridSampler } from '#study/search/samplers/grid.ts';
+import { hillClimbSampler } from '#study/search/samplers/hill-climb.ts';
+import { manualSampler } from '#study/search/samplers/manual.ts';
+import { nsga2Sampler } from '#study/search/samplers/nsga2.ts';
+import { randomSampler } from '#study/search/samplers/random.ts';
+import { tpeSampler } from '#study/search/samplers/tpe.ts';
 import { goalOf } from './builders.ts';
 import { drain, samplerSuite, smallSpace, smallSpaceSize } from './sampler-suite.ts';
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { toSettings } from '../../src/study/analysis/settings.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment } from '#space/types.ts';
+import { toSettings } from '#study/analysis/settings.ts';
 import { configOf, trialOf } from './builders.ts';
 
 const space = spaceFromJson({

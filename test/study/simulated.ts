@@ -1,11 +1,11 @@
-import { NS_PER_MS, NS_PER_US } from '../../src/base/units.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toPolicy } from '../../src/queueing/batcher-policy.ts';
-import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
-import type { Simulation } from '../../src/queueing/tally.ts';
-import { countInstances } from '../../src/triton/config/instances.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { NS_PER_MS, NS_PER_US } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { Simulation } from '#queueing/tally.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { measured } from './builders.ts';
 
 const law: ServiceLaw = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { smallerBatch } from '../../src/study/analysis/smaller-batch.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { smallerBatch } from '#study/analysis/smaller-batch.ts';
+import { foldStudy } from '#study/records/fold.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 

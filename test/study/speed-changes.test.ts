@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { closingLines } from '../../src/headless/closing.ts';
-import { createLines } from '../../src/headless/lines.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { findCorrection, findRange, latestChange, listChanges, reportedBy } from '../../src/study/speed/changes.ts';
-import type { Speeds } from '../../src/study/speed/speeds.ts';
-import { describeSpeedChange } from '../../src/study/summary/describe.ts';
-import { predictTrial } from '../../src/study/summary/prediction.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { closingLines } from '#headless/closing.ts';
+import { createLines } from '#headless/lines.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { findCorrection, findRange, latestChange, listChanges, reportedBy } from '#study/speed/changes.ts';
+import type { Speeds } from '#study/speed/speeds.ts';
+import { describeSpeedChange } from '#study/summary/describe.ts';
+import { predictTrial } from '#study/summary/prediction.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { type OfflineStudy, offlineStudy, SLOWER_FROM_SECONDS, slowerLater } from '../support/drifting-study.ts';
 
 /** A moment every two seconds; the interval goes as far as this share to either side. */

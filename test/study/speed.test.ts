@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import type { TimedMeasurement } from '../../src/study/speed/evidence.ts';
-import { fitSpeeds, type Speeds, steadySpeeds } from '../../src/study/speed/speeds.ts';
+import { seededRandom, standardNormal } from '#base/random.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import type { TimedMeasurement } from '#study/speed/evidence.ts';
+import { fitSpeeds, type Speeds, steadySpeeds } from '#study/speed/speeds.ts';
 import { measured, originalConfig, toCandidate } from './builders.ts';
 
 /** Microseconds that one execution takes, by the size of its batch and the instances beside it. */

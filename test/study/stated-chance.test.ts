@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statedChance } from '../../src/study/search/queueing/acquisition.ts';
+import { statedChance } from '#study/search/queueing/acquisition.ts';
 
 describe('the chance that a proposal is given', () => {
   it('rises with that of the model, from 0 to nine in ten', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { computeStanding, steadyStanding } from '../../src/study/goal/ranking.ts';
-import { atSpeed } from '../../src/study/speed/at-speed.ts';
+import { computeStanding, steadyStanding } from '#study/goal/ranking.ts';
+import { atSpeed } from '#study/speed/at-speed.ts';
 import { configOf, goalOf, measured, toCandidate } from './builders.ts';
 
 const candidate = toCandidate(configOf(1, 4));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
 import { atSecond, searchedStudy, trialRecords } from '../support/study-records.ts';
 import { configOf, goalOf, studyStarted } from './builders.ts';

@@ -1,4 +1,4 @@
-import type { TokenFigures } from '../../src/profiler/token-figures.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
 
 const interval = (value: number) => ({ value, low: value * 0.95, high: value * 1.05 });
 const times = (ms: number) => ({

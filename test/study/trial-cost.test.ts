@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { toChoice } from '../../src/perfmodel/modelled-config.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import { fitLoadTime, type ObservedLoad } from '../../src/study/search/queueing/load-times.ts';
-import { fitTrialCost } from '../../src/study/search/queueing/trial-cost.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import type { Candidate } from '#space/types.ts';
+import { fitLoadTime, type ObservedLoad } from '#study/search/queueing/load-times.ts';
+import { fitTrialCost } from '#study/search/queueing/trial-cost.ts';
 import { configOf, toCandidate, trialOf } from './builders.ts';
 
 const madeOf = (key: string, instances: number): Candidate => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { type NoWhatIf, type WhatIf, whatIf } from '../../src/study/analysis/what-if/what-if.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { type NoWhatIf, type WhatIf, whatIf } from '#study/analysis/what-if.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
-import type { AgentAccess } from '../../src/loadgen/agents/dial.ts';
-import type { AgentLimits } from '../../src/loadgen/agents/limits.ts';
-import { openAgents } from '../../src/loadgen/agents/open-agents.ts';
-import { type AgentOptions, type RunningAgent, startAgent } from '../../src/loadgen/agents/serve-agent.ts';
-import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
-import type { Workers } from '../../src/loadgen/workers/workers.ts';
+import type { AgentAccess } from '#loadgen/agents/dial.ts';
+import type { AgentLimits } from '#loadgen/agents/limits.ts';
+import { openAgents } from '#loadgen/agents/open-agents.ts';
+import { type AgentOptions, type RunningAgent, startAgent } from '#loadgen/agents/serve-agent.ts';
+import type { WorkerTransport } from '#loadgen/workers/messages.ts';
+import type { Workers } from '#loadgen/workers/workers.ts';
 
 export const TOKEN = 'a-token-of-the-tests-only';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { runHere } from '../faults/own-stage.ts';
 
 /** A server with a BLS model `front` that calls `called`, all of them loaded. */

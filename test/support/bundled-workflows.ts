@@ -1,5 +1,5 @@
-import { workerPackages } from '../../src/fleet/temporal/packages.ts';
-import { writeBundle } from '../../src/fleet/temporal/workflow-bundle.ts';
+import { workerPackages } from '#fleet/temporal/packages.ts';
+import { writeBundle } from '#fleet/temporal/workflow-bundle.ts';
 import { BUNDLED_CLI } from './cli-program.ts';
 
 /**

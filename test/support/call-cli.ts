@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { inertText } from '#base/format.ts';
+import { obey } from '#cli/command-line.ts';
+import { createProgram } from '#cli/program.ts';
+import type { Terminal } from '#cli/terminal.ts';
 import { createLabProgram } from '../../lab/program.ts';
-import { inertText } from '../../src/base/format.ts';
-import { obey } from '../../src/cli/command-line.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
 import type { CliOutcome } from './cli.ts';
 
 let last: Promise<unknown> = Promise.resolve();

@@ -1,5 +1,5 @@
 import { generate } from 'selfsigned';
-import type { TlsOptions } from '../../src/triton/wire/tls.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 
 /**
  * A server's key and certificate, and the CA that its clients must be of, if it wants to know them.

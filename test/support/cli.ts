@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { Summary } from '../../src/study/summary/summary-schema.ts';
-import type { TrialFailure } from '../../src/study/types.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
+import type { TrialFailure } from '#study/types.ts';
 import { cliProgram } from './cli-program.ts';
 import { recordIn } from './write-journal.ts';
 

@@ -1,13 +1,13 @@
+import { FINAL_ROUNDS } from '#study/final/final.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import { tune } from '#tuner/tune.ts';
 import { createPlan, toGoal } from '../../lab/problems/contest.ts';
 import type { MachineSpeed } from '../../lab/problems/machine-speed.ts';
 import { listBudgetedProblems } from '../../lab/problems/problem.ts';
 import { scenarios } from '../../lab/problems/problems.ts';
 import { OfflineWorld } from '../../lab/problems/world.ts';
-import { FINAL_ROUNDS } from '../../src/study/final/final.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { makeSampler } from '../../src/study/search/samplers/registry.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { tune } from '../../src/tuner/tune.ts';
 
 export interface OfflineStudy {
   readonly events: readonly TunerEvent[];

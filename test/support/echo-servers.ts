@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type handleUnaryCall, type MetadataValue, Server, ServerCredentials } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 
 /** A server that answers with the tensors that it was sent, and what it saw of the last request. */
 export interface EchoServer {

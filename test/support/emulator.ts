@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { type EmulatorProfile, emulatorSchema } from '../../src/emulator/profile/schema.ts';
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '#emulator/start-emulator.ts';
 
 /**
  * An emulator on free ports of the loopback interface that ends with the test; profile `sleeper`

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createControl } from '../../src/adapter/triton/control.ts';
-import { realClock } from '../../src/base/clock.ts';
-import { buildJoint } from '../../src/space/joint/build-joint.ts';
-import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import { realClock } from '#base/clock.ts';
+import { buildJoint } from '#space/joint/build-joint.ts';
+import { joinSpaces, jointOriginal } from '#space/joint/joint-space.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
 import type { EnsembleServer } from './ensemble-loads-suite.ts';
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { TritonClient } from '#triton/types.ts';
 
 /** A server with an ensemble and another model, all loaded with their stored configs. */
 export interface EnsembleServer {

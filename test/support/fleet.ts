@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { realClock } from '../../src/base/clock.ts';
-import { openClient } from '../../src/fleet/temporal/connection.ts';
-import { listStudies } from '../../src/fleet/temporal/studies.ts';
-import { freePorts } from '../../src/launch/free-ports.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { realClock } from '#base/clock.ts';
+import { openClient } from '#fleet/temporal/connection.ts';
+import { listStudies } from '#fleet/temporal/studies.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { freshDirectory, type RunningCli, startCli } from './cli.ts';
 import { startTemporal, type TemporalServer } from './temporal-server.ts';
 import { recordIn } from './write-journal.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { Json, JsonObject } from '../../src/base/json.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import {
   type FieldSchema,
   type MessageSchema,
   modelConfigSchema,
   type ScalarKind,
   type ValueSchema,
-} from '../../src/triton/config/schema.ts';
+} from '#triton/config/schema.ts';
 
 /**
  * Any config that the schema allows: every field may be there or not, at most one of each oneof.

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type ErrorCode, isTrituneError } from '../../src/base/errors.ts';
+import { type ErrorCode, isTrituneError } from '#base/errors.ts';
 
 /** The long form of what repeats itself: fuzzing, faults and soaks (`npm run test:nightly`). */
 export const isNightly = process.env.TRITUNE_NIGHTLY === '1';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pick, type Random, randomFor } from '../../src/base/random.ts';
+import { pick, type Random, randomFor } from '#base/random.ts';
 import type { BlockCoverage } from './block-coverage.ts';
 import { checkPrototypes, hostileNames, hostileNumbers } from './fuzz.ts';
 

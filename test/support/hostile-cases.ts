@@ -1,6 +1,6 @@
-import type { Random } from '../../src/base/random.ts';
-import { pick, shuffle } from '../../src/base/random.ts';
-import type { TuneOptions } from '../../src/library/options.ts';
+import type { Random } from '#base/random.ts';
+import { pick, shuffle } from '#base/random.ts';
+import type { TuneOptions } from '#library/options.ts';
 import { everyKindProfile } from './emulator.ts';
 import type { Alteration, HostileServer } from './hostile-server.ts';
 import { nameOfPlace, oddValuesOf, placesOfAnswers } from './odd-answers.ts';

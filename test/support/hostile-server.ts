@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import * as grpc from '@grpc/grpc-js';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { serviceMethods } from '../../src/triton/wire/proto.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { serviceMethods } from '#triton/wire/proto.ts';
 import { listen } from './misbehaving-server.ts';
 import { alteredBytes, alteredJson, type OddValue, type Place } from './odd-answers.ts';
 

@@ -1,4 +1,4 @@
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 /**

@@ -9,6 +9,14 @@ export interface Import {
   readonly isTypeOnly: boolean;
 }
 
+const SRC = resolve(import.meta.dirname, '../../src');
+
+/** Returns the path of what a file imports; null for a package: `#stats/mean.ts` is of `src`. */
+export function resolveImport(file: string, target: string): string | null {
+  if (target.startsWith('#')) return join(SRC, target.slice(1));
+  return target.startsWith('.') ? resolve(dirname(file), target) : null;
+}
+
 /** Returns the paths of all TypeScript files below a directory. */
 export function sourcesIn(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
@@ -51,9 +59,10 @@ const areTypes = (names: string): boolean => {
  */
 export function importGraph(root: string): Map<string, readonly string[]> {
   const targets = (file: string): string[] =>
-    importsOf(file).flatMap(({ target }) =>
-      target.startsWith('.') ? [relative(root, resolve(dirname(file), target))] : [],
-    );
+    importsOf(file).flatMap(({ target }) => {
+      const path = resolveImport(file, target);
+      return path === null ? [] : [relative(root, path)];
+    });
   return new Map(sourcesIn(root).map((file) => [relative(root, file), targets(file)]));
 }
 

@@ -1,6 +1,6 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { Agent, request } from 'undici';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 
 /**
  * How an infer call ended: 0 or 200 is success, else the protocol's own status with the server's

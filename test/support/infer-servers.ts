@@ -3,7 +3,7 @@ import { createServer as createHttp2, createSecureServer, type ServerHttp2Stream
 import { createServer as createHttps } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { gunzipSync, inflateSync } from 'node:zlib';
-import { messageType } from '../../src/triton/wire/proto.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import type { ServerTls } from './certificates.ts';
 import { listen, reset } from './misbehaving-server.ts';
 

@@ -1,11 +1,11 @@
-import type { FrontMeasurement, Measurement } from '../../src/profiler/measurement.ts';
-import type { ServerBreakdown } from '../../src/profiler/server-figures.ts';
-import { jointOriginal } from '../../src/space/joint/joint-space.ts';
-import type { Topology } from '../../src/space/topology.ts';
-import type { Candidate } from '../../src/space/types.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { Goal } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { FrontMeasurement, Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { jointOriginal } from '#space/joint/joint-space.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Goal } from '#study/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { goalOf, measured, studyStarted } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';

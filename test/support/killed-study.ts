@@ -1,4 +1,4 @@
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 
 /**
  * Returns what is wrong in the trials of a study that was killed and resumed: a search trial that

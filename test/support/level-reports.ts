@@ -1,4 +1,4 @@
-import type { LevelReport, ServerReport } from '../../src/profiler/level-report.ts';
+import type { LevelReport, ServerReport } from '#profiler/level-report.ts';
 import { measured } from '../study/builders.ts';
 
 export const serverReport: ServerReport = {

@@ -1,8 +1,8 @@
-import { toModelConfig, toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { type SpaceView, viewSpace } from '../../src/study/search/samplers/space-view.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { type SpaceView, viewSpace } from '#study/search/samplers/space-view.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { withServer } from '../tui/recorded.ts';
 

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import { serviceMethods } from '../../src/triton/wire/proto.ts';
+import { serviceMethods } from '#triton/wire/proto.ts';
 
 /** A field of an answer: its method, and the way to it from the top of the message. */
 export interface Place {

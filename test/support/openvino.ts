@@ -1,4 +1,4 @@
-import type { TritonInstall } from '../../src/launch/triton-install.ts';
+import type { TritonInstall } from '#launch/triton-install.ts';
 import { pythonPackages } from './peer-packages.ts';
 
 const REQUIREMENTS = ['openvino==2024.6.0', 'openvino-telemetry==2025.2.0'];

@@ -1,5 +1,5 @@
-import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { openRegions } from '#loadgen/shared-memory/open-regions.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { sharedInputs } from './shared-inputs.ts';
 
 /**

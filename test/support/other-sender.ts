@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 
 /**
  * Somebody else who sends the model requests until the test is over, one after another with pauses.

@@ -1,4 +1,4 @@
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '#cli/program.ts';
 
 /** What a command line asks for, and what of it the program does not know. */
 export interface ParsedLine {

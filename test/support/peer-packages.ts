@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { TritonInstall } from '../../src/launch/triton-install.ts';
+import type { TritonInstall } from '#launch/triton-install.ts';
 import { filledOnce, pipInstall } from './fetched-tool.ts';
 
 /**

@@ -2,7 +2,7 @@ import fs, { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname } from 'node:path';
-import type { Random } from '../../src/base/random.ts';
+import type { Random } from '#base/random.ts';
 
 const NEWLINE = 0x0a;
 /** What a disk writes whole; smaller than a real one's, so that a record has several. */

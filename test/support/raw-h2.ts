@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { FrameReader } from '../../src/http2/frame-reader.ts';
+import { FrameReader } from '#http2/frame-reader.ts';
 
 /** A frame, header and payload. */
 export function h2Frame(

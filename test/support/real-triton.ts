@@ -3,9 +3,9 @@ import { cp, mkdir, mkdtemp, readdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type LocalLaunch, launchLocal } from '../../src/launch/local-server.ts';
-import { defaultInstallDirectory, installTriton, type TritonInstall } from '../../src/launch/triton-install.ts';
-import type { LaunchedServer } from '../../src/launch/types.ts';
+import { type LocalLaunch, launchLocal } from '#launch/local-server.ts';
+import { defaultInstallDirectory, installTriton, type TritonInstall } from '#launch/triton-install.ts';
+import type { LaunchedServer } from '#launch/types.ts';
 
 const run = promisify(execFile);
 const modelSources = resolve(import.meta.dirname, '../real/models');

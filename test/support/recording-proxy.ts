@@ -3,7 +3,7 @@ import { createServer as createHttp, request as requestHttp } from 'node:http';
 import { connect, createServer as createHttp2, type ServerHttp2Stream } from 'node:http2';
 import type { Server } from 'node:net';
 import { gunzipSync, inflateSync } from 'node:zlib';
-import { messageType } from '../../src/triton/wire/proto.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import { listen } from './misbehaving-server.ts';
 
 /** An inference request, without what two clients are free to choose: ids, regions, offsets. */

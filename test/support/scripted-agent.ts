@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { realClock } from '../../src/base/clock.ts';
-import { trituneVersion } from '../../src/base/package.ts';
-import { encodeMessage } from '../../src/loadgen/agents/codec.ts';
-import { AGENT_PROTOCOL, readToAgent } from '../../src/loadgen/agents/protocol.ts';
+import { realClock } from '#base/clock.ts';
+import { trituneVersion } from '#base/package.ts';
+import { encodeMessage } from '#loadgen/agents/codec.ts';
+import { AGENT_PROTOCOL, readToAgent } from '#loadgen/agents/protocol.ts';
 
 interface Script {
   readonly hello?: object;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { FrameReader, type FrameSink } from '../../src/http2/frame-reader.ts';
+import { FrameReader, type FrameSink } from '#http2/frame-reader.ts';
 import { grpcFrame, inferResponse } from './infer-servers.ts';
 import { type MisbehavingServer, startRaw } from './misbehaving-server.ts';
 import { h2Frame } from './raw-h2.ts';

@@ -1,5 +1,5 @@
-import type { RegionsPlan } from '../../src/loadgen/shared-memory/open-regions.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
+import type { RegionsPlan } from '#loadgen/shared-memory/open-regions.ts';
+import type { RequestSet } from '#loadgen/types.ts';
 
 /**
  * These requests for a plan of shared memory; each of their values must have a buffer of its own.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import koffi, { type LibraryHandle } from 'koffi';
-import type { EmulatorProfile } from '../../src/emulator/profile/schema.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
 
 const source = resolve(import.meta.dirname, 'stand-in-cuda.c');
 const LIBRARY = 'libcuda.so.1';

@@ -1,5 +1,5 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 
 /** Seconds after a study's start, as a record has its time. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { realClock } from '../../src/base/clock.ts';
-import { openClient } from '../../src/fleet/temporal/connection.ts';
-import { freePorts } from '../../src/launch/free-ports.ts';
+import { realClock } from '#base/clock.ts';
+import { openClient } from '#fleet/temporal/connection.ts';
+import { freePorts } from '#launch/free-ports.ts';
 import { fromPyPi } from './fetched-tool.ts';
 
 /** Temporal's command line with its dev server, which keeps all in a file of SQLite. */

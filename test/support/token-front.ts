@@ -15,7 +15,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { RequestHeader } from '../../src/loadgen/types.ts';
+import type { RequestHeader } from '#loadgen/types.ts';
 import { listen } from './misbehaving-server.ts';
 
 /** What stands before a Triton and lets in only those who know the headers, over both protocols. */

@@ -1,4 +1,4 @@
-import type { Transport } from '../../src/loadgen/types.ts';
+import type { Transport } from '#loadgen/types.ts';
 import type { ServerTls } from './certificates.ts';
 import { startGrpcServer, startHttpServer } from './infer-servers.ts';
 import type { TransportSubject } from './transport-suite.ts';

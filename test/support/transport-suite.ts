@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport } from '#loadgen/types.ts';
 import type { ServerTls } from './certificates.ts';
 import type { InferServer } from './infer-servers.ts';
 import { refusingUrl, startMisbehaving } from './misbehaving-server.ts';

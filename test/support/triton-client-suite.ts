@@ -1,10 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
-import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import { LoadRefusedError } from '#triton/control/load-refused.ts';
+import type { TritonClient } from '#triton/types.ts';
 
 /**
  * What the suite needs of a server: no GPU, explicit control, and one loaded model with FP32 inputs

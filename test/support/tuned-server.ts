@@ -1,15 +1,15 @@
-import { createControl } from '../../src/adapter/triton/control.ts';
-import { createProfile } from '../../src/adapter/triton/profile.ts';
-import { realClock } from '../../src/base/clock.ts';
-import { nullRuns } from '../../src/loadgen/client/ceiling.ts';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
-import type { WindowRule } from '../../src/profiler/level-options.ts';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toCandidate, toModelConfig } from '../../src/space/model-configs.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { createControl } from '#adapter/triton/control.ts';
+import { createProfile } from '#adapter/triton/profile.ts';
+import { realClock } from '#base/clock.ts';
+import { nullRuns } from '#loadgen/client/ceiling.ts';
+import { prepareInputs } from '#loadgen/inputs.ts';
+import { openTransport } from '#loadgen/transports/open.ts';
+import { openWorkers } from '#loadgen/workers/open-workers.ts';
+import type { WindowRule } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toCandidate, toModelConfig } from '#space/model-configs.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 
 /**
  * A config of the model, in what batching and instances come to, under so many requests in flight.

@@ -1,6 +1,6 @@
-import { NS_PER_MS } from '../../src/base/units.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { fp32Input, inferMessage } from './infer-clients.ts';
 import { openVirtualEmulator, type VirtualEmulator } from './virtual-emulator.ts';
 

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import { duplexPair } from 'node:stream';
-import { type Clock, VirtualClock } from '../../src/base/clock.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { grpcMethods } from '../../src/emulator/grpc/front.ts';
-import { framed, MessageCutter } from '../../src/emulator/grpc/messages.ts';
-import { httpListener } from '../../src/emulator/http/front.ts';
-import { type EmulatedServerOptions, openEmulatedServer } from '../../src/emulator/open-server.ts';
-import type { WakeUps } from '../../src/emulator/scheduling/wake-ups.ts';
-import { asProtocolFailure, ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
-import { serviceMethod } from '../../src/triton/wire/proto.ts';
+import { type Clock, VirtualClock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { grpcMethods } from '#emulator/grpc/front.ts';
+import { framed, MessageCutter } from '#emulator/grpc/messages.ts';
+import { httpListener } from '#emulator/http/front.ts';
+import { type EmulatedServerOptions, openEmulatedServer } from '#emulator/open-server.ts';
+import type { WakeUps } from '#emulator/scheduling/wake-ups.ts';
+import { asProtocolFailure, ProtocolFailure } from '#emulator/wire/protocol-failure.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 
 /** How a gRPC call ended: its messages, and the failure when it was refused. */
 export interface GrpcEnd {

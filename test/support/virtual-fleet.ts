@@ -1,16 +1,16 @@
+import { VirtualClock } from '#base/clock.ts';
+import { MS_PER_S, NS_PER_MS } from '#base/units.ts';
+import { Conductor } from '#fleet/study/conductor.ts';
+import type { StudyEnd, WorkReport } from '#fleet/study/report.ts';
+import type { Work, WorkOutcome } from '#fleet/study/work.ts';
+import { WorkRunner } from '#fleet/work-runner.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { steadySpeeds } from '#study/speed/speeds.ts';
 import { createPlan, type MakeSampler, toGoal } from '../../lab/problems/contest.ts';
 import { type BudgetedProblem, computeWorth } from '../../lab/problems/problem.ts';
 import { OfflineWorld } from '../../lab/problems/world.ts';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { MS_PER_S, NS_PER_MS } from '../../src/base/units.ts';
-import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
-import { Conductor } from '../../src/fleet/study/conductor.ts';
-import type { StudyEnd, WorkReport } from '../../src/fleet/study/report.ts';
-import type { Work, WorkOutcome } from '../../src/fleet/study/work.ts';
-import { representative } from '../../src/study/final/final.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { StudyState } from '../../src/study/records/state.ts';
-import { steadySpeeds } from '../../src/study/speed/speeds.ts';
 
 /** A study over simulated servers, in virtual time. */
 export interface VirtualFleet {

@@ -1,12 +1,12 @@
+import type { Work } from '#fleet/study/work.ts';
+import type { FleetProgress } from '#fleet/workflow/seams.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import type { StudyHead } from '#watch/view/watched.ts';
 import { listBudgetedProblems } from '../../lab/problems/problem.ts';
 import { scenarios } from '../../lab/problems/problems.ts';
-import type { Work } from '../../src/fleet/study/work.ts';
-import type { FleetProgress } from '../../src/fleet/workflow/seams.ts';
-import type { ProfileProgress } from '../../src/profiler/progress.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { makeSampler } from '../../src/study/search/samplers/registry.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
-import type { StudyHead } from '../../src/watch/view/watched.ts';
 import { playFleet, type VirtualFleet } from './virtual-fleet.ts';
 
 const [problem] = scenarios(1).flatMap((each) => listBudgetedProblems(each));

@@ -1,8 +1,8 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
-import type { StartedWorkloads, StudyRecord } from '../../src/study/records/records.ts';
-import type { Goal } from '../../src/study/types.ts';
-import { parseRobustRule } from '../../src/workload/robust-rule.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { robustMeasurement } from '#profiler/workloads/robust-measurement.ts';
+import type { StartedWorkloads, StudyRecord } from '#study/records/records.ts';
+import type { Goal } from '#study/types.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';

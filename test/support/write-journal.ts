@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import { formatJson } from '../../src/study/records/journal-text.ts';
-import { LineSealer } from '../../src/study/records/line-seal.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { runKey } from '../../src/study/records/run-key.ts';
+import { formatJson } from '#study/records/journal-text.ts';
+import { LineSealer } from '#study/records/line-seal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { runKey } from '#study/records/run-key.ts';
 
 /** Writes the records as a run of this user has them in its journal; `key`: another user's. */
 export function writeJournal(

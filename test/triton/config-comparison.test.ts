@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareConfigs, onlyInstancesDiffer } from '../../src/triton/config/comparison.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { compareConfigs, onlyInstancesDiffer } from '#triton/config/comparison.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const base: ModelConfig = {
   name: 'm',

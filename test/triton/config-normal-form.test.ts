@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
 
 /** A reply of GET /v2/models/M/config in shape: every field is there, whether set or not. */
 const verbose = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '../../src/base/json.ts';
-import { compareConfigs } from '../../src/triton/config/comparison.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { printConfigText } from '../../src/triton/config/printer.ts';
-import { messageType } from '../../src/triton/wire/proto.ts';
+import type { Json, JsonObject } from '#base/json.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { printConfigText } from '#triton/config/printer.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import { anyConfig } from '../support/fuzz-config.ts';
 
 describe('any ModelConfig', () => {

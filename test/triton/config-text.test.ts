@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatMessage, isTrituneError } from '../../src/base/errors.ts';
-import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { printConfigText } from '../../src/triton/config/printer.ts';
+import { formatMessage, isTrituneError } from '#base/errors.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { printConfigText } from '#triton/config/printer.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/configs');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');

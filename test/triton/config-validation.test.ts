@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { parseConfigText } from '../../src/triton/config/parser.ts';
-import { validateConfig } from '../../src/triton/config/validation.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/configs');
 const x = { name: 'x', data_type: 'TYPE_FP32', dims: [4] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findCudaGraph, graphSpecsUpTo, listCudaGraphs } from '../../src/triton/config/cuda-graphs.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { validateConfig } from '../../src/triton/config/validation.ts';
+import { findCudaGraph, graphSpecsUpTo, listCudaGraphs } from '#triton/config/cuda-graphs.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 
 const plan: ModelConfig = {
   name: 'm',

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Faults } from '../../src/emulator/faults.ts';
-import { connectGrpc } from '../../src/triton/control/connect.ts';
+import type { Faults } from '#emulator/faults.ts';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { type GoAway, startSwitchedProxy } from '../support/switched-proxy.ts';
 

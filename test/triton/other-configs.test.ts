@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { TrituneError } from '../../src/base/errors.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { clientOver } from '../../src/triton/control/client.ts';
-import { readOtherConfigs } from '../../src/triton/control/other-configs.ts';
-import type { CallOptions } from '../../src/triton/types.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { clientOver } from '#triton/control/client.ts';
+import { readOtherConfigs } from '#triton/control/other-configs.ts';
+import type { CallOptions } from '#triton/types.ts';
 
 const clientWith = (configs: { readonly [model: string]: JsonObject | Error }) =>
   clientOver(

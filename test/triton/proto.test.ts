@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readStatistics } from '../../src/triton/control/statistics.ts';
+import { readStatistics } from '#triton/control/statistics.ts';
 import {
   decodeWithUnknown,
   listUnknownFields,
   messageType,
   serviceMethod,
   serviceMethods,
-} from '../../src/triton/wire/proto.ts';
-import { readIndex } from '../../src/triton/wire/replies.ts';
+} from '#triton/wire/proto.ts';
+import { readIndex } from '#triton/wire/replies.ts';
 
 const hex = (type: string, message: object): string => {
   const found = messageType(type);

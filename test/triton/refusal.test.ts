@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LoadRefusedError } from '../../src/triton/control/load-refused.ts';
-import { classifyRefusal, isGenericRefusal } from '../../src/triton/control/refusal.ts';
+import { LoadRefusedError } from '#triton/control/load-refused.ts';
+import { classifyRefusal, isGenericRefusal } from '#triton/control/refusal.ts';
 
 const failed = (words: string): string => `load failed for model 'm': version 1 is at UNAVAILABLE state: ${words};\n`;
 

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTrituneError } from '../../src/base/errors.ts';
-import { type ReadTraces, readTraces } from '../../src/triton/control/trace-file.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { type ReadTraces, readTraces } from '#triton/control/trace-file.ts';
 
 /** Written by Triton 2.51 with an ensemble, before it had closed the file. */
 const real = join(import.meta.dirname, '../fixtures/trace/triton-2.51.trace');

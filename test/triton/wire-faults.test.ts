@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
-import { messageType, serviceMethod } from '../../src/triton/wire/proto.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
+import { messageType, serviceMethod } from '#triton/wire/proto.ts';
 import { type Misbehaviour, refusingUrl, startMisbehaving } from '../support/misbehaving-server.ts';
 
 const connections = { grpc: connectGrpc, http: connectHttp };

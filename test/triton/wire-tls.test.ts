@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../src/triton/types.ts';
-import { checkTls, type TlsOptions } from '../../src/triton/wire/tls.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
+import { checkTls, type TlsOptions } from '#triton/wire/tls.ts';
 import { type Authority, newAuthority, type ServerTls, trusting } from '../support/certificates.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profile/profiles.ts';
-import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import { loadProfile } from '#emulator/profile/profiles.ts';
+import { startEmulator } from '#emulator/start-emulator.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 import { type StartedSubject, tritonClientSuite } from '../support/triton-client-suite.ts';
 

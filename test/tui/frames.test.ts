@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { openTui, type Tui } from '../../src/tui/open.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
-import type { TunerCommands } from '../../src/tuner/steering.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { openTui, type Tui } from '#tui/open.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import type { TunerCommands } from '#tuner/steering.ts';
 import { midRun, recordedRun, viewAfter } from './recorded.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
 

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  advance,
-  type Guide,
-  type GuideEvent,
-  initialGuide,
-  listArguments,
-  type ServerChoice,
-} from '../../src/tui/guide/guide.ts';
-import { guideRows, mostMoved } from '../../src/tui/guide/guide-rows.ts';
-import { measureWidth } from '../../src/tui/rows.ts';
+import { advance, type Guide, type GuideEvent, initialGuide, listArguments, type ServerChoice } from '#tui/guide.ts';
+import { guideRows, mostMoved } from '#tui/guide-rows.ts';
+import { measureWidth } from '#tui/rows.ts';
 
 const emulator: ServerChoice = { options: ['--launch', 'emulator:demo'], name: 'emulated' };
 const servers: GuideEvent = {

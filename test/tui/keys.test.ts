@@ -1,11 +1,11 @@
 import type { Key } from 'ink';
 import { describe, expect, it } from 'vitest';
-import { answers, bindings } from '../../src/tui/bindings.ts';
-import { toAssignment } from '../../src/tui/by-hand.ts';
-import type { Abilities, Command } from '../../src/tui/commands.ts';
-import { findFigures } from '../../src/tui/figures.ts';
-import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
-import { findCommand, listHints, workingKeys } from '../../src/tui/keys.ts';
+import { answers, bindings } from '#tui/bindings.ts';
+import { toAssignment } from '#tui/by-hand.ts';
+import type { Abilities, Command } from '#tui/commands.ts';
+import { findFigures } from '#tui/figures.ts';
+import { initialInteraction, interact, listed, selectedTrial } from '#tui/interaction.ts';
+import { findCommand, listHints, workingKeys } from '#tui/keys.ts';
 import { midRun, recordedRun, upTo, viewAfter } from './recorded.ts';
 
 const events = await recordedRun();

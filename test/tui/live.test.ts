@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveModel } from '../../src/explain/live-view.ts';
-import { liveRows } from '../../src/tui/live/live-rows.ts';
-import { findSelected, firstChoice, type LiveView, moveChoice } from '../../src/tui/live/live-view.ts';
-import { measureWidth } from '../../src/tui/rows.ts';
+import type { LiveModel } from '#explain/live-view.ts';
+import { liveRows } from '#tui/live-rows.ts';
+import { findSelected, firstChoice, type LiveView, moveChoice } from '#tui/live-view.ts';
+import { measureWidth } from '#tui/rows.ts';
 import { anExplanation } from '../explain/documents.ts';
 
 const model = (name: string, perSecond: number): LiveModel => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { commandAt, mouseActionsIn } from '../../src/tui/mouse.ts';
-import { span } from '../../src/tui/rows.ts';
+import { commandAt, mouseActionsIn } from '#tui/mouse.ts';
+import { span } from '#tui/rows.ts';
 
 describe('the mouse', () => {
   it('is read from reports between keys, of which one may be cut', () => {

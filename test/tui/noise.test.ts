@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { noiseRows, standingRows } from '../../src/tui/panels/standing.ts';
-import { trialPanel } from '../../src/tui/panels/trial.ts';
-import type { Row } from '../../src/tui/rows.ts';
-import type { ViewState } from '../../src/tui/state.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { noiseRows, standingRows } from '#tui/panels/standing.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import type { Row } from '#tui/rows.ts';
+import type { ViewState } from '#tui/state.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 import { viewAfter } from './recorded.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { valuesRow } from '../../src/tui/panels/parameter-rows.ts';
+import { valuesRow } from '#tui/panels/parameter-rows.ts';
 
 const cells = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024].map((value) => ({ mark: ' ', text: `${value}` }) as const);
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { jointToJson } from '../../src/space/joint/definition.ts';
-import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { handChoices, toAssignment, verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
-import { computeSize, listParameters, narrowBy } from '../../src/tui/parameters.ts';
+import { jointToJson } from '#space/joint/definition.ts';
+import { joinSpaces, jointOriginal } from '#space/joint/joint-space.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { handChoices, toAssignment, verdictOn, withNextValue } from '#tui/by-hand.ts';
+import { computeSize, listParameters, narrowBy } from '#tui/parameters.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
 
 const models = { encoder: { ...originalConfig, name: 'encoder' }, head: { ...originalConfig, name: 'head' } };

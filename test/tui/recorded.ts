@@ -1,10 +1,10 @@
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toOriginal } from '../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../src/space/source/load.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { ViewFold, type ViewState } from '../../src/tui/state.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { ViewFold, type ViewState } from '#tui/state.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
 import { everyCandidate, instancesIn, play, refuseAbove, World } from '../tuner/world.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { frame } from '../../src/tui/frame.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import type { Size } from '../../src/tui/rows.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { frame } from '#tui/frame.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import type { Size } from '#tui/rows.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 import { upTo, viewAfter } from './recorded.ts';
 

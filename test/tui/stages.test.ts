@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { constraintParser } from '../../src/study/goal/goal-text.ts';
-import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { trialPanel } from '../../src/tui/panels/trial.ts';
-import { computeSize, listParameters, narrowBy } from '../../src/tui/parameters.ts';
-import { ViewFold } from '../../src/tui/state.ts';
+import { constraintParser } from '#study/goal/goal-text.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { verdictOn, withNextValue } from '#tui/by-hand.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import { computeSize, listParameters, narrowBy } from '#tui/parameters.ts';
+import { ViewFold } from '#tui/state.ts';
 import { goalOf } from '../study/builders.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
 

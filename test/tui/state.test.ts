@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { gainSoFar } from '../../src/study/final/gain-so-far.ts';
-import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { progressRows } from '../../src/tui/panels/progress.ts';
-import { ViewFold, type ViewState } from '../../src/tui/state.ts';
-import { Store } from '../../src/tui/store.ts';
-import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { Steering } from '../../src/tuner/steering.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { gainSoFar } from '#study/final/gain-so-far.ts';
+import { foldStudy, StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { progressRows } from '#tui/panels/progress.ts';
+import { ViewFold, type ViewState } from '#tui/state.ts';
+import { Store } from '#tui/store.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import { Steering } from '#tuner/steering.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { midRun, recordedRun, upTo, viewAfter, withServer } from './recorded.ts';
 

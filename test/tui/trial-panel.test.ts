@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { FailureKind } from '../../src/study/types.ts';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { standingRows } from '../../src/tui/panels/standing.ts';
-import { trialPanel } from '../../src/tui/panels/trial.ts';
-import { trialsPanel } from '../../src/tui/panels/trials.ts';
-import type { Row } from '../../src/tui/rows.ts';
-import { ViewFold } from '../../src/tui/state.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { FailureKind } from '#study/types.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { standingRows } from '#tui/panels/standing.ts';
+import { trialPanel } from '#tui/panels/trial.ts';
+import { trialsPanel } from '#tui/panels/trials.ts';
+import type { Row } from '#tui/rows.ts';
+import { ViewFold } from '#tui/state.ts';
 import { configOf, goalOf, measured, originalConfig, studyStarted, toCandidate } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { initialInteraction } from '../../src/tui/interaction.ts';
-import { trialsPanel } from '../../src/tui/panels/trials.ts';
-import { ViewFold } from '../../src/tui/state.ts';
-import { columnsFor } from '../../src/tui/table/columns.ts';
+import { initialInteraction } from '#tui/interaction.ts';
+import { trialsPanel } from '#tui/panels/trials.ts';
+import { ViewFold } from '#tui/state.ts';
+import { columnsFor } from '#tui/table-columns.ts';
 import { type Served, served, studyOf } from '../study/explained.ts';
 
 const of = (level: number, throughput: number, p99Ms: number): Served => ({

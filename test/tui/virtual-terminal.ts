@@ -1,7 +1,7 @@
 import { Console } from 'node:console';
 import { PassThrough, Writable } from 'node:stream';
 import headless from '@xterm/headless';
-import type { Size } from '../../src/tui/rows.ts';
+import type { Size } from '#tui/rows.ts';
 
 // The console of the test runner lacks it, and Ink needs it to keep what is printed out of its
 // frames.

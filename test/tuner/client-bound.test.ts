@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import { assess, isFeasible } from '../../src/study/goal/goal.ts';
-import { computeStanding } from '../../src/study/goal/ranking.ts';
-import { checkRecord } from '../../src/study/records/record-schema.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import { assess, isFeasible } from '#study/goal/goal.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { checkRecord } from '#study/records/record-schema.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { goalOf, measured, originalConfig, toCandidate } from '../study/builders.ts';
 import { play, World } from './world.ts';
 

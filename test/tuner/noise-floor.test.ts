@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Sampler } from '../../src/study/types.ts';
-import type { MeasurePurpose, Profile } from '../../src/tuner/adapter.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Sampler } from '#study/types.ts';
+import type { MeasurePurpose, Profile } from '#tuner/adapter.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
 import { everyCandidate, play, space, World } from './world.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { allows, type Narrowing, whyRuledOut } from '../../src/space/narrowing.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import { checkRecord } from '../../src/study/records/record-schema.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
-import type { Goal, Sampler } from '../../src/study/types.ts';
-import type { TuneParts } from '../../src/tuner/run.ts';
-import { Steering } from '../../src/tuner/steering.ts';
+import { allows, type Narrowing, whyRuledOut } from '#space/narrowing.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { checkRecord } from '#study/records/record-schema.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { Goal, Sampler } from '#study/types.ts';
+import type { TuneParts } from '#tuner/run.ts';
+import { Steering } from '#tuner/steering.ts';
 import { goalOf } from '../study/builders.ts';
 import { everyCandidate, type Played, play, space, World } from './world.ts';
 

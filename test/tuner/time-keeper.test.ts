@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { TimeKeeper } from '../../src/tuner/time-keeper.ts';
+import { VirtualClock } from '#base/clock.ts';
+import { TimeKeeper } from '#tuner/time-keeper.ts';
 
 const keeperAfter = async (seconds: number, measureMs: number, finalRounds = 0): Promise<TimeKeeper> => {
   const clock = new VirtualClock();

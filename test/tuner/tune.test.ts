@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { TrituneError } from '../../src/base/errors.ts';
-import { toModelConfig } from '../../src/space/model-configs.ts';
-import type { Assignment } from '../../src/space/types.ts';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import { isDone } from '../../src/study/summary/series-summary.ts';
-import type { Sampler } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import type { MeasurePurpose, Profile } from '../../src/tuner/adapter.ts';
-import { tune } from '../../src/tuner/tune.ts';
+import { TrituneError } from '#base/errors.ts';
+import { toModelConfig } from '#space/model-configs.ts';
+import type { Assignment } from '#space/types.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { isDone } from '#study/summary/series-summary.ts';
+import type { Sampler } from '#study/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { MeasurePurpose, Profile } from '#tuner/adapter.ts';
+import { tune } from '#tuner/tune.ts';
 import { goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 import {
   adapterOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Pace, Sampler } from '../../src/study/types.ts';
-import type { TunePlan } from '../../src/tuner/run.ts';
+import type { Pace, Sampler } from '#study/types.ts';
+import type { TunePlan } from '#tuner/run.ts';
 import { play } from './world.ts';
 
 /** Goes on while the pace is one of these. */

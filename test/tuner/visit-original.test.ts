@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { Sampler } from '../../src/study/types.ts';
-import { CandidateRefusedError } from '../../src/tuner/refused.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Sampler } from '#study/types.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 import { originalConfig, toCandidate } from '../study/builders.ts';
 import { everyCandidate, play, space, World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { DrawnCharts } from '../../src/watch/drawn-charts.ts';
-import type { WatchedStudy } from '../../src/watch/view/watched-study.ts';
+import { DrawnCharts } from '#watch/drawn-charts.ts';
+import type { WatchedStudy } from '#watch/view/watched-study.ts';
 
 it('draws a chart once for all viewers, and the less often the longer it takes', () => {
   let [nowMs, drawn] = [0, 0];

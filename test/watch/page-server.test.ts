@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { TrituneError } from '../../src/base/errors.ts';
-import { Board } from '../../src/watch/board.ts';
-import type { Controls, PageOrder } from '../../src/watch/serve/controls.ts';
-import { servePage } from '../../src/watch/serve/page-server.ts';
+import { TrituneError } from '#base/errors.ts';
+import { Board } from '#watch/board.ts';
+import type { Controls, PageOrder } from '#watch/page-controls.ts';
+import { servePage } from '#watch/page-server.ts';
 import { hostile } from '../report/studies.ts';
 import { fleetRecords, head } from '../support/watched-fleet.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { StudyRecord } from '../../src/study/records/records.ts';
-import type { TrialQuery } from '../../src/watch/view/trial-search.ts';
-import { WatchedStudy } from '../../src/watch/view/watched-study.ts';
-import { AT_WORK, momentAfter } from '../../src/watch/view/work-moment.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { TrialQuery } from '#watch/view/trial-search.ts';
+import { WatchedStudy } from '#watch/view/watched-study.ts';
+import { AT_WORK, momentAfter } from '#watch/view/work-moment.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../support/watched-fleet.ts';
 
 function watched(records: readonly StudyRecord[], nowMs = 0): WatchedStudy {

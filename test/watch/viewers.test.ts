@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Board } from '../../src/watch/board.ts';
-import { Viewers } from '../../src/watch/viewers.ts';
+import { Board } from '#watch/board.ts';
+import { Viewers } from '#watch/viewers.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../support/watched-fleet.ts';
 
 /** Virtual: what a viewer was told, and whether it takes more. */

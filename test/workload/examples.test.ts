@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { computeMeanRate, createPlan } from '../../src/workload/plan/plan-of.ts';
-import { parseWorkload, readWorkload } from '../../src/workload/read-workload.ts';
+import { computeMeanRate, createPlan } from '#workload/plan/plan-of.ts';
+import { parseWorkload, readWorkload } from '#workload/read-workload.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = join(root, 'examples/workloads');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { takeExcerpt } from '../../src/workload/excerpt.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { takeExcerpt } from '#workload/excerpt.ts';
 
 /**
  * Requests evenly spaced at `perSecond` in the first half, ten times as many in the second, each of

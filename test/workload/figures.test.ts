@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { computeRates, summarizeFigures } from '../../src/workload/figures.ts';
-import { createPlan } from '../../src/workload/plan/plan-of.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { computeRates, summarizeFigures } from '#workload/figures.ts';
+import { createPlan } from '#workload/plan/plan-of.ts';
 import { workloadOf } from './workloads.ts';
 
 const planAt = (seconds: readonly number[], durationS: number, classOf = seconds.map(() => 0)): ArrivalPlan => ({

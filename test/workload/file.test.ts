@@ -2,11 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.ts';
-import { workloadJsonSchema } from '../../src/workload/file/schema.ts';
-import { computeMeanRate, createPlan } from '../../src/workload/plan/plan-of.ts';
-import { parseWorkload, readWorkload } from '../../src/workload/read-workload.ts';
-import type { Phase, TraceArrivals } from '../../src/workload/workload.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { computeMeanRate, createPlan } from '#workload/plan/plan-of.ts';
+import { parseWorkload, readWorkload } from '#workload/read-workload.ts';
+import type { Phase, TraceArrivals } from '#workload/workload.ts';
+import { workloadJsonSchema } from '#workload/workload-schema.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const published = resolve(import.meta.dirname, '../../docs/workload.schema.json');

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { recordedWorkload } from '../../src/app/workload/from-log.ts';
-import { NS_PER_S } from '../../src/base/units.ts';
-import { classOfTarget } from '../../src/workload/log/class-of.ts';
-import type { LogRule } from '../../src/workload/log/log-tally.ts';
-import type { Phase, TraceArrivals } from '../../src/workload/workload.ts';
+import { recordedWorkload } from '#app/workload-from-log.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { classOfTarget } from '#workload/log-class.ts';
+import type { LogRule } from '#workload/log-tally.ts';
+import type { Phase, TraceArrivals } from '#workload/workload.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const recorded = async (content: string | readonly string[], rule: Partial<LogRule> = {}) => {

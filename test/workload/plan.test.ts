@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.ts';
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { computeMeanRate, createPlan, type PlanOptions } from '../../src/workload/plan/plan-of.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
-import { findDuration, type Workload } from '../../src/workload/workload.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { computeMeanRate, createPlan, type PlanOptions } from '#workload/plan/plan-of.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
+import { findDuration, type Workload } from '#workload/workload.ts';
 import { coefficientOfVariation, correlation, countsIn, gapsOf, workloadOf } from './workloads.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 - 1 });

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { printWorkload, traceText } from '../../src/workload/file/print.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
+import { printWorkload, traceText } from '#workload/print-workload.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const content = `workloadVersion: 1

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decidingIndex, parseRobustRule, robustFigure } from '../../src/workload/robust-rule.ts';
+import { decidingIndex, parseRobustRule, robustFigure } from '#workload/robust-rule.ts';
 
 const figures = [
   { value: 10, weight: 6 },

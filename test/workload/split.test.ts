@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.ts';
-import { splitWorkload } from '../../src/workload/split.ts';
-import { findDuration, type TraceArrivals, type Workload } from '../../src/workload/workload.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { splitWorkload } from '#workload/split.ts';
+import { findDuration, type TraceArrivals, type Workload } from '#workload/workload.ts';
 import { workloadOf } from './workloads.ts';
 
 const trace = (atS: readonly number[], durationS: number): Promise<Workload> =>

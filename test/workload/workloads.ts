@@ -1,6 +1,6 @@
-import type { ArrivalPlan } from '../../src/workload/arrival-plan.ts';
-import { parseWorkload } from '../../src/workload/read-workload.ts';
-import type { Workload } from '../../src/workload/workload.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
+import type { Workload } from '#workload/workload.ts';
 
 /** A workload of the content of its file, but for the version. */
 export const workloadOf = (content: object): Promise<Workload> =>

@@ -1,14 +1,14 @@
 import { basename, join } from 'node:path';
-import { realClock } from '../../base/clock.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { writeIn } from '../../base/run-files.ts';
-import { nsToMs } from '../../base/units.ts';
-import { EngineNotUp, type EngineServer, startEngine } from '../../launch/engine-server.ts';
-import { freePorts } from '../../launch/free-ports.ts';
-import { readSettings } from '../../space/engine/candidate.ts';
-import type { Candidate, EngineTraits } from '../../space/types.ts';
-import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
-import { CandidateRefusedError } from '../../tuner/refused.ts';
+import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { writeIn } from '#base/run-files.ts';
+import { nsToMs } from '#base/units.ts';
+import { EngineNotUp, type EngineServer, startEngine } from '#launch/engine-server.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import { readSettings } from '#space/engine-candidate.ts';
+import type { Candidate, EngineTraits } from '#space/types.ts';
+import type { Applied, Control, Restored } from '#tuner/adapter.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
 import { type LaunchCommand, toStart } from './launch-command.ts';
 
 export interface EngineControlOptions {

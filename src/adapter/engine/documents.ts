@@ -1,7 +1,7 @@
-import { shellLine } from '../../base/shell-words.ts';
-import { readSettings } from '../../space/engine/candidate.ts';
-import type { Candidate, EngineTraits } from '../../space/types.ts';
-import type { EmittedDocument } from '../../tuner/adapter.ts';
+import { shellLine } from '#base/shell-words.ts';
+import { readSettings } from '#space/engine-candidate.ts';
+import type { Candidate, EngineTraits } from '#space/types.ts';
+import type { EmittedDocument } from '#tuner/adapter.ts';
 import { type LaunchCommand, toStart } from './launch-command.ts';
 
 const CONFIG_FILE = 'engine-config.json';

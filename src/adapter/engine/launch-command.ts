@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { readDocument } from '../../base/read-document.ts';
-import { isSecretName } from '../../base/secrets.ts';
-import type { EngineSettings } from '../../space/engine/engine.ts';
-import type { EngineTraits } from '../../space/types.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { readDocument } from '#base/read-document.ts';
+import { isSecretName } from '#base/secrets.ts';
+import type { EngineSettings } from '#space/engine.ts';
+import type { EngineTraits } from '#space/types.ts';
 import { commandWords } from './command-words.ts';
 
 /** A command that starts a server, with placeholders for what changes between starts. */

@@ -1,5 +1,5 @@
-import type { Candidate } from '../../space/types.ts';
-import type { EmittedDocument } from '../../tuner/adapter.ts';
+import type { Candidate } from '#space/types.ts';
+import type { EmittedDocument } from '#tuner/adapter.ts';
 
 /** Returns the settings of a candidate as a JSON file. */
 export const settingsDocuments = ({ value }: Candidate): readonly EmittedDocument[] => [

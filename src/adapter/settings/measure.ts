@@ -1,9 +1,9 @@
-import { openAlarm } from '../../base/alarm.ts';
-import { realClock } from '../../base/clock.ts';
-import { formatMessage } from '../../base/errors.ts';
-import type { InferRequest, Transport } from '../../loadgen/types.ts';
-import { play } from '../../profiler/play.ts';
-import type { Profile } from '../../tuner/adapter.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage } from '#base/errors.ts';
+import type { InferRequest, Transport } from '#loadgen/types.ts';
+import { play } from '#profiler/play.ts';
+import type { Profile } from '#tuner/adapter.ts';
 import type { MeasuringRule } from '../definition.ts';
 import { shorterWindows, studyWindows } from '../triton/profile.ts';
 

@@ -1,4 +1,4 @@
-import type { Assignment, ParameterValue } from '../../space/types.ts';
+import type { Assignment, ParameterValue } from '#space/types.ts';
 
 /**
  * A server other than Triton whose settings a program can read and set. `settingsAdapter` makes an

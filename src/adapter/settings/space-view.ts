@@ -1,8 +1,8 @@
-import type { Random } from '../../base/random.ts';
-import { allows, type Narrowing, whyRuledOut } from '../../space/narrowing.ts';
-import type { Assignment, ParameterValue } from '../../space/types.ts';
-import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import type { ServerAdapter } from '../../tuner/adapter.ts';
+import type { Random } from '#base/random.ts';
+import { allows, type Narrowing, whyRuledOut } from '#space/narrowing.ts';
+import type { Assignment, ParameterValue } from '#space/types.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { ServerAdapter } from '#tuner/adapter.ts';
 
 type Settings = Readonly<Record<string, readonly ParameterValue[]>>;
 

@@ -1,10 +1,10 @@
-import { listDifferences } from '../../space/differences.ts';
-import { TRITON } from '../../space/model-configs.ts';
-import type { Candidate, CandidateOutcome } from '../../space/types.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
-import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import type { Control, Profile, ServerAdapter } from '../../tuner/adapter.ts';
-import type { AccuracyGuard } from './variants/accuracy-guard.ts';
+import { listDifferences } from '#space/differences.ts';
+import { TRITON } from '#space/model-configs.ts';
+import type { Candidate, CandidateOutcome } from '#space/types.ts';
+import type { ServerIdentity } from '#study/records/records.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { Control, Profile, ServerAdapter } from '#tuner/adapter.ts';
+import type { AccuracyGuard } from '../variants/accuracy-guard.ts';
 
 export interface TritonAdapterParts {
   readonly identity: ServerIdentity;

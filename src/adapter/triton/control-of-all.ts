@@ -1,5 +1,5 @@
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import type { Applied, Control, Restored } from '#tuner/adapter.ts';
 import { greatestChange, together } from './control.ts';
 
 /** The control of one of several servers. */

@@ -1,21 +1,21 @@
-import { isTrituneError } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { nsToMs } from '../../base/units.ts';
-import { toArtifact } from '../../space/artifact.ts';
-import { toModelConfig, toModelConfigs } from '../../space/model-configs.ts';
-import type { Candidate } from '../../space/types.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import { LoadRefusedError } from '../../triton/control/load-refused.ts';
-import type { ModelFiles } from '../../triton/types.ts';
-import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
-import { CandidateRefusedError } from '../../tuner/refused.ts';
-import { findMisfit, type IntendedConfig } from './model/change-order.ts';
-import type { ControlClient, ModelLoadOptions, OriginalState } from './model/control-options.ts';
-import { type AppliedChange, ControlledModel } from './model/controlled-model.ts';
-import { SetLoads } from './model/set-loads.ts';
-import { restoreFailed } from './model/words.ts';
-import type { Artifacts, PreparedFiles } from './variants/artifacts.ts';
-import { checkUpload } from './variants/upload.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import { nsToMs } from '#base/units.ts';
+import { toArtifact } from '#space/artifact.ts';
+import { toModelConfig, toModelConfigs } from '#space/model-configs.ts';
+import type { Candidate } from '#space/types.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import { LoadRefusedError } from '#triton/control/load-refused.ts';
+import type { ModelFiles } from '#triton/types.ts';
+import type { Applied, Control, Restored } from '#tuner/adapter.ts';
+import { CandidateRefusedError } from '#tuner/refused.ts';
+import type { Artifacts, PreparedFiles } from '../variants/artifacts.ts';
+import { checkUpload } from '../variants/upload.ts';
+import { findMisfit, type IntendedConfig } from './change-order.ts';
+import type { ControlClient, ModelLoadOptions, OriginalState } from './control-options.ts';
+import { type AppliedChange, ControlledModel } from './controlled-model.ts';
+import { restoreFailed } from './model-words.ts';
+import { SetLoads } from './set-loads.ts';
 
 export interface ControlOptions extends ModelLoadOptions {
   /** How long a failed restore is retried; default 20 s. */

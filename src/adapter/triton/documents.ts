@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { canonicalJson, type Json } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { type Artifact, findCheckedArtifact, type LocalFile, withoutMark } from '../../space/artifact.ts';
-import { toModelConfigs } from '../../space/model-configs.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { printConfigText } from '../../triton/config/printer.ts';
-import type { Emitted } from '../../tuner/adapter.ts';
-import { localPlaces, writtenPlaces } from './variants/artifacts.ts';
-import { cacheDirectory } from './variants/cache.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { type Artifact, findCheckedArtifact, type LocalFile, withoutMark } from '#space/artifact.ts';
+import { toModelConfigs } from '#space/model-configs.ts';
+import type { Candidate } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { printConfigText } from '#triton/config/printer.ts';
+import type { Emitted } from '#tuner/adapter.ts';
+import { localPlaces, writtenPlaces } from '../variants/artifacts.ts';
+import { cacheDirectory } from '../variants/cache.ts';
 
 const CONFIG_FILE = 'config.pbtxt';
 

@@ -1,9 +1,9 @@
-import { lookUp } from '../../base/look-up.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
-import type { LevelOptions } from '../../profiler/level-options.ts';
-import type { Sending } from '../../profiler/play.ts';
-import { countStages, type Topology, type TopologyFront } from '../../space/topology.ts';
-import type { Candidate, CandidateShape } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import type { LevelOptions } from '#profiler/level-options.ts';
+import type { Sending } from '#profiler/play.ts';
+import { countStages, type Topology, type TopologyFront } from '#space/topology.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 
 /** Traffic to one model. */
 export interface FrontTraffic extends Sending, Pick<LevelOptions, 'scheduleAt'> {

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withDeadline } from '../../base/abort.ts';
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import { findHolder, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { withDeadline } from '#base/abort.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { isLoopback } from '#loadgen/loopback.ts';
+import { findHolder, isLockedByOther, takeLock, type Unlock } from '#study/records/journal-lock.ts';
+import type { ServerIdentity } from '#study/records/records.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 
 /** A server as runs on this machine know it. */
 export type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;

@@ -1,10 +1,10 @@
-import { lookUp } from '../../base/look-up.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { LevelOptions, WindowRule } from '../../profiler/level-options.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { type PlayedFront, type PlayOptions, play } from '../../profiler/play.ts';
-import { frontLevels, type Topology } from '../../space/topology.ts';
-import type { Applied, MeasureOptions, MeasurePurpose, Profile } from '../../tuner/adapter.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { LevelOptions, WindowRule } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { type PlayedFront, type PlayOptions, play } from '#profiler/play.ts';
+import { frontLevels, type Topology } from '#space/topology.ts';
+import type { Applied, MeasureOptions, MeasurePurpose, Profile } from '#tuner/adapter.ts';
 import { measureUnder, type ProfiledWorkload, type ProfiledWorkloads, playing } from '../workloads.ts';
 import { type FrontTraffic, optionsFor } from './front-options.ts';
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { userFolder } from '../../base/user-folder.ts';
-import type { CountedRequests } from '../../space/clients/batches.ts';
-import type { TritonClient } from '../../triton/types.ts';
+import { fileLimits, readTextSync } from '#base/read-file.ts';
+import { userFolder } from '#base/user-folder.ts';
+import type { CountedRequests } from '#space/client-batches.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { formatName, readPlaces, type Server } from './hold-model.ts';
 
 const counts = z.strictObject({ requests: z.number(), samples: z.number() });

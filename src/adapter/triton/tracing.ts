@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { TraceControl, TraceSettings } from '../../triton/types.ts';
-import type { Tracing } from '../../tuner/seams.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { TraceControl, TraceSettings } from '#triton/types.ts';
+import type { Tracing } from '#tuner/seams.ts';
 
 /** No limit, and one file that is written when the settings change again. */
 const withoutLimit = { trace_level: ['TIMESTAMPS'], trace_count: ['-1'], log_frequency: ['0'] } as const;

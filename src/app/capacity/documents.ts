@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { makeFolder } from '../../base/make-folder.ts';
-import { checkFree, hasFile, writeIn } from '../../base/run-files.ts';
-import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { capacityCsv } from '../../report/capacity/csv.ts';
-import { capacityHtml } from '../../report/capacity/page.ts';
-import type { CapacityOutputs } from '../../spec/capacity-spec.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { makeFolder } from '#base/make-folder.ts';
+import { checkFree, hasFile, writeIn } from '#base/run-files.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import { capacityCsv } from '#report/capacity-csv.ts';
+import { capacityHtml } from '#report/capacity-page.ts';
+import type { CapacityOutputs } from '#spec/capacity-spec.ts';
 
 const CAPACITY_FILE = 'capacity.json';
 

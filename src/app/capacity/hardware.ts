@@ -1,10 +1,10 @@
-import type { Hardware } from '../../capacity/hardware.ts';
-import type { CapacityState } from '../../capacity/state.ts';
-import type { CapacitySpec } from '../../spec/capacity-spec.ts';
-import type { CostTerms } from '../../study/records/schema/goal.ts';
-import type { ServedTarget } from '../profile/services/service.ts';
+import type { Hardware } from '#capacity/hardware.ts';
+import type { CapacityState } from '#capacity/state.ts';
+import type { CapacitySpec } from '#spec/capacity-spec.ts';
+import type { CostTerms } from '#study/records/goal-schema.ts';
+import type { ServedTarget } from '../profile/service.ts';
 import type { AnyProtocol } from '../server/find-protocol.ts';
-import { toCostTerms } from '../study/cost/cost-terms.ts';
+import { toCostTerms } from '../study/cost-terms.ts';
 
 /**
  * Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `toCostTerms`.

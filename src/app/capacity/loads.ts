@@ -1,13 +1,13 @@
-import { realClock } from '../../base/clock.ts';
-import { MS_PER_S, msToNs, nsToMs } from '../../base/units.ts';
-import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../capacity/loads.ts';
-import { burstArrivals } from '../../capacity/play.ts';
-import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
-import { createPacer, type Schedule } from '../../loadgen/pacing/pacers.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { WindowRule } from '../../profiler/level-options.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { ProfileProgress, WindowProgress } from '../../profiler/progress.ts';
+import { realClock } from '#base/clock.ts';
+import { MS_PER_S, msToNs, nsToMs } from '#base/units.ts';
+import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '#capacity/loads.ts';
+import { burstArrivals } from '#capacity/play.ts';
+import { defaultOpenLoopRule } from '#loadgen/open-loop.ts';
+import { createPacer, type Schedule } from '#loadgen/pacers.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { WindowRule } from '#profiler/level-options.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ProfileProgress, WindowProgress } from '#profiler/progress.ts';
 import type { LevelTarget, MeasuringChange } from '../profile/measuring.ts';
 
 /** How loads are played on a target. */

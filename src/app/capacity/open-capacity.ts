@@ -1,9 +1,9 @@
-import { realClock } from '../../base/clock.ts';
-import type { CapacitySpec } from '../../spec/capacity-spec.ts';
+import { realClock } from '#base/clock.ts';
+import type { CapacitySpec } from '#spec/capacity-spec.ts';
+import { findService } from '../profile/find-service.ts';
 import { openOutlasting } from '../profile/outlast.ts';
 import { planProfile } from '../profile/plan.ts';
-import { findService } from '../profile/services/find-service.ts';
-import type { ServedTarget, Service, ServiceKind, ServiceSetting } from '../profile/services/service.ts';
+import type { ServedTarget, Service, ServiceKind, ServiceSetting } from '../profile/service.ts';
 
 /** A service on which the loads of a search for its capacity are played. */
 export interface OpenCapacity {

@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import { formatMs } from '../../base/format.ts';
-import { nsToMs } from '../../base/units.ts';
-import type { CapacityQuestion } from '../../capacity/question.ts';
-import type { CapacityLimit } from '../../capacity/reading.ts';
-import type { CapacitySpec } from '../../spec/capacity-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { formatMs } from '#base/format.ts';
+import { nsToMs } from '#base/units.ts';
+import type { CapacityQuestion } from '#capacity/question.ts';
+import type { CapacityLimit } from '#capacity/reading.ts';
+import type { CapacitySpec } from '#spec/capacity-spec.ts';
 import type { AnyProtocol } from '../server/find-protocol.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { limitText } from '../../capacity/words.ts';
-import { emitAutoscalers, readScalingQuestion, type ScalingOptions, type ScalingQuestion } from '../autoscale/emit.ts';
-import type { ServiceKind } from '../profile/services/service.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import { limitText } from '#capacity/words.ts';
+import { emitAutoscalers, readScalingQuestion, type ScalingOptions, type ScalingQuestion } from '../emit-autoscaler.ts';
+import type { ServiceKind } from '../profile/service.ts';
 
 /**
  * Returns what the options ask of autoscalers; null without --emit. Errors: USAGE, also for a kind

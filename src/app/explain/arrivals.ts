@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import { formatFigure, plainLine } from '../../base/format.ts';
-import { NS_PER_S } from '../../base/units.ts';
-import { MIN_REQUESTS } from '../../explain/arrivals.ts';
-import type { ServerWork } from '../../explain/readings.ts';
+import { TrituneError } from '#base/errors.ts';
+import { formatFigure, plainLine } from '#base/format.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { MIN_REQUESTS } from '#explain/arrivals.ts';
+import type { ServerWork } from '#explain/readings.ts';
 import { readTracedRequests } from '../study/read-traces.ts';
 
 /** When requests arrived at each model, in nanoseconds, rising. */

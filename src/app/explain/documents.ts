@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
-import { makeFolder } from '../../base/make-folder.ts';
-import { checkFree, hasFile, writeIn, writeWhole } from '../../base/run-files.ts';
-import type { ServiceExplanation } from '../../explain/explanation.ts';
-import { toWorkload } from '../../explain/to-workload.ts';
-import { explanationHtml } from '../../report/explain/page.ts';
+import { makeFolder } from '#base/make-folder.ts';
+import { checkFree, hasFile, writeIn, writeWhole } from '#base/run-files.ts';
+import type { ServiceExplanation } from '#explain/explanation.ts';
+import { toWorkload } from '#explain/to-workload.ts';
+import { explanationHtml } from '#report/explain-page.ts';
 
 /** Where an explanation goes. */
 export interface ExplainOutputs {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { TrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { writeIn } from '../../base/run-files.ts';
-import { createJsonObject, openObject, text } from '../../base/schema.ts';
-import type { CounterReading } from '../../explain/readings.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { ConfigValueError, normaliseConfig } from '../../triton/config/normal-form.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import { writeIn } from '#base/run-files.ts';
+import { createJsonObject, openObject, text } from '#base/schema.ts';
+import type { CounterReading } from '#explain/readings.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { ConfigValueError, normaliseConfig } from '#triton/config/normal-form.ts';
 import { readJsonFile } from './read-json.ts';
 
 /** What was read of a server, as `explain --save` keeps it. */

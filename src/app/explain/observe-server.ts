@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
-import type { CounterReading } from '../../explain/readings.ts';
-import type { ModelStatistics, ServerStats } from '../../triton/types.ts';
+import type { Clock } from '#base/clock.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { NS_PER_MS, NS_PER_S } from '#base/units.ts';
+import type { CounterReading } from '#explain/readings.ts';
+import type { ModelStatistics, ServerStats } from '#triton/types.ts';
 
 /** Milliseconds from one reading to the next, at first. */
 const INTERVAL_MS = 1000;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
-import { describeFaults } from '../../base/schema-faults.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readText } from '#base/read-file.ts';
+import { describeFaults } from '#base/schema-faults.ts';
 
 /** Reads a JSON file with this schema. Errors: INPUT_INVALID, with path, reason and hint. */
 export async function readJsonFile<T>(path: string, schema: z.ZodType<T>, hint: string): Promise<T> {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
-import { formatDuration, plainLine } from '../../base/format.ts';
-import { describeFaults } from '../../base/schema-faults.ts';
-import { shownUrl } from '../../base/secrets.ts';
-import { type CounterName, counterMetrics, type ScrapedCounter } from '../../explain/prometheus-readings.ts';
+import { formatMessage, isTrituneError, TrituneError } from '#base/errors.ts';
+import { formatDuration, plainLine } from '#base/format.ts';
+import { describeFaults } from '#base/schema-faults.ts';
+import { shownUrl } from '#base/secrets.ts';
+import { type CounterName, counterMetrics, type ScrapedCounter } from '#explain/prometheus-readings.ts';
 
 /** A question to Prometheus. */
 export interface PrometheusQuery {

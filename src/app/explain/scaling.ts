@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import type { ServiceExplanation } from '../../explain/explanation.ts';
-import { describeBudget } from '../../explain/words.ts';
-import { emitAutoscalers, type ScalingQuestion } from '../autoscale/emit.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import type { ServiceExplanation } from '#explain/explanation.ts';
+import { describeBudget } from '#explain/words.ts';
+import { emitAutoscalers, type ScalingQuestion } from '../emit-autoscaler.ts';
 
 /**
  * Returns the explanation with the autoscalers whose objects were written, by the predicted ceiling

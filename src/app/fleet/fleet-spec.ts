@@ -1,10 +1,10 @@
-import { TrituneError } from '../../base/errors.ts';
-import { optionFlag } from '../../base/option-flag.ts';
-import { toCombination } from '../../spec/combination-of.ts';
-import { checkCombination } from '../../spec/combinations.ts';
-import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { optionFlag } from '#base/option-flag.ts';
+import { toCombination } from '#spec/combination-of.ts';
+import { checkCombination } from '#spec/combinations.ts';
+import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '#spec/server-spec.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import { type AgentsSpec, agentsSpec, type TrafficSpec } from '#spec/traffic-spec.ts';
 import type { ResumeTrust } from '../study/open-study.ts';
 
 /**

@@ -1,14 +1,14 @@
-import { formatMessage } from '../../base/errors.ts';
-import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
-import { isOfFinal } from '../../fleet/study/handed-out.ts';
-import type { FleetClient } from '../../fleet/temporal/connection.ts';
-import { followStudy } from '../../fleet/temporal/follow-study.ts';
-import { startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
-import type { StudyInput, StudyOrder, WorkflowCommand } from '../../fleet/workflow/seams.ts';
-import type { Metrics } from '../../study/goal/metrics/registry.ts';
-import type { Journal } from '../../study/records/journal.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import { writeDocuments } from '../output/documents.ts';
+import { formatMessage } from '#base/errors.ts';
+import { isOfFinal } from '#fleet/study/handed-out.ts';
+import type { FleetClient } from '#fleet/temporal/connection.ts';
+import { followStudy } from '#fleet/temporal/follow-study.ts';
+import type { HeartbeatDetails } from '#fleet/temporal/server-worker.ts';
+import { startStudy, steerStudy, stopStudy } from '#fleet/temporal/studies.ts';
+import type { StudyInput, StudyOrder, WorkflowCommand } from '#fleet/workflow/seams.ts';
+import type { Metrics } from '#study/goal/metrics/registry.ts';
+import type { Journal } from '#study/records/journal.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { writeDocuments } from '../run-documents.ts';
 import type { StudyOutcome, StudyWatch } from '../study/watch.ts';
 
 /** A copy, on this machine, of a study that runs elsewhere. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { createJournal, resumeJournal } from '../../study/records/journal.ts';
-import { journalToWrite, prepareOutput } from '../output/directory.ts';
+import { createJournal, resumeJournal } from '#study/records/journal.ts';
+import { journalToWrite, prepareOutput } from '../run-directory.ts';
 import type { Mirror } from './follow.ts';
 
 /**

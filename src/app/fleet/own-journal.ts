@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { studyFiles } from '../output/directory.ts';
+import { studyFiles } from '../run-directory.ts';
 
 /**
  * True if a study was begun in the folder. A process that was killed before it changed anything

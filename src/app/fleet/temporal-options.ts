@@ -1,7 +1,7 @@
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readBytes } from '../../base/read-file.ts';
-import { HOW_TO_MAKE_ONE } from '../../fleet/temporal/codec.ts';
-import type { TemporalAddress } from '../../fleet/temporal/connection.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readBytes } from '#base/read-file.ts';
+import { HOW_TO_MAKE_ONE } from '#fleet/temporal/codec.ts';
+import type { TemporalAddress } from '#fleet/temporal/connection.ts';
 
 /** The command line options for Temporal. They name files and variables, never contents. */
 export interface TemporalFlags {

@@ -1,12 +1,12 @@
-import { realClock } from '../../base/clock.ts';
-import { formatMessage } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { FleetClient } from '../../fleet/temporal/connection.ts';
-import { followStudy } from '../../fleet/temporal/follow-study.ts';
-import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
-import type { Board } from '../../watch/board.ts';
-import type { PageOrder } from '../../watch/serve/controls.ts';
-import type { StudyHead } from '../../watch/view/watched.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { FleetClient } from '#fleet/temporal/connection.ts';
+import { followStudy } from '#fleet/temporal/follow-study.ts';
+import { listStudies, type StudyStatus, steerStudy, stopStudy } from '#fleet/temporal/studies.ts';
+import type { Board } from '#watch/board.ts';
+import type { PageOrder } from '#watch/page-controls.ts';
+import type { StudyHead } from '#watch/view/watched.ts';
 
 const LOOK_MS = 2_000;
 /**

@@ -1,7 +1,7 @@
-import { followLines } from '../../launch/follow-lines.ts';
-import { gpuNames } from '../../profiler/devices/gpu-names.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { followLines } from '#launch/follow-lines.ts';
+import { gpuNames } from '#profiler/devices/gpu-names.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { isOfThisMachine } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 

@@ -1,9 +1,9 @@
-import { trituneVersion } from '../../base/package.ts';
-import type { Machine } from '../../profiler/machine.ts';
-import type { ProfileHead } from '../../report/profile-json.ts';
-import type { ProfileSpec } from '../../spec/profile-spec.ts';
+import { trituneVersion } from '#base/package.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { ProfileHead } from '#report/profile-json.ts';
+import type { ProfileSpec } from '#spec/profile-spec.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';
-import type { Service } from './services/service.ts';
+import type { Service } from './service.ts';
 
 /** Returns the head of a profile's documents, which precedes the figures. */
 export function profileHead(

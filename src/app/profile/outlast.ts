@@ -1,8 +1,8 @@
-import { interrupted } from '../../base/abort.ts';
-import type { Clock } from '../../base/clock.ts';
-import { isTrituneError, type TrituneError } from '../../base/errors.ts';
-import { formatDuration, plainLine } from '../../base/format.ts';
-import { MS_PER_S, nsToMs } from '../../base/units.ts';
+import { interrupted } from '#base/abort.ts';
+import type { Clock } from '#base/clock.ts';
+import { isTrituneError, type TrituneError } from '#base/errors.ts';
+import { formatDuration, plainLine } from '#base/format.ts';
+import { MS_PER_S, nsToMs } from '#base/units.ts';
 import type { LevelListener, LevelTarget } from './measuring.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { MeasuringSettings, ProfileSettings } from '../../headless/perf-analyzer/settings.ts';
-import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '../../profiler/level-options.ts';
-import type { SweepPlan, SweepRange } from '../../profiler/sweep.ts';
-import type { GoodputLimits, ProfileSpec } from '../../spec/profile-spec.ts';
-import { readWorkload } from '../../workload/read-workload.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { MeasuringSettings, ProfileSettings } from '#headless/perf-analyzer/settings.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '#profiler/level-options.ts';
+import type { SweepPlan, SweepRange } from '#profiler/sweep.ts';
+import type { GoodputLimits, ProfileSpec } from '#spec/profile-spec.ts';
+import { readWorkload } from '#workload/read-workload.ts';
 import { checkEndOnly } from '../traffic/limits.ts';
 import { readTimedRequests, type TimedRequests } from '../traffic/schedule.ts';
 import { type PlayedWorkload, played } from '../traffic/workload.ts';

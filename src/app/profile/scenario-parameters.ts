@@ -1,11 +1,11 @@
-import type { JsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { ScenarioParameter } from '../../report/scenario/case.ts';
-import { isSwitchedOn, listAccelerators, readParameters } from '../../triton/config/accelerators.ts';
-import { namesOfBackend } from '../../triton/config/backend-names.ts';
-import { listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
-import { countInstances } from '../../triton/config/instances.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { ScenarioParameter } from '#report/scenario-case.ts';
+import { isSwitchedOn, listAccelerators, readParameters } from '#triton/config/accelerators.ts';
+import { namesOfBackend } from '#triton/config/backend-names.ts';
+import { listCudaGraphs } from '#triton/config/cuda-graphs.ts';
+import { countInstances } from '#triton/config/instances.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 /** The settings of a scenario's measurement. */
 export interface ScenarioSetting {

@@ -1,6 +1,6 @@
-import { lookUp } from '../../base/look-up.ts';
-import type { TraceSpec } from '../../spec/profile-spec.ts';
-import type { TraceControl, TraceSettings } from '../../triton/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { TraceSpec } from '#spec/profile-spec.ts';
+import type { TraceControl, TraceSettings } from '#triton/types.ts';
 
 /** perf_analyzer's defaults. */
 const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;

@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import { shownUrl } from '../../base/secrets.ts';
-import type { Protocol } from '../../spec/server-spec.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { TrituneError } from '#base/errors.ts';
+import { shownUrl } from '#base/secrets.ts';
+import type { Protocol } from '#spec/server-spec.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 
 /** The port of an https:// address without one, as everywhere. */
 const HTTPS_PORT = 443;

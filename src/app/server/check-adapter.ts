@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { TRITON } from '../../space/model-configs.ts';
-import type { StudyStarted } from '../../study/records/records.ts';
+import { TrituneError } from '#base/errors.ts';
+import { TRITON } from '#space/model-configs.ts';
+import type { StudyStarted } from '#study/records/records.ts';
 
 /**
  * Checks that the study's candidates are for the adapter of this name. Errors: UNSUPPORTED for

@@ -1,9 +1,9 @@
-import type { ControlClient } from '../../adapter/triton/model/control-options.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { toModelConfigs } from '../../space/model-configs.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import { compareConfigs } from '../../triton/config/comparison.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ControlClient } from '#adapter/triton/control-options.ts';
+import { TrituneError } from '#base/errors.ts';
+import { toModelConfigs } from '#space/model-configs.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { OpenStudy } from '../study/study.ts';
 import { listOriginals, type Originals } from '../target/triton/originals.ts';
 

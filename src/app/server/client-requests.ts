@@ -1,5 +1,5 @@
-import { clientRequests, noteSending } from '../../adapter/triton/sent-requests.ts';
-import type { CountedRequests } from '../../space/clients/batches.ts';
+import { clientRequests, noteSending } from '#adapter/triton/sent-requests.ts';
+import type { CountedRequests } from '#space/client-batches.ts';
 import type { OpenServer } from './open-server.ts';
 
 type Opened = Pick<OpenServer, 'client' | 'server' | 'isLaunched'>;

@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
-import { realClock } from '../../base/clock.ts';
-import { followLines } from '../../launch/follow-lines.ts';
-import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import { measureRoundTripMs } from '../../loadgen/transports/round-trip.ts';
-import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-probe.ts';
-import { hostWork } from '../../profiler/devices/host-work.ts';
-import { nvidiaSmi, withGpus } from '../../profiler/devices/nvidia-smi.ts';
-import { type Machine, readMachine } from '../../profiler/machine.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { realClock } from '#base/clock.ts';
+import { followLines } from '#launch/follow-lines.ts';
+import { isLoopback } from '#loadgen/loopback.ts';
+import { measureRoundTripMs } from '#loadgen/transports/round-trip.ts';
+import { type DeviceProbe, metricsProbe } from '#profiler/devices/device-probe.ts';
+import { hostWork } from '#profiler/devices/host-work.ts';
+import { nvidiaSmi, withGpus } from '#profiler/devices/nvidia-smi.ts';
+import { type Machine, readMachine } from '#profiler/machine.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 import type { OpenServer } from './open-server.ts';
 
 /** Reads the devices of a server. `close` stops the processes that it started. */

@@ -1,28 +1,18 @@
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { listed, plainLine } from '../../base/format.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import { emulatedProfileOfOwner, findEmulatedProfile } from '../../emulator/wire/server-identity.ts';
-import type {
-  EndpointKind,
-  EndpointOptions,
-  LanguageEndpoint,
-  OpenAiEndpoint,
-} from '../../loadgen/endpoints/endpoint.ts';
-import { openEndpoint } from '../../loadgen/endpoints/open-endpoint.ts';
-import {
-  askModels,
-  listApiBases,
-  type ModelsAnswer,
-  type ServerAddress,
-} from '../../loadgen/endpoints/openai-models.ts';
-import { textApis } from '../../loadgen/endpoints/text-apis.ts';
-import { textTensors } from '../../loadgen/endpoints/triton-request.ts';
-import type { Prompt } from '../../loadgen/prompts/prompt.ts';
-import { parseAddress } from '../../loadgen/transports/address.ts';
-import type { SendFailure, SendOutcome } from '../../loadgen/types.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
-import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
-import { diagnoseTls } from '../../triton/wire/tls.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { listed, plainLine } from '#base/format.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { emulatedProfileOfOwner, findEmulatedProfile } from '#emulator/wire/server-identity.ts';
+import type { EndpointKind, EndpointOptions, LanguageEndpoint, OpenAiEndpoint } from '#loadgen/endpoints/endpoint.ts';
+import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
+import { askModels, listApiBases, type ModelsAnswer, type ServerAddress } from '#loadgen/endpoints/openai-models.ts';
+import { textApis } from '#loadgen/endpoints/text-apis.ts';
+import { textTensors } from '#loadgen/endpoints/triton-request.ts';
+import type { Prompt } from '#loadgen/prompts/prompt.ts';
+import { parseAddress } from '#loadgen/transports/address.ts';
+import type { SendFailure, SendOutcome } from '#loadgen/types.ts';
+import type { ServerIdentity } from '#study/records/records.ts';
+import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
+import { diagnoseTls } from '#triton/wire/tls.ts';
 import { checkLeftovers } from './leftover.ts';
 
 /** The requested endpoint: a kind, `openai` for either of its two, or `auto`. */

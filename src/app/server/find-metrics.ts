@@ -1,5 +1,5 @@
-import { metricsPage } from '../../profiler/devices/metrics-page.ts';
-import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { metricsPage } from '#profiler/devices/metrics-page.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import type { Addresses } from './addresses.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { type AddressSpec, type Protocol, protocols } from '../../spec/server-spec.ts';
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { type AddressSpec, type Protocol, protocols } from '#spec/server-spec.ts';
+import type { TransportSpec } from '#spec/traffic-spec.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 import { listServers, resolveAddresses, speaks } from './addresses.ts';
 import { readTls } from './read-tls.ts';
 

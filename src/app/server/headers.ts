@@ -1,9 +1,9 @@
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { optionFlag } from '../../base/option-flag.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { HIDDEN, shownArgument, shownCommand, shownUrl } from '../../base/secrets.ts';
-import type { RequestHeader } from '../../loadgen/types.ts';
-import type { HeaderSpec } from '../../spec/server-spec.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { optionFlag } from '#base/option-flag.ts';
+import { fileLimits, readTextSync } from '#base/read-file.ts';
+import { HIDDEN, shownArgument, shownCommand, shownUrl } from '#base/secrets.ts';
+import type { RequestHeader } from '#loadgen/types.ts';
+import type { HeaderSpec } from '#spec/server-spec.ts';
 
 /** The fields of a spec about headers. */
 export const headerNames = ['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const;

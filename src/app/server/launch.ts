@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { TrituneError } from '../../base/errors.ts';
-import { entryPath } from '../../base/package.ts';
-import { launchDocker } from '../../launch/docker-server.ts';
-import { launchEmulator } from '../../launch/emulator-server.ts';
-import { launchLocal } from '../../launch/local-server.ts';
-import type { LaunchedServer, LaunchOptions } from '../../launch/types.ts';
-import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '../../spec/server-spec.ts';
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { entryPath } from '#base/package.ts';
+import { launchDocker } from '#launch/docker-server.ts';
+import { launchEmulator } from '#launch/emulator-server.ts';
+import { launchLocal } from '#launch/local-server.ts';
+import type { LaunchedServer, LaunchOptions } from '#launch/types.ts';
+import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '#spec/server-spec.ts';
+import type { TransportSpec } from '#spec/traffic-spec.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
 /**
@@ -34,7 +34,7 @@ export async function launchServer(options: LaunchRequest, launchOptions: Launch
   const common = { ...launchOptions, cpus: options.serverCpus };
   if (what === 'emulator') {
     const profile = which || DEFAULT_EMULATOR_PROFILE;
-    const { loadProfile } = await import('../../emulator/profile/profiles.ts');
+    const { loadProfile } = await import('#emulator/profile/profiles.ts');
     // Otherwise a misspelt name would be the error of a process that ended.
     loadProfile(profile);
     return launchEmulator({ ...common, profile, script });

@@ -1,21 +1,21 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type LastHolder, readLastHolder } from '../../adapter/triton/hold-model.ts';
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
-import { fileLimits, readBytes } from '../../base/read-file.ts';
-import { typedWord as shown } from '../../base/shell-words.ts';
-import { readForRestoring, type StoredJournal } from '../../study/records/journal.ts';
-import { findHolder } from '../../study/records/journal-lock.ts';
-import { isUnbegun } from '../../study/records/journal-text.ts';
-import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
-import { stateToRestore } from '../../study/records/state-to-restore.ts';
-import { compareConfigs } from '../../triton/config/comparison.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { RunMark } from '../../triton/config/run-mark.ts';
-import type { TritonClient } from '../../triton/types.ts';
-import { studyFiles } from '../output/directory.ts';
+import { type LastHolder, readLastHolder } from '#adapter/triton/hold-model.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import { fileLimits, readBytes } from '#base/read-file.ts';
+import { typedWord as shown } from '#base/shell-words.ts';
+import { readForRestoring, type StoredJournal } from '#study/records/journal.ts';
+import { findHolder } from '#study/records/journal-lock.ts';
+import { isUnbegun } from '#study/records/journal-text.ts';
+import type { ServerIdentity, StudyRecord } from '#study/records/records.ts';
+import { stateToRestore } from '#study/records/state-to-restore.ts';
+import { compareConfigs } from '#triton/config/comparison.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { RunMark } from '#triton/config/run-mark.ts';
+import type { TritonClient } from '#triton/types.ts';
+import { studyFiles } from '../run-directory.ts';
 import { listOriginals } from '../target/triton/originals.ts';
 
 /**

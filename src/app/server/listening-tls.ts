@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import type { ListeningTls } from '../../loadgen/listening/server.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ListeningTls } from '#loadgen/listening-server.ts';
+import { isLoopback } from '#loadgen/loopback.ts';
 import { readTls } from './read-tls.ts';
 
 /**

@@ -1,17 +1,17 @@
-import { realClock } from '../../base/clock.ts';
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import { folderIn } from '../../base/run-files.ts';
-import { nsToMs } from '../../base/units.ts';
-import type { LaunchedServer, LaunchOptions } from '../../launch/types.ts';
-import type { RequestHeader } from '../../loadgen/types.ts';
-import type { AddressSpec } from '../../spec/server-spec.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { oneOfSeveral } from '../../triton/control/one-of-several.ts';
-import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/types.ts';
-import type { TlsOptions } from '../../triton/wire/tls.ts';
-import { temporaryFolder } from '../output/directory.ts';
+import { realClock } from '#base/clock.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { folderIn } from '#base/run-files.ts';
+import { nsToMs } from '#base/units.ts';
+import type { LaunchedServer, LaunchOptions } from '#launch/types.ts';
+import type { RequestHeader } from '#loadgen/types.ts';
+import type { AddressSpec } from '#spec/server-spec.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { oneOfSeveral } from '#triton/control/one-of-several.ts';
+import type { ModelIndexEntry, ModelMetadata, TritonClient } from '#triton/types.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
+import { temporaryFolder } from '../run-directory.ts';
 import {
   addressesOfLaunched,
   connectControl,

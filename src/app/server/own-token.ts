@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { HeaderSpec } from '../../spec/server-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { HeaderSpec } from '#spec/server-spec.ts';
 import { readHeaders } from './headers.ts';
 import { MIN_BITS, tokenBits } from './token-strength.ts';
 

@@ -1,9 +1,9 @@
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import type { ProtectSpec } from '../../spec/server-spec.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { TritonClient } from '../../triton/types.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import type { ProtectSpec } from '#spec/server-spec.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { TritonClient } from '#triton/types.ts';
 
 /** Errors: USAGE if a model to be changed is itself protected. */
 export function checkNames(models: readonly string[], { protect = [] }: ProtectSpec): void {

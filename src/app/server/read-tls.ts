@@ -1,7 +1,7 @@
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readBytes } from '../../base/read-file.ts';
-import type { TlsSpec } from '../../spec/server-spec.ts';
-import { checkTls, type TlsOptions } from '../../triton/wire/tls.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readBytes } from '#base/read-file.ts';
+import type { TlsSpec } from '#spec/server-spec.ts';
+import { checkTls, type TlsOptions } from '#triton/wire/tls.ts';
 
 /**
  * Reads the files that the options name. Errors: INPUT_INVALID for a file that cannot be read,

@@ -1,6 +1,6 @@
-import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { isLoopback } from '#loadgen/loopback.ts';
+import type { HeaderSpec, TlsSpec } from '#spec/server-spec.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 import { tlsInAddress } from './address-text.ts';
 import { hasCredentials } from './headers.ts';
 

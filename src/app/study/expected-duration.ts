@@ -1,8 +1,8 @@
-import { restWindows, searchWindows } from '../../adapter/triton/profile.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import { defaultWindowRule } from '../../profiler/level-options.ts';
-import type { SamplerKind } from '../../study/search/samplers/registry.ts';
-import type { SearchLength } from '../../study/search/samplers/search-length.ts';
+import { restWindows, searchWindows } from '#adapter/triton/profile.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { defaultWindowRule } from '#profiler/level-options.ts';
+import type { SamplerKind } from '#study/search/samplers/registry.ts';
+import type { SearchLength } from '#study/search/samplers/search-length.ts';
 
 /**
  * Seconds for warm-up, waking the instances and draining requests, and the number of windows per

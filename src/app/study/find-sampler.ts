@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import { didYouMean } from '../../base/nearest.ts';
-import { toRequestKind } from '../../spec/request-kind.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { toRequestKind } from '#spec/request-kind.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 import {
   isSamplerName,
   type SamplerDefinition,
@@ -9,7 +9,7 @@ import {
   samplerKind,
   samplerNames,
   toKind,
-} from '../../study/search/samplers/registry.ts';
+} from '#study/search/samplers/registry.ts';
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
 /**

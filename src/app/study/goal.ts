@@ -1,13 +1,13 @@
-import { TrituneError } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { toRequestKind } from '../../spec/request-kind.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
-import { describeUnmet } from '../../study/goal/metrics/needs.ts';
-import { builtInMetrics, type Metrics, toMetrics } from '../../study/goal/metrics/registry.ts';
-import type { StudyStarted } from '../../study/records/records.ts';
-import type { Goal, LevelRange } from '../../study/types.ts';
-import { toCostTerms } from './cost/cost-terms.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import { toRequestKind } from '#spec/request-kind.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import { constraintParser, objectiveParser } from '#study/goal/goal-text.ts';
+import { describeUnmet } from '#study/goal/metrics/needs.ts';
+import { builtInMetrics, type Metrics, toMetrics } from '#study/goal/metrics/registry.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import type { Goal, LevelRange } from '#study/types.ts';
+import { toCostTerms } from './cost-terms.ts';
 
 /**
  * Returns the goal of a study. `metrics` defines the names in it. Errors: USAGE for an unknown

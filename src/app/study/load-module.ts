@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 
 /** True for a text that is the path of a module, not a name. */
 export const isModulePath = (text: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(text);

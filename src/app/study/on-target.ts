@@ -1,5 +1,5 @@
-import type { ModelRestored } from '../../study/records/records.ts';
-import type { TunerEvent } from '../../tuner/seams.ts';
+import type { ModelRestored } from '#study/records/records.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 import type { Left, OpenStudy, Target, TargetSetting } from './study.ts';
 
 /**

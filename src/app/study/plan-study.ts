@@ -1,23 +1,23 @@
-import { TrituneError } from '../../base/errors.ts';
-import { trituneVersion } from '../../base/package.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { Machine } from '../../profiler/machine.ts';
-import type { Narrowing } from '../../space/narrowing.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import { FINAL_ROUNDS } from '../../study/final/final.ts';
-import { goalOverModels } from '../../study/goal/goal-of-models.ts';
-import type { Metrics } from '../../study/goal/metrics/registry.ts';
-import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
-import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import type { Goal, Sampler } from '../../study/types.ts';
-import type { TunePlan } from '../../tuner/run.ts';
-import type { UsualTime } from '../../tuner/time-keeper.ts';
+import { TrituneError } from '#base/errors.ts';
+import { trituneVersion } from '#base/package.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import { FINAL_ROUNDS } from '#study/final/final.ts';
+import { goalOverModels } from '#study/goal/goal-of-models.ts';
+import type { Metrics } from '#study/goal/metrics/registry.ts';
+import { createSampler, type SamplerKind } from '#study/search/samplers/registry.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import type { Goal, Sampler } from '#study/types.ts';
+import type { TunePlan } from '#tuner/run.ts';
+import type { UsualTime } from '#tuner/time-keeper.ts';
 import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
 import { levelsOfStudy, toGoal } from './goal.ts';
 import { recordedSpec } from './open-study.ts';
 import { readCandidates } from './read-candidates.ts';
+import { passesSeconds, simulatedWorkloads } from './read-workloads.ts';
 import type { DescribedTarget, OpenStudy } from './study.ts';
-import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
 /**
  * The maximum number of trials for a sampler that never stops by itself, unless the user sets one.

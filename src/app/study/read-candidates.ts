@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { readDocument } from '../../base/read-document.ts';
-import { onOff } from '../../space/edits/config-fields.ts';
-import type { Assignment } from '../../space/types.ts';
-import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { readDocument } from '#base/read-document.ts';
+import { onOff } from '#space/edits/config-fields.ts';
+import type { Assignment } from '#space/types.ts';
+import type { SpaceView } from '#study/search/samplers/space-view.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
 
 const list = z.array(z.record(z.string(), z.json())).min(1);
 

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import { explanationSchema } from '../../explain/explanation.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import { foldStudy } from '../../study/records/fold.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import type { Prior, PriorProposal } from '../../study/search/samplers/prior-studies.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { explanationSchema } from '#explain/explanation.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { Prior, PriorProposal } from '#study/search/samplers/prior-studies.ts';
 import { readJsonFile } from '../explain/read-json.ts';
-import { recordsIn } from '../output/documents.ts';
+import { recordsIn } from '../run-documents.ts';
 
 /**
  * Returns what a spec's sampler starts from: earlier studies, by their directories, and what

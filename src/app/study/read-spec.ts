@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { readDocument } from '../../base/read-document.ts';
-import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
-import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spec.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { isJsonObject } from '#base/json.ts';
+import { readDocument } from '#base/read-document.ts';
+import { checkSeriesSpec, type SeriesSpec } from '#spec/series-spec.ts';
+import { checkStudySpec, type StudySpec, specToJson } from '#spec/study-spec.ts';
 import { withoutSecretValues } from '../server/headers.ts';
 
 /** One study, or several that are tuned one after another. */

@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import { fileLimits, readPieces } from '../../base/read-file.ts';
-import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
-import { type ReadTraces, readTraces } from '../../triton/control/trace-file.ts';
+import { TrituneError } from '#base/errors.ts';
+import { fileLimits, readPieces } from '#base/read-file.ts';
+import { summarizeTraces, type TraceSummary } from '#profiler/trace-summary.ts';
+import { type ReadTraces, readTraces } from '#triton/control/trace-file.ts';
 
 /**
  * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors: as

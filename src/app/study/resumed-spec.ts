@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import { optionFlag } from '../../base/option-flag.ts';
-import { changedSpec } from '../../spec/spec-of-options.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import { TrituneError } from '#base/errors.ts';
+import { optionFlag } from '#base/option-flag.ts';
+import { changedSpec } from '#spec/spec-of-options.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { serverAddresses, tlsInAddress } from '../server/address-text.ts';
 import {
   flagsAgain,

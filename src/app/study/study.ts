@@ -1,18 +1,18 @@
-import type { AdapterSpace } from '../../adapter/definition.ts';
-import type { TrituneError } from '../../base/errors.ts';
-import type { WindowRule } from '../../profiler/level-options.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { Metrics } from '../../study/goal/metrics/registry.ts';
-import type { Journal } from '../../study/records/journal.ts';
-import type { ServerIdentity, StartedClients, StudyRecord, StudyStarted } from '../../study/records/records.ts';
-import type { Prior } from '../../study/search/samplers/prior-studies.ts';
-import type { SamplerKind } from '../../study/search/samplers/registry.ts';
-import type { ServerAdapter } from '../../tuner/adapter.ts';
-import type { Tracing } from '../../tuner/seams.ts';
+import type { AdapterSpace } from '#adapter/definition.ts';
+import type { TrituneError } from '#base/errors.ts';
+import type { WindowRule } from '#profiler/level-options.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { Metrics } from '#study/goal/metrics/registry.ts';
+import type { Journal } from '#study/records/journal.ts';
+import type { ServerIdentity, StartedClients, StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { Prior } from '#study/search/samplers/prior-studies.ts';
+import type { SamplerKind } from '#study/search/samplers/registry.ts';
+import type { ServerAdapter } from '#tuner/adapter.ts';
+import type { Tracing } from '#tuner/seams.ts';
 import type { Seen } from './expected-duration.ts';
-import type { StudiedWorkloads } from './workloads/read-workloads.ts';
+import type { StudiedWorkloads } from './read-workloads.ts';
 
 /** A study whose directory and journal this process has locked. */
 export interface OpenStudy {

@@ -1,7 +1,7 @@
-import { isTrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
-import { traceLines } from '../../headless/trace-lines.ts';
-import type { StudyState } from '../../study/records/state.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import { traceLines } from '#headless/trace-lines.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { readTraceFiles } from './read-traces.ts';
 
 /** Ways to launch a server that writes its traces next to its log. */

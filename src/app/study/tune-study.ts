@@ -1,10 +1,10 @@
-import { realClock } from '../../base/clock.ts';
-import { withRunDirectory } from '../../base/restore-advice.ts';
-import { modelLine } from '../../headless/closing.ts';
-import type { WrittenRun } from '../../report/write-run.ts';
-import type { TunerEvent } from '../../tuner/seams.ts';
-import { tune } from '../../tuner/tune.ts';
-import { writeDocuments } from '../output/documents.ts';
+import { realClock } from '#base/clock.ts';
+import { withRunDirectory } from '#base/restore-advice.ts';
+import { modelLine } from '#headless/closing.ts';
+import type { WrittenRun } from '#report/write-run.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import { tune } from '#tuner/tune.ts';
+import { writeDocuments } from '../run-documents.ts';
 import { readServerMachine } from '../server/devices.ts';
 import { onTarget, type StudyEnding } from './on-target.ts';
 import { planStudy } from './plan-study.ts';

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import { fitTwin } from '../../adapter/triton/twin/twin.ts';
-import { formatCommandLine } from '../../base/command-name.ts';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
-import { parseProfile } from '../../emulator/profile/profiles.ts';
-import type { EmulatorProfile } from '../../emulator/profile/schema.ts';
-import { findJournal } from '../../study/records/journal.ts';
-import { studyFiles } from '../output/directory.ts';
-import { admitRun, type Trust } from '../trust/admit-run.ts';
-import { effectsOfEmulating } from '../trust/run-effects.ts';
+import { fitTwin } from '#adapter/twin/twin.ts';
+import { formatCommandLine } from '#base/command-name.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import { parseProfile } from '#emulator/profile/profiles.ts';
+import type { EmulatorProfile } from '#emulator/profile/schema.ts';
+import { findJournal } from '#study/records/journal.ts';
+import { admitRun, type Trust } from '../admit-run.ts';
+import { studyFiles } from '../run-directory.ts';
+import { effectsOfEmulating } from '../run-effects.ts';
 
 /** A profile, and the text of its file. */
 export interface Twin {

@@ -1,6 +1,6 @@
-import type { WrittenRun } from '../../report/write-run.ts';
-import type { TunerEvent } from '../../tuner/seams.ts';
-import type { Steering } from '../../tuner/steering.ts';
+import type { WrittenRun } from '#report/write-run.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import type { Steering } from '#tuner/steering.ts';
 
 /** How a study ended without an error. */
 export type StudyOutcome = 'done' | 'infeasible' | 'interrupted';

@@ -1,15 +1,15 @@
-import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } from '../../adapter/definition.ts';
-import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
-import { holdModels } from '../../adapter/triton/hold-model.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import { toRequestKind } from '../../spec/request-kind.ts';
-import type { ServerAdapter } from '../../tuner/adapter.ts';
+import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } from '#adapter/definition.ts';
+import { combinationCount, viewSettings } from '#adapter/settings/space-view.ts';
+import { holdModels } from '#adapter/triton/hold-model.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { toRequestKind } from '#spec/request-kind.ts';
+import type { ServerAdapter } from '#tuner/adapter.ts';
 import { readHeaders } from '../server/headers.ts';
 import { nothingSeen } from '../study/expected-duration.ts';
 import { chooseLevels } from '../study/goal.ts';
 import type { DescribedTarget, StudyOfTarget, Target, TargetKind } from '../study/study.ts';
-import { requestsOfKind } from './requests/request-kinds.ts';
-import { requestProfile } from './requests/request-profile.ts';
+import { requestsOfKind } from './request-kinds.ts';
+import { requestProfile } from './request-profile.ts';
 
 /**
  * A server that an adapter opens: one that a command starts for each candidate, or one with a

@@ -1,16 +1,16 @@
-import { engineAdapter } from '../../adapter/engine/adapter.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import { plainService } from '../../space/source/engine-form.ts';
-import { loadInlineSpace, loadSpace, type SpaceLoadOptions, spaceFromJson } from '../../space/source/load.ts';
-import { presetForCommand } from '../../space/source/presets.ts';
-import type { SearchSpace } from '../../space/types.ts';
-import { toRequestKind } from '../../spec/request-kind.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import { engineAdapter } from '#adapter/engine/adapter.ts';
+import { TrituneError } from '#base/errors.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { plainService } from '#space/source/engine-form.ts';
+import { loadInlineSpace, loadSpace, type SpaceLoadOptions, spaceFromJson } from '#space/source/load.ts';
+import { presetForCommand } from '#space/source/presets.ts';
+import type { SearchSpace } from '#space/types.ts';
+import { toRequestKind } from '#spec/request-kind.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 import type { OpenStudy, TargetKind } from '../study/study.ts';
 import { byAdapter } from './by-adapter.ts';
-import { requestsOfKind } from './requests/request-kinds.ts';
-import { type RequestServer, requestProfile } from './requests/request-profile.ts';
+import { requestsOfKind } from './request-kinds.ts';
+import { type RequestServer, requestProfile } from './request-profile.ts';
 
 /**
  * A server that is started by a command for each candidate. Errors: USAGE for a command without a

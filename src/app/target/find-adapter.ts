@@ -1,4 +1,4 @@
-import type { AdapterDefinition } from '../../adapter/definition.ts';
+import type { AdapterDefinition } from '#adapter/definition.ts';
 import { hasFunctions, loadExport } from '../study/load-module.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { AdapterDefinition } from '../../adapter/definition.ts';
-import { formatCommandLine } from '../../base/command-name.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { typedWord } from '../../base/shell-words.ts';
-import { toRequestKind } from '../../spec/request-kind.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import type { AdapterDefinition } from '#adapter/definition.ts';
+import { formatCommandLine } from '#base/command-name.ts';
+import { TrituneError } from '#base/errors.ts';
+import { typedWord } from '#base/shell-words.ts';
+import { toRequestKind } from '#spec/request-kind.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 import type { OpenStudy, TargetKind } from '../study/study.ts';
 import { byAdapter } from './by-adapter.ts';
 import { byCommand } from './by-command.ts';

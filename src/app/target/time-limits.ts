@@ -1,5 +1,5 @@
-import { MS_PER_S } from '../../base/units.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 
 type Limits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'firstRequestTimeoutSeconds'>>;
 

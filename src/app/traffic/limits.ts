@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
 
 const names = { ttftNs: 'ttft', itlNs: 'itl', tpotNs: 'tpot' } as const;
 

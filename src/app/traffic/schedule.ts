@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../../base/units.ts';
-import { readArrivals, readIntervals, readTimestamps } from '../../loadgen/pacing/arrival-files.ts';
-import { createPacer, type Schedule } from '../../loadgen/pacing/pacers.ts';
-import type { LevelSpec } from '../../spec/profile-spec.ts';
-import type { RequestSpec } from '../../workload/request-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_S } from '#base/units.ts';
+import { readArrivals, readIntervals, readTimestamps } from '#loadgen/arrival-files.ts';
+import { createPacer, type Schedule } from '#loadgen/pacers.ts';
+import type { LevelSpec } from '#spec/profile-spec.ts';
+import type { RequestSpec } from '#workload/request-spec.ts';
 
 /**
  * Returns requests at a rate. The seed makes the arrivals the same every time, so that two

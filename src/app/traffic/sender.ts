@@ -1,7 +1,7 @@
-import { openAlarm } from '../../base/alarm.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { Workers } from '../../loadgen/workers/workers.ts';
-import type { Sending } from '../../profiler/play.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Workers } from '#loadgen/workers/workers.ts';
+import type { Sending } from '#profiler/play.ts';
 
 /**
  * The longest time for a request with one reply that is not written piece by piece, unless the user

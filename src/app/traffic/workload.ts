@@ -1,14 +1,14 @@
-import { TrituneError } from '../../base/errors.ts';
-import { type ClassRequests, classedSet } from '../../loadgen/classed-set.ts';
-import type { PreparedInputs } from '../../loadgen/inputs.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
-import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { classCounts } from '../../workload/plan/part-of-plan.ts';
-import { computeMeanRate, createPlan } from '../../workload/plan/plan-of.ts';
-import { findDuration, type Workload, type WorkloadClass } from '../../workload/workload.ts';
+import { TrituneError } from '#base/errors.ts';
+import { type ClassRequests, classedSet } from '#loadgen/classed-set.ts';
+import type { PreparedInputs } from '#loadgen/inputs.ts';
+import type { RequestSet } from '#loadgen/types.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { classCounts } from '#workload/plan/part-of-plan.ts';
+import { computeMeanRate, createPlan } from '#workload/plan/plan-of.ts';
+import { findDuration, type Workload, type WorkloadClass } from '#workload/workload.ts';
 import type { OriginalModel } from '../server/open-server.ts';
-import { readRequests, type SeededRequests } from './tensors/requests.ts';
+import { readRequests, type SeededRequests } from './tensor-requests.ts';
 
 /** A workload, and its arrivals at any rate. */
 export interface PlayedWorkload {

@@ -1,5 +1,5 @@
-import { MS_PER_S } from '../../base/units.ts';
-import type { CountedTimeMs } from '../../profiler/measurement.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { CountedTimeMs } from '#profiler/measurement.ts';
 
 /** The arrivals of a played schedule. */
 export interface PlayedArrivals {

@@ -1,5 +1,5 @@
-import { MS_PER_S } from '../../base/units.ts';
-import { chanceBelow } from '../../stats/normal.ts';
+import { MS_PER_S } from '#base/units.ts';
+import { chanceBelow } from '#stats/normal.ts';
 import type { RateReading } from '../reading.ts';
 import { type BacklogsMet, playBacklog } from './backlog.ts';
 import { expectedShare } from './expected-share.ts';

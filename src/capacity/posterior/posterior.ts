@@ -1,6 +1,6 @@
-import type { Interval } from '../../stats/interval.ts';
-import { computeWeights } from '../../stats/log-weights.ts';
-import { chanceBelow } from '../../stats/normal.ts';
+import type { Interval } from '#stats/interval.ts';
+import { computeWeights } from '#stats/log-weights.ts';
+import { chanceBelow } from '#stats/normal.ts';
 import type { RateReading } from '../reading.ts';
 import { type Clustered, clustered, likelihoodAt } from './likelihood.ts';
 import type { CapacityPrior } from './prior.ts';

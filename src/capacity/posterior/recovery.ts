@@ -1,5 +1,5 @@
-import { computeWeights, logSum } from '../../stats/log-weights.ts';
-import { chanceBelow } from '../../stats/normal.ts';
+import { computeWeights, logSum } from '#stats/log-weights.ts';
+import { chanceBelow } from '#stats/normal.ts';
 import type { CourseWindow } from '../loads.ts';
 import type { BurstQuestion } from '../question.ts';
 import { type CapacityPosterior, logPriorAt, posteriorOn } from './posterior.ts';

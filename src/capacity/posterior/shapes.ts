@@ -1,4 +1,4 @@
-import { chanceBelow } from '../../stats/normal.ts';
+import { chanceBelow } from '#stats/normal.ts';
 import { backlogExceededBy } from './backlog.ts';
 import type { CapacityPrior } from './prior.ts';
 

@@ -1,5 +1,5 @@
-import { modelsIn } from '../../spec/series-fields.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import { modelsIn } from '#spec/series-fields.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import type { SeriesFlags } from '../commands/tune/series-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { readAnalyzerFile } from './read-file.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import type { ReadFile } from './read-file.ts';
 import type { ModelSettings } from './schema.ts';
 import { searchSpace } from './search-space.ts';

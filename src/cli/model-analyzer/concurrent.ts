@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../base/json.ts';
-import type { FlatStudyOptions, NumberRange } from '../../spec/tune-options.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { FlatStudyOptions, NumberRange } from '#spec/tune-options.ts';
 import type { Ignore } from './schema.ts';
 
 /** One of the models that are profiled at the same time, with its options as if tuned alone. */

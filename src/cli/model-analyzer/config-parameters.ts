@@ -1,13 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { formatPath } from '../../space/edits/config-path.ts';
-import { knownKnob, knownKnobNames } from '../../space/source/known-knobs.ts';
-import type { ConfigPath } from '../../space/types.ts';
-import {
-  type FieldSchema,
-  type MessageSchema,
-  modelConfigSchema,
-  type ValueSchema,
-} from '../../triton/config/schema.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { formatPath } from '#space/edits/config-path.ts';
+import { knownKnob, knownKnobNames } from '#space/source/known-knobs.ts';
+import type { ConfigPath } from '#space/types.ts';
+import { type FieldSchema, type MessageSchema, modelConfigSchema, type ValueSchema } from '#triton/config/schema.ts';
 import { invalid } from './read-file.ts';
 
 /** Parameters of our search space: values by name, which is a short name or a path. */

@@ -1,6 +1,6 @@
-import { isTrituneError } from '../../base/errors.ts';
-import type { Protocol, TlsSpec } from '../../spec/server-spec.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import { isTrituneError } from '#base/errors.ts';
+import type { Protocol, TlsSpec } from '#spec/server-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { tuneOptionTable } from '../commands/tune/options.ts';
 import type { OptionRow } from '../options/option-table.ts';
 import { sequenceIdRange } from '../options/sweep-values.ts';

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import type { AnalyzerFile, ModelSettings } from './schema.ts';
 
 type Limits = NonNullable<ModelSettings['constraints']>;

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../base/nearest.ts';
+import { didYouMean } from '#base/nearest.ts';
 import { analyzerFile, type Ignore, modelSettings } from './schema.ts';
 
 const noReports = 'one report holds every trial: report.html, results.csv and summary.json';

@@ -1,4 +1,4 @@
-import type { FlatStudyOptions, NumberRange } from '../../spec/tune-options.ts';
+import type { FlatStudyOptions, NumberRange } from '#spec/tune-options.ts';
 import { invalid, type ReadFile } from './read-file.ts';
 import type { Ignore, ModelSettings } from './schema.ts';
 

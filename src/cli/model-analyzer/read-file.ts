@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { readDocument } from '../../base/read-document.ts';
-import { describeFaults } from '../../base/schema-faults.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { readDocument } from '#base/read-document.ts';
+import { describeFaults } from '#base/schema-faults.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
 /** A parsed and checked file of Model Analyzer's. */

@@ -1,6 +1,6 @@
-import { isTrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { spaceFromJson } from '../../space/source/load.ts';
+import { isTrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import { spaceFromJson } from '#space/source/load.ts';
 import { configParameters, type SpaceParameters } from './config-parameters.ts';
 import { invalid, type ReadFile } from './read-file.ts';
 import type { ModelSettings } from './schema.ts';

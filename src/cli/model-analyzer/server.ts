@@ -1,6 +1,6 @@
-import { faultOfServerArgument } from '../../spec/launch-arguments.ts';
-import type { LaunchSpec, Protocol } from '../../spec/server-spec.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import { faultOfServerArgument } from '#spec/launch-arguments.ts';
+import type { LaunchSpec, Protocol } from '#spec/server-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
 
 type ServerOptions = Partial<Pick<FlatStudyOptions, 'protocol' | 'url' | 'controlUrl' | 'metricsUrl'> & LaunchSpec>;

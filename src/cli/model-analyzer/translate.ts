@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { SeriesOptions } from '../../spec/series-fields.ts';
-import type { Protocol } from '../../spec/server-spec.ts';
-import type { AnalyzerSettings, FlatStudyOptions, IgnoredKey } from '../../spec/tune-options.ts';
-import type { SamplerName } from '../../study/search/samplers/registry.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { SeriesOptions } from '#spec/series-fields.ts';
+import type { Protocol } from '#spec/server-spec.ts';
+import type { AnalyzerSettings, FlatStudyOptions, IgnoredKey } from '#spec/tune-options.ts';
+import type { SamplerName } from '#study/search/samplers/registry.ts';
 import { composedSpace } from './composing.ts';
 import { type Concurrent, concurrentStudy } from './concurrent.ts';
 import { flagOptions } from './flags.ts';

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { type Allowance, OTHER_OUTPUTS } from '../../loadgen/accuracy.ts';
+import { TrituneError } from '#base/errors.ts';
+import { type Allowance, OTHER_OUTPUTS } from '#loadgen/accuracy.ts';
 import { numberFrom } from './option-values.ts';
 
 /**

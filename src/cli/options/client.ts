@@ -1,4 +1,4 @@
-import type { AgentsSpec, ClientSpec } from '../../spec/traffic-spec.ts';
+import type { AgentsSpec, ClientSpec } from '#spec/traffic-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collectListed, positiveNumber, positiveWhole, wholeNumber } from './option-values.ts';
 

@@ -1,5 +1,5 @@
-import type { CostSpec } from '../../spec/price-spec.ts';
-import type { FlatStudyOptions } from '../../spec/tune-options.ts';
+import type { CostSpec } from '#spec/price-spec.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { positiveNumber } from './option-values.ts';
 

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { PromptSpec } from '../../workload/prompt-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { PromptSpec } from '#workload/prompt-spec.ts';
 
 type Distribution = NonNullable<PromptSpec['inputTokens']>;
 

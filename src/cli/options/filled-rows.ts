@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FlatDocument, fieldAt, placesIn, unwrapped } from '../../spec/flat-options.ts';
+import { type FlatDocument, fieldAt, placesIn, unwrapped } from '#spec/flat-options.ts';
 import type { OptionRow, OptionTable } from './option-table.ts';
 import {
   collect,

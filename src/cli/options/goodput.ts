@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_MS } from '../../base/units.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
 import { msPer } from './option-values.ts';
 
 const example = "write for example e2e<=50ms, 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 e2el:5000";

@@ -1,4 +1,4 @@
-import type { HeaderSpec } from '../../spec/server-spec.ts';
+import type { HeaderSpec } from '#spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collect } from './option-values.ts';
 

@@ -1,4 +1,4 @@
-import type { GoodputSpec, LanguageServerSpec } from '../../spec/language-spec.ts';
+import type { GoodputSpec, LanguageServerSpec } from '#spec/language-spec.ts';
 import { goodputLimits } from './goodput.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collectSettings } from './option-values.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { faultOfDockerArgument, faultOfServerArgument } from '../../spec/launch-arguments.ts';
-import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '../../spec/server-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { faultOfDockerArgument, faultOfServerArgument } from '#spec/launch-arguments.ts';
+import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '#spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collect } from './option-values.ts';
 

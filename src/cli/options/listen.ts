@@ -1,4 +1,4 @@
-import type { ListenSpec } from '../../app/server/listening-tls.ts';
+import type { ListenSpec } from '#app/server/listening-tls.ts';
 import type { OptionTable } from './option-table.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isTrituneError } from '../../base/errors.ts';
+import { isTrituneError } from '#base/errors.ts';
 import { type Heading, headings } from './headings.ts';
 
 /** One option of a command: its flags, its meaning, and its parser. */

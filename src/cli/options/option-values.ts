@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { LONGEST_TIMER_S } from '../../base/units.ts';
-import type { NumberRange } from '../../spec/tune-options.ts';
+import { TrituneError } from '#base/errors.ts';
+import { LONGEST_TIMER_S } from '#base/units.ts';
+import type { NumberRange } from '#spec/tune-options.ts';
 
 /** Parsers of option texts. Errors: USAGE, with the expected form. */
 

@@ -1,4 +1,4 @@
-import type { ProtectSpec, RestoreFirstSpec } from '../../spec/server-spec.ts';
+import type { ProtectSpec, RestoreFirstSpec } from '#spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collectListed } from './option-values.ts';
 

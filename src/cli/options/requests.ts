@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { RequestParameter } from '../../loadgen/types.ts';
-import type { HeaderSpec } from '../../spec/server-spec.ts';
-import { type IntegerRanges, OTHERS, type RequestSpec, rangesByInput } from '../../workload/request-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { RequestParameter } from '#loadgen/types.ts';
+import type { HeaderSpec } from '#spec/server-spec.ts';
+import { type IntegerRanges, OTHERS, type RequestSpec, rangesByInput } from '#workload/request-spec.ts';
 import { headerOptionTable } from './headers.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { positiveWhole, wholeNumber, wholeRange } from './option-values.ts';

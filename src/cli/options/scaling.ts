@@ -1,5 +1,5 @@
-import { parseEmitted, type ScalingOptions } from '../../app/autoscale/emit.ts';
-import { autoscalerKinds } from '../../autoscale/autoscaler.ts';
+import { parseEmitted, type ScalingOptions } from '#app/emit-autoscaler.ts';
+import { autoscalerKinds } from '#autoscale/autoscaler.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { durationSeconds } from './option-values.ts';
 

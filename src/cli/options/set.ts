@@ -1,4 +1,4 @@
-import { readSpecChange, type SettableDocument, type SpecChange, specPaths } from '../../spec/spec-change.ts';
+import { readSpecChange, type SettableDocument, type SpecChange, specPaths } from '#spec/spec-change.ts';
 import { type OptionTable, under } from './option-table.ts';
 
 export interface SetFlags {

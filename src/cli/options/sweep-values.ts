@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { SweepRange } from '../../profiler/sweep.ts';
-import type { BurstSpec, RateRamp } from '../../spec/profile-spec.ts';
-import type { NumberRange } from '../../spec/tune-options.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { SweepRange } from '#profiler/sweep.ts';
+import type { BurstSpec, RateRamp } from '#spec/profile-spec.ts';
+import type { NumberRange } from '#spec/tune-options.ts';
 import { positiveNumber, positiveWhole, wholeRange } from './option-values.ts';
 
 /** Parsers of option texts in perf_analyzer's spelling. Errors: USAGE, with the expected form. */

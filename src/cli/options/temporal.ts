@@ -1,4 +1,4 @@
-import type { TemporalFlags } from '../../app/fleet/temporal-options.ts';
+import type { TemporalFlags } from '#app/fleet/temporal-options.ts';
 import { type OptionTable, under } from './option-table.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { TlsSpec } from '../../spec/server-spec.ts';
+import type { TlsSpec } from '#spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 
 export const tlsOptionTable: OptionTable<TlsSpec> = under<TlsSpec>('TLS', {

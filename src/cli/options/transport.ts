@@ -1,4 +1,4 @@
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
+import type { TransportSpec } from '#spec/traffic-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 
 export const transportOptionTable: OptionTable<TransportSpec> = under<TransportSpec>('Connection', {

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../base/json.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { type ServiceMethod, serviceMethods } from '../../triton/wire/proto.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { type ServiceMethod, serviceMethods } from '#triton/wire/proto.ts';
 import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { ListeningFront, ServerContext } from '../server-context.ts';
 import {

@@ -1,6 +1,6 @@
-import type { Outgoing } from '../../http2/body-sender.ts';
-import type { FieldSink } from '../../http2/hpack-decoder.ts';
-import { literal } from '../../http2/hpack-encoding.ts';
+import type { Outgoing } from '#http2/body-sender.ts';
+import type { FieldSink } from '#http2/hpack-decoder.ts';
+import { literal } from '#http2/hpack-encoding.ts';
 import type { Breakage } from '../wire/broken-connection.ts';
 import { ProtocolFailure, toGrpcStatus } from '../wire/protocol-failure.ts';
 import { framed, MessageCutter } from './messages.ts';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { answersOpenAi } from '../language/openai/front.ts';
+import { answersOpenAi } from '../language/openai-front.ts';
 import type { EncodedAnswer } from '../models/answer-cache.ts';
 import type { Servable } from '../models/servable.ts';
 import { type ListeningFront, listen, type ServerContext } from '../server-context.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { Servable } from '../models/servable.ts';
 import { sequenceIn } from '../scheduling/sequence-mark.ts';
 import type { ServerContext } from '../server-context.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { nestsDeeperThan } from '../../base/json.ts';
+import { nestsDeeperThan } from '#base/json.ts';
 import { inflated } from '../wire/inflated.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { ServerContext } from '../server-context.ts';
 import {

@@ -1,5 +1,5 @@
-import type { LogSettings } from '../settings/log.ts';
-import type { TraceChange } from '../settings/trace.ts';
+import type { LogSettings } from '../log-settings.ts';
+import type { TraceChange } from '../trace-settings.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { listIn, textIn } from './request.ts';
 

@@ -1,6 +1,6 @@
-import { commonWords } from '../../base/common-words.ts';
-import { type Distribution, wholeNumbers } from '../../base/distribution.ts';
-import type { Random } from '../../base/random.ts';
+import { commonWords } from '#base/common-words.ts';
+import { type Distribution, wholeNumbers } from '#base/distribution.ts';
+import type { Random } from '#base/random.ts';
 import type { TextCall } from '../wire/infer-call.ts';
 import type { FinishReason } from './engine-figures.ts';
 

@@ -1,5 +1,5 @@
-import { NS_PER_S } from '../../base/units.ts';
-import type { StepWork } from '../../queueing/continuous/step-law.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { StepWork } from '#queueing/continuous/step-law.ts';
 
 /** Why a generation ended, in vLLM's words. */
 export type FinishReason = 'stop' | 'length' | 'abort';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { formatMessage } from '../../base/errors.ts';
-import { BYTES_PER_MIB } from '../../base/units.ts';
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import { formatMessage } from '#base/errors.ts';
+import { BYTES_PER_MIB } from '#base/units.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
 import { NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 

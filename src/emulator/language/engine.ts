@@ -1,9 +1,9 @@
-import type { Clock } from '../../base/clock.ts';
-import { NS_PER_MS } from '../../base/units.ts';
-import { ContinuousBatcher } from '../../queueing/continuous/continuous-batcher.ts';
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
-import type { EngineStep } from '../../queueing/continuous/step.ts';
-import type { StepLaw } from '../../queueing/continuous/step-law.ts';
+import type { Clock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { ContinuousBatcher } from '#queueing/continuous/continuous-batcher.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { EngineStep } from '#queueing/continuous/step.ts';
+import type { StepLaw } from '#queueing/continuous/step-law.ts';
 import type { WakeUps } from '../scheduling/wake-ups.ts';
 import { EngineCounters, type FinishReason } from './engine-figures.ts';
 import { PrefixBlocks } from './prefix-blocks.ts';

@@ -1,9 +1,9 @@
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import type { Random } from '../../base/random.ts';
-import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
-import type { StepLaw } from '../../queueing/continuous/step-law.ts';
-import { createSpread } from '../../queueing/service-law.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import type { Random } from '#base/random.ts';
+import { NS_PER_MS, NS_PER_US } from '#base/units.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { StepLaw } from '#queueing/continuous/step-law.ts';
+import { createSpread } from '#queueing/service-law.ts';
 import type { UploadedFiles } from '../models/uploaded-files.ts';
 import type { EmulatorProfile } from '../profile/schema.ts';
 import { Answerer } from './answer.ts';

@@ -1,5 +1,5 @@
-import { estimatedWords } from '../../base/tokens.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { estimatedWords } from '#base/tokens.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { AnswerCache } from '../models/answer-cache.ts';
 import { isDecoupledConfig, type Job, type Servable } from '../models/servable.ts';
 import type { SharedParts } from '../models/surroundings.ts';

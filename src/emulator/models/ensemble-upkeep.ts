@@ -1,6 +1,6 @@
-import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { ensembleMisfit } from '#triton/config/ensemble-fit.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { ModelEntry } from './model-entry.ts';
 import { NO_FILES } from './uploaded-files.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import type { ExecutionSplit } from '../../queueing/service-law.ts';
-import { ensembleSteps } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Clock } from '#base/clock.ts';
+import type { ExecutionSplit } from '#queueing/service-law.ts';
+import { ensembleSteps } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { Placement } from '../scheduling/placement.ts';
 import { type ModelSignature, toSignature } from '../wire/infer-call.ts';
 import { asProtocolFailure, ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';

@@ -1,7 +1,7 @@
-import { canonicalJson } from '../../base/json.ts';
-import { BYTES_PER_MIB, MS_PER_S } from '../../base/units.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { ModelIndexEntry, ModelStatistics } from '../../triton/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import { BYTES_PER_MIB, MS_PER_S } from '#base/units.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { ModelIndexEntry, ModelStatistics } from '#triton/types.ts';
 import type { Faults } from '../faults.ts';
 import { LanguageVersion } from '../language/language-version.ts';
 import { admit } from '../scheduling/admission.ts';

@@ -1,6 +1,6 @@
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { ModelIndexEntry, ModelMetadata, ModelStatistics } from '../../triton/types.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { ModelIndexEntry, ModelMetadata, ModelStatistics } from '#triton/types.ts';
 import type { Meddling } from '../faults.ts';
 import { readPostedConfig } from '../profile/posted-config.ts';
 import { notPolled, ProtocolFailure } from '../wire/protocol-failure.ts';

@@ -1,5 +1,5 @@
-import type { ExecutionSplit } from '../../queueing/service-law.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ExecutionSplit } from '#queueing/service-law.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { Placement } from '../scheduling/placement.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';

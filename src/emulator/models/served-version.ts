@@ -1,9 +1,9 @@
-import { NS_PER_MS, nsToMs } from '../../base/units.ts';
-import { createBatcher } from '../../queueing/batcher.ts';
-import { toPolicy } from '../../queueing/batcher-policy.ts';
-import type { Execution } from '../../queueing/execution.ts';
-import { splitExecution } from '../../queueing/service-law.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { NS_PER_MS, nsToMs } from '#base/units.ts';
+import { createBatcher } from '#queueing/batcher.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import type { Execution } from '#queueing/execution.ts';
+import { splitExecution } from '#queueing/service-law.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { EmulatedModelSimulator } from '../scheduling/model-simulator.ts';
 import type { Placement } from '../scheduling/placement.ts';
 import type { ExecutionEvent, Processor } from '../scheduling/processor.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { DeviceMemory } from '../scheduling/device.ts';
 import type { EngineCache } from '../scheduling/engine-cache.ts';
 import type { Processor } from '../scheduling/processor.ts';

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 const PREFIX = 'file:';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import type { ExecutionSplit } from '../../queueing/service-law.ts';
-import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../../triton/types.ts';
+import type { Clock } from '#base/clock.ts';
+import type { ExecutionSplit } from '#queueing/service-law.ts';
+import type { BatchStatistics, ModelStatistics, StatisticDuration } from '#triton/types.ts';
 
 class Tally {
   count = 0;

@@ -1,10 +1,10 @@
 import { Document, isPair, isScalar, visit } from 'yaml';
-import { NS_PER_US, nsToMs } from '../../base/units.ts';
-import type { CalibratedServer } from '../../queueing/calibration/model.ts';
-import type { TokenSeries } from '../../queueing/calibration/token-series.ts';
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
-import type { StepLaw } from '../../queueing/continuous/step-law.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { NS_PER_US, nsToMs } from '#base/units.ts';
+import type { CalibratedServer } from '#queueing/calibration/model.ts';
+import type { TokenSeries } from '#queueing/calibration/token-series.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { StepLaw } from '#queueing/continuous/step-law.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { parseProfile } from './profiles.ts';
 
 /** A model for a new profile: its config, and the server that was fitted to its results. */

@@ -1,5 +1,5 @@
-import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { canonicalJson, type Json, type JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 /** Returns the values at a dotted path of field names; for a list, those of all its elements. */
 export function valuesAt(config: ModelConfig, path: string): readonly Json[] {

@@ -1,5 +1,5 @@
-import type { Random } from '../../base/random.ts';
-import { MS_PER_S } from '../../base/units.ts';
+import type { Random } from '#base/random.ts';
+import { MS_PER_S } from '#base/units.ts';
 import type { Faults, FaultyLoad } from '../faults.ts';
 import { configMeets, withValueAt } from './config-paths.ts';
 import type { EmulatorProfile, InferFault, LoadFault, ModelProfile, StatisticsFault } from './schema.ts';

@@ -1,11 +1,11 @@
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { type Json, nestsDeeperThan } from '../../base/json.ts';
-import { backendOfPlatform } from '../../triton/config/backend-names.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { normaliseConfig } from '../../triton/config/normal-form.ts';
-import { type MessageSchema, modelConfigSchema, type ValueSchema } from '../../triton/config/schema.ts';
-import { maxDepth } from '../../triton/config/unknown.ts';
-import { validateConfig } from '../../triton/config/validation.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import { type Json, nestsDeeperThan } from '#base/json.ts';
+import { backendOfPlatform } from '#triton/config/backend-names.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
+import { type MessageSchema, modelConfigSchema, type ValueSchema } from '#triton/config/schema.ts';
+import { maxDepth } from '#triton/config/unknown.ts';
+import { validateConfig } from '#triton/config/validation.ts';
 import { notPolled, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { withTritonDefaults } from './triton-defaults.ts';
 

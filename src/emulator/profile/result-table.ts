@@ -1,6 +1,6 @@
-import { csvRows } from '../../base/csv.ts';
-import { TrituneError } from '../../base/errors.ts';
-import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
+import { csvRows } from '#base/csv.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { CalibrationRow, ServerTimes } from '#queueing/calibration/row.ts';
 import { isConsoleText, readConsoleLevels } from './console-levels.ts';
 import { markdownTables } from './markdown-tables.ts';
 import { type Cells, findColumns, type TableColumns } from './table-columns.ts';

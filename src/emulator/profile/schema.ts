@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { languageSchema } from '../language/language-schema.ts';
 
 const positive = z.number().positive();

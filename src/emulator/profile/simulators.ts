@@ -1,9 +1,9 @@
-import type { Random } from '../../base/random.ts';
-import { MS_PER_S, msToNs } from '../../base/units.ts';
-import { createSpread, executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
-import { findCudaGraph, listCudaGraphs } from '../../triton/config/cuda-graphs.ts';
-import { readEngineCache } from '../../triton/config/engine-cache.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Random } from '#base/random.ts';
+import { MS_PER_S, msToNs } from '#base/units.ts';
+import { createSpread, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import { findCudaGraph, listCudaGraphs } from '#triton/config/cuda-graphs.ts';
+import { readEngineCache } from '#triton/config/engine-cache.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { createLanguageModel } from '../language/language-model.ts';
 import type { LanguageProfile } from '../language/language-schema.ts';
 import { holdsText, NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';

@@ -1,6 +1,6 @@
 import { mean } from 'simple-statistics';
-import { csvRows } from '../../base/csv.ts';
-import type { TokenSeries } from '../../queueing/calibration/token-series.ts';
+import { csvRows } from '#base/csv.ts';
+import type { TokenSeries } from '#queueing/calibration/token-series.ts';
 import { type Cells, findColumns } from './table-columns.ts';
 
 /** The series of one set-up of a language model. */

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 /**
  * Returns the config with the values that Triton fills in before it compares or shows one: the

@@ -1,4 +1,4 @@
-import { msToNs } from '../../base/units.ts';
+import { msToNs } from '#base/units.ts';
 import type { EmulatedModelSimulator } from './model-simulator.ts';
 
 type Engines = Pick<EmulatedModelSimulator, 'firstExecutionMs' | 'keptEngine'>;

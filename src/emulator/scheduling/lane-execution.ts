@@ -1,4 +1,4 @@
-import type { Execution } from '../../queueing/execution.ts';
+import type { Execution } from '#queueing/execution.ts';
 
 /**
  * An execution of a single-instance batcher, with the number of that instance in the whole model.

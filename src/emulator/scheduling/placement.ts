@@ -1,4 +1,4 @@
-import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import type { InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 /** Each instance is a thread of a real server, and no machine starts more. */

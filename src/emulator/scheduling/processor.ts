@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** An event at some point of an execution. */

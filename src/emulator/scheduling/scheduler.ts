@@ -1,5 +1,5 @@
-import type { Batcher } from '../../queueing/batcher.ts';
-import type { Execution } from '../../queueing/execution.ts';
+import type { Batcher } from '#queueing/batcher.ts';
+import type { Execution } from '#queueing/execution.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 
 /**

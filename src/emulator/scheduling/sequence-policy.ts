@@ -1,6 +1,6 @@
-import { NS_PER_US } from '../../base/units.ts';
-import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { NS_PER_US } from '#base/units.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const DEFAULT_IDLE_US = 1e6;
 

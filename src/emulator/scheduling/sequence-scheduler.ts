@@ -1,7 +1,7 @@
-import { type Batcher, createBatcher } from '../../queueing/batcher.ts';
-import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
-import type { Execution } from '../../queueing/execution.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { type Batcher, createBatcher } from '#queueing/batcher.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import type { Execution } from '#queueing/execution.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { LaneExecution } from './lane-execution.ts';
 import type { Scheduler } from './scheduler.ts';

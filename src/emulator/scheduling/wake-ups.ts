@@ -1,5 +1,5 @@
-import { openAlarm } from '../../base/alarm.ts';
-import type { Clock } from '../../base/clock.ts';
+import { openAlarm } from '#base/alarm.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** Runs actions at given times of the clock, in order. */
 export interface WakeUps {

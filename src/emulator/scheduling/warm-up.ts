@@ -1,6 +1,6 @@
-import type { Json } from '../../base/json.ts';
-import { MS_PER_S, NS_PER_MS } from '../../base/units.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Json } from '#base/json.ts';
+import { MS_PER_S, NS_PER_MS } from '#base/units.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { EmulatedModelSimulator } from './model-simulator.ts';
 

@@ -1,5 +1,5 @@
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { TensorMetadata } from '../../triton/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { TensorMetadata } from '#triton/types.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
 import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { TensorPlace } from './shared-memory.ts';

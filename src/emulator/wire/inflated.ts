@@ -1,5 +1,5 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
-import { formatMessage } from '../../base/errors.ts';
+import { formatMessage } from '#base/errors.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 /** A few bytes can expand to any number of them. */

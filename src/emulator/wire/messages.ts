@@ -1,10 +1,10 @@
 import protobuf from 'protobufjs';
-import type { JsonObject } from '../../base/json.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { BatchStatistics, CudaMemoryRegion, ModelStatistics, SharedMemoryRegion } from '../../triton/types.ts';
-import { messageType } from '../../triton/wire/proto.ts';
-import type { LogValues } from '../settings/log.ts';
-import type { TraceValues } from '../settings/trace.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { BatchStatistics, CudaMemoryRegion, ModelStatistics, SharedMemoryRegion } from '#triton/types.ts';
+import { messageType } from '#triton/wire/proto.ts';
+import type { LogValues } from '../log-settings.ts';
+import type { TraceValues } from '../trace-settings.ts';
 
 /** Statistics with the field names of the wire, which both protocols share. */
 export function statisticsMessage(statistics: ModelStatistics): JsonObject {

@@ -1,5 +1,5 @@
-import { trituneVersion } from '../../base/package.ts';
-import type { ServerMetadata } from '../../triton/types.ts';
+import { trituneVersion } from '#base/package.ts';
+import type { ServerMetadata } from '#triton/types.ts';
 
 /**
  * The server's name for itself: never Triton, so that its figures are not mistaken for a real

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
-import type { CudaMemoryRegion, SharedMemoryRegion } from '../../triton/types.ts';
+import type { CudaMemoryRegion, SharedMemoryRegion } from '#triton/types.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 /** A tensor's place according to its request. */

@@ -1,5 +1,5 @@
-import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
-import type { TensorMetadata } from '../../triton/types.ts';
+import type { ModelConfig, TensorConfig } from '#triton/config/model-config.ts';
+import type { TensorMetadata } from '#triton/types.ts';
 
 const bytesPerElement: Record<string, number> = {
   BOOL: 1,

@@ -1,8 +1,8 @@
-import type { StopReason } from '../../tuner/ask.ts';
-import { cutShort, nextFinalStep, outOfTime } from '../../tuner/final.ts';
-import type { Planning } from '../../tuner/run.ts';
-import { ALREADY_SEARCHED } from '../../tuner/search.ts';
-import { openFinal, plannedVisit } from '../../tuner/visit-original.ts';
+import type { StopReason } from '#tuner/ask.ts';
+import { cutShort, nextFinalStep, outOfTime } from '#tuner/final.ts';
+import type { Planning } from '#tuner/run.ts';
+import { ALREADY_SEARCHED } from '#tuner/search.ts';
+import { openFinal, plannedVisit } from '#tuner/visit-original.ts';
 import type { HandedOut } from './handed-out.ts';
 import type { OutcomeRecords } from './outcome-records.ts';
 import { asOneMeasurement } from './plan-levels.ts';

@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { Machine } from '../../profiler/machine.ts';
-import type { StudyRecorder } from '../../tuner/study-recorder.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { StudyRecorder } from '#tuner/study-recorder.ts';
 
 /** Why a server did not take the study. */
 export interface ServerRefusal {

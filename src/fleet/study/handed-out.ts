@@ -1,9 +1,9 @@
-import type { FinalStep } from '../../study/final/final.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import type { LevelPlan } from '../../study/types.ts';
-import { BASELINE } from '../../tuner/run.ts';
-import type { StudyRecorder } from '../../tuner/study-recorder.ts';
-import type { Assigned } from '../../tuner/trial.ts';
+import type { FinalStep } from '#study/final/final.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { LevelPlan } from '#study/types.ts';
+import { BASELINE } from '#tuner/run.ts';
+import type { StudyRecorder } from '#tuner/study-recorder.ts';
+import type { Assigned } from '#tuner/trial.ts';
 import type { Work } from './work.ts';
 
 const FINAL = 'final-';

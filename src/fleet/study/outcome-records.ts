@@ -1,9 +1,9 @@
-import { nextFinal } from '../../study/final/final.ts';
-import { computeStanding } from '../../study/goal/ranking.ts';
-import { finalMeasured } from '../../tuner/final.ts';
-import type { TunePlan } from '../../tuner/run.ts';
-import type { StudyRecorder } from '../../tuner/study-recorder.ts';
-import type { TimeKeeper } from '../../tuner/time-keeper.ts';
+import { nextFinal } from '#study/final/final.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import { finalMeasured } from '#tuner/final.ts';
+import type { TunePlan } from '#tuner/run.ts';
+import type { StudyRecorder } from '#tuner/study-recorder.ts';
+import type { TimeKeeper } from '#tuner/time-keeper.ts';
 import { isOfFinal } from './handed-out.ts';
 import type { WorkOutcome } from './work.ts';
 

@@ -1,4 +1,4 @@
-import type { Planning } from '../../tuner/run.ts';
+import type { Planning } from '#tuner/run.ts';
 
 /** How a person steers a study. */
 export interface Steered {

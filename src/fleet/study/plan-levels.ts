@@ -1,7 +1,7 @@
-import { bestTrial, findChosen } from '../../study/goal/ranking.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import type { LevelPlan, LevelPoint, PendingTrial, Sampler } from '../../study/types.ts';
-import type { Assigned } from '../../tuner/trial.ts';
+import { bestTrial, findChosen } from '#study/goal/ranking.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { LevelPlan, LevelPoint, PendingTrial, Sampler } from '#study/types.ts';
+import type { Assigned } from '#tuner/trial.ts';
 import type { WorkUnderWay } from './work.ts';
 
 /** Returns the work under way, for the sampler. Only trials of the search count. */

@@ -1,5 +1,5 @@
-import type { Machine } from '../../profiler/machine.ts';
-import type { StudyChange } from '../../tuner/steering.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { StudyChange } from '#tuner/steering.ts';
 import type { ServerRefusal } from './fleet-servers.ts';
 import type { Steered } from './pause.ts';
 import type { Work, WorkOutcome, WorkUnderWay } from './work.ts';

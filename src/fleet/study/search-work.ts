@@ -1,8 +1,8 @@
-import type { Trial } from '../../study/types.ts';
-import { nextTrial, type StopReason } from '../../tuner/ask.ts';
-import { BASELINE, type Planning } from '../../tuner/run.ts';
-import { checkServer } from '../../tuner/search.ts';
-import { refuseTrial } from '../../tuner/trial.ts';
+import type { Trial } from '#study/types.ts';
+import { nextTrial, type StopReason } from '#tuner/ask.ts';
+import { BASELINE, type Planning } from '#tuner/run.ts';
+import { checkServer } from '#tuner/search.ts';
+import { refuseTrial } from '#tuner/trial.ts';
 import type { HandedOut } from './handed-out.ts';
 import { asOneMeasurement, listPending, withHint } from './plan-levels.ts';
 import type { StandIn } from './stand-in.ts';

@@ -1,9 +1,9 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import { computeStanding } from '../../study/goal/ranking.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import type { Trial } from '../../study/types.ts';
-import { BASELINE } from '../../tuner/run.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { computeStanding } from '#study/goal/ranking.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
+import { BASELINE } from '#tuner/run.ts';
 import type { WorkOutcome } from './work.ts';
 
 /**

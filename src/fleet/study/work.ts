@@ -1,6 +1,6 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Assignment } from '../../space/types.ts';
-import type { LevelPlan, Trial, TrialFailure } from '../../study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Assignment } from '#space/types.ts';
+import type { LevelPlan, Trial, TrialFailure } from '#study/types.ts';
 
 /**
  * One piece of work for one server: a candidate at the levels of a plan. It is small, because the

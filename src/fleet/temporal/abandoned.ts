@@ -1,6 +1,6 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { formatMessage } from '../../base/errors.ts';
-import type { ServerHost, ServerWorker } from '../activities/server.ts';
+import { formatMessage } from '#base/errors.ts';
+import type { ServerHost, ServerWorker } from './server-worker.ts';
 
 /**
  * The interval of the search for studies that ended without restoring their servers, in

@@ -1,4 +1,4 @@
-import { asTrituneError } from '../../base/errors.ts';
+import { asTrituneError } from '#base/errors.ts';
 import { PERMANENT } from '../workflow/permanent.ts';
 import type { WorkerPackages } from './packages.ts';
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /** The encoding in the metadata of payloads from this codec. */
 const ENCODING = Buffer.from('binary/tritune');

@@ -1,8 +1,8 @@
 import type { GrpcRetryOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { realClock } from '../../base/clock.ts';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { entryPath } from '../../base/package.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { entryPath } from '#base/package.ts';
 import { fleetCodec } from './codec.ts';
 import { clientPackages } from './packages.ts';
 

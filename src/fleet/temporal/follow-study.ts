@@ -1,11 +1,11 @@
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import { asRecord } from '../activities/as-measured.ts';
-import type { HeartbeatDetails } from '../activities/server.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { groupQueue, READ_RECORDS } from '../workflow/names.ts';
 import { PERMANENT } from '../workflow/permanent.ts';
 import type { RecordsPart } from '../workflow/seams.ts';
+import { asRecord } from './as-measured.ts';
 import type { FleetClient } from './connection.ts';
+import type { HeartbeatDetails } from './server-worker.ts';
 import { onStudy, readProgress } from './studies.ts';
 
 /** Callbacks of a follower of a study. */

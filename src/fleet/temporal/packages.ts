@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /**
  * The packages that a single machine does not need, in the versions that tritune is tested with.

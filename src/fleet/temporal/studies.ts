@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { groupQueue, PROGRESS, STEER, STUDY } from '../workflow/names.ts';
 import type { FleetProgress, StudyInput, StudyOrder, WorkflowCommand } from '../workflow/seams.ts';
 import type { FleetClient } from './connection.ts';

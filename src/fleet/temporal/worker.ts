@@ -1,7 +1,5 @@
-import { realClock } from '../../base/clock.ts';
-import { formatMessage } from '../../base/errors.ts';
-import { Keeper, type StudyHost } from '../activities/keeper.ts';
-import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage } from '#base/errors.ts';
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
 import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
@@ -9,7 +7,9 @@ import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
 import { connectionOptions, createDataConverter, type TemporalAddress, unreachable } from './connection.ts';
 import { giveUpEarlierWork } from './earlier-work.ts';
+import { Keeper, type StudyHost } from './keeper.ts';
 import { type WorkerPackages, workerPackages } from './packages.ts';
+import { type HeartbeatDetails, type ServerHost, ServerWorker } from './server-worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 /** A worker of a group: it drives one server and keeps journals. */

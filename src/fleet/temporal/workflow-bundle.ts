@@ -2,8 +2,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Logger, WorkflowBundleOption } from '@temporalio/worker';
-import { makeFolder } from '../../base/make-folder.ts';
-import { codeFolder, entryPath } from '../../base/package.ts';
+import { makeFolder } from '#base/make-folder.ts';
+import { codeFolder, entryPath } from '#base/package.ts';
 import { failureConverterPath } from './connection.ts';
 import type { WorkerPackages } from './packages.ts';
 

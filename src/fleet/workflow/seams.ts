@@ -1,7 +1,7 @@
-import type { Machine } from '../../profiler/machine.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
-import type { SteeringCommand } from '../../tuner/steering.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { StudyRecord, StudyStarted } from '#study/records/records.ts';
+import type { SteeringCommand } from '#tuner/steering.ts';
 import type { Steered } from '../study/pause.ts';
 import type { Directive, StudyEnd, WorkReport } from '../study/report.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, ContinueAsNew, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { StudyChange } from '../../tuner/steering.ts';
+import type { StudyChange } from '#tuner/steering.ts';
 import type { Steered } from '../study/pause.ts';
 import type { Directive, StudyEnd, WorkReport } from '../study/report.ts';
 import type { Work, WorkOutcome } from '../study/work.ts';

@@ -1,5 +1,5 @@
-import type { Machine } from '../../profiler/machine.ts';
-import type { StudyStarted } from '../../study/records/records.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { StudyStarted } from '#study/records/records.ts';
 import type { ServerRefusal } from '../study/fleet-servers.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 import { onServer } from './activity-calls.ts';

@@ -1,7 +1,7 @@
-import { formatFigure, formatMs, plainLine } from '../../base/format.ts';
-import type { LevelReport } from '../../profiler/level-report.ts';
-import type { ClassFigures } from '../../profiler/measurement.ts';
-import { findGoodput } from '../../profiler/windows/class-figures.ts';
+import { formatFigure, formatMs, plainLine } from '#base/format.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { ClassFigures } from '#profiler/measurement.ts';
+import { findGoodput } from '#profiler/windows/class-figures.ts';
 
 /**
  * Returns a level's requests that kept their limits, and the figures of each request class; no

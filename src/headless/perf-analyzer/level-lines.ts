@@ -1,6 +1,6 @@
-import { capital } from '../../base/format.ts';
-import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '../../profiler/failed-requests.ts';
-import { type LevelReport, shownClientParts } from '../../profiler/level-report.ts';
+import { capital } from '#base/format.ts';
+import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '#profiler/failed-requests.ts';
+import { type LevelReport, shownClientParts } from '#profiler/level-report.ts';
 import { streamFigure, wholeUs } from './figures.ts';
 import { serverLines } from './server-lines.ts';
 import type { ProfileSettings } from './settings.ts';

@@ -1,5 +1,5 @@
-import { plainLine } from '../../base/format.ts';
-import type { ServerReport } from '../../profiler/level-report.ts';
+import { plainLine } from '#base/format.ts';
+import type { ServerReport } from '#profiler/level-report.ts';
 import { wholeUs } from './figures.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
-import type { LatencySummary, LengthSummary } from '../../profiler/figure-schemas.ts';
-import type { LevelReport } from '../../profiler/level-report.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { TokenFigures } from '../../profiler/token-figures.ts';
-import type { Interval } from '../../stats/interval.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { LatencySummary, LengthSummary } from '#profiler/figure-schemas.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 
 const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   usage: "counted by the server's usage figures",

@@ -1,8 +1,8 @@
-import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
-import type { UnheldRate } from '../../profiler/client-figures.ts';
-import type { LevelReport } from '../../profiler/level-report.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '#base/format.ts';
+import type { UnheldRate } from '#profiler/client-figures.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
 import { agentLines } from '../agent-lines.ts';
 
 /**

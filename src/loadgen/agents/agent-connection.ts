@@ -1,9 +1,9 @@
-import { withDeadline } from '../../base/abort.ts';
-import { realClock, realClockZeroNs } from '../../base/clock.ts';
-import { asTrituneError, type TrituneError } from '../../base/errors.ts';
-import { formatMs } from '../../base/format.ts';
-import { trituneVersion } from '../../base/package.ts';
-import { nsToMs } from '../../base/units.ts';
+import { withDeadline } from '#base/abort.ts';
+import { realClock, realClockZeroNs } from '#base/clock.ts';
+import { asTrituneError, type TrituneError } from '#base/errors.ts';
+import { formatMs } from '#base/format.ts';
+import { trituneVersion } from '#base/package.ts';
+import { nsToMs } from '#base/units.ts';
 import type { AgentClock } from '../client/cost.ts';
 import type { RequestSet } from '../types.ts';
 import type { ThreadReport, WorkerTransport } from '../workers/messages.ts';

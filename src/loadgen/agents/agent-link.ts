@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
-import { withDeadline } from '../../base/abort.ts';
-import { realClock } from '../../base/clock.ts';
-import { asTrituneError, type ErrorCode, TrituneError } from '../../base/errors.ts';
-import { MS_PER_S } from '../../base/units.ts';
+import { withDeadline } from '#base/abort.ts';
+import { realClock } from '#base/clock.ts';
+import { asTrituneError, type ErrorCode, TrituneError } from '#base/errors.ts';
+import { MS_PER_S } from '#base/units.ts';
 import { encodeMessage } from './codec.ts';
 import { type AgentAccess, dial } from './dial.ts';
 import { MAX_MESSAGE_BYTES, readToController, SILENCE_LIMIT_MS, type ToAgent, type ToController } from './protocol.ts';

@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { FlowReport, LoadThread } from '../workers/load-thread.ts';
 import type { AnswerOf, Answers, ThreadCommand, ThreadReport } from '../workers/messages.ts';
 import type { AgentConnection } from './agent-connection.ts';

@@ -1,5 +1,5 @@
 import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
-import { formatMessage, internalError, TrituneError } from '../../base/errors.ts';
+import { formatMessage, internalError, TrituneError } from '#base/errors.ts';
 
 /** The maximum nesting of arrays and maps in a message. */
 const MAX_LEVELS = 24;

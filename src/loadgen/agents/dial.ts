@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
-import { realClock } from '../../base/clock.ts';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { nsToMs } from '../../base/units.ts';
-import { findTlsTrouble, secureOptions, type TlsOptions } from '../../triton/wire/tls.ts';
+import { realClock } from '#base/clock.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { nsToMs } from '#base/units.ts';
+import { findTlsTrouble, secureOptions, type TlsOptions } from '#triton/wire/tls.ts';
 import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MAX_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
 
 /** How to reach agents. */

@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { parseAddress } from '../transports/address.ts';
 import type { Answers, WorkerTransport } from '../workers/messages.ts';
 import { rateExceeded } from '../workers/send-limits.ts';

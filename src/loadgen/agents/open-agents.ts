@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { formatMs } from '../../base/format.ts';
-import { nsToMs } from '../../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { formatMs } from '#base/format.ts';
+import { nsToMs } from '#base/units.ts';
 import type { AgentUse, ClientUse, ClientWatch } from '../client/cost.ts';
 import type { RequestSet } from '../types.ts';
 import type { ThreadGroup } from '../workers/load-thread.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { NullProtocol } from '../client/null-server.ts';
 import type { ThreadCommand, ThreadQuestion, ThreadReport, WorkerTransport } from '../workers/messages.ts';
 import { decodeMessage } from './codec.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { RequestSet } from '../types.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
 

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { realClock } from '../../base/clock.ts';
-import { hasBearerToken } from '../listening/bearer-token.ts';
-import { admit, type ListeningTls, limitedServer, listenAt, stopListening } from '../listening/server.ts';
+import { realClock } from '#base/clock.ts';
+import { hasBearerToken } from '../bearer-token.ts';
+import { admit, type ListeningTls, limitedServer, listenAt, stopListening } from '../listening-server.ts';
 import type { AgentLimits } from './limits.ts';
 import {
   AGENT_PATH,

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { realClock, realClockZeroNs } from '../../base/clock.ts';
-import { asTrituneError, type TrituneError } from '../../base/errors.ts';
-import { trituneVersion } from '../../base/package.ts';
+import { realClock, realClockZeroNs } from '#base/clock.ts';
+import { asTrituneError, type TrituneError } from '#base/errors.ts';
+import { trituneVersion } from '#base/package.ts';
 import { computeMemory, encodeMessage } from './codec.ts';
 import { AGENT_PROTOCOL, PIECE_BYTES, readToAgent, SILENCE_LIMIT_MS, type ToController } from './protocol.ts';
 import { ServedSession } from './served-session.ts';

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import type { Clock } from '../../base/clock.ts';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import type { Clock } from '#base/clock.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 import type { ClientWatch } from '../client/cost.ts';
 import { type NullServer, startNullServer } from '../client/null-server.ts';
 import { parseAddress } from '../transports/address.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { nsToMs } from '../../base/units.ts';
+import type { Clock } from '#base/clock.ts';
+import { nsToMs } from '#base/units.ts';
 
 const LOOK_EVERY_MS = 250;
 /**

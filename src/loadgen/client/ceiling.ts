@@ -1,5 +1,5 @@
-import { realClock } from '../../base/clock.ts';
-import { NS_PER_S } from '../../base/units.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { Flow } from '../flow.ts';
 import type { Batch } from '../recorder.ts';
 import type { SequenceRule } from '../sequences.ts';

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { NS_PER_MS } from '../../base/units.ts';
+import { NS_PER_MS } from '#base/units.ts';
 import type { HostCpu } from './host-cpu.ts';
 
 const RESOLUTION_MS = 5;

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { FrameReader } from '../../http2/frame-reader.ts';
+import { FrameReader } from '#http2/frame-reader.ts';
 import {
   ACK,
   DATA,
@@ -12,7 +12,7 @@ import {
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
-} from '../../http2/frames.ts';
+} from '#http2/frames.ts';
 
 /**
  * The thread behind `null-server.ts`: speaks the given protocol on a free loopback port, which it

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { withDeadline } from '../../base/abort.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { entryPath } from '../../base/package.ts';
+import { withDeadline } from '#base/abort.ts';
+import { TrituneError } from '#base/errors.ts';
+import { entryPath } from '#base/package.ts';
 
 const START_TIMEOUT_MS = 5000;
 

@@ -1,4 +1,4 @@
-import type { TlsOptions } from '../../triton/wire/tls.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import type { SocketGate } from '../transports/socket.ts';
 import type { RequestHeader } from '../types.ts';
 

@@ -1,7 +1,7 @@
-import { splitBasePath } from '../../triton/wire/base-path.ts';
-import { Http1Connections } from '../transports/http1/connections.ts';
-import { requestBytes } from '../transports/http1/request.ts';
-import type { ResponseParser } from '../transports/http1/response-parser.ts';
+import { splitBasePath } from '#triton/wire/base-path.ts';
+import { Http1Connections } from '../transports/http1-connections.ts';
+import { requestBytes } from '../transports/http1-request.ts';
+import type { ResponseParser } from '../transports/http1-response-parser.ts';
 import { badStatus } from '../transports/outcome.ts';
 import { createEndpoint } from '../transports/socket.ts';
 import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';

@@ -1,5 +1,5 @@
-import { formatMessage } from '../../base/errors.ts';
-import type { BodyReader } from '../transports/http1/response-parser.ts';
+import { formatMessage } from '#base/errors.ts';
+import type { BodyReader } from '../transports/http1-response-parser.ts';
 import { badStatus, failed } from '../transports/outcome.ts';
 import type { SendFailure, SendOutcome } from '../types.ts';
 import { EventLines } from './event-lines.ts';

@@ -1,5 +1,5 @@
-import { numericType } from '../tensors/data-types.ts';
-import { encodeTexts } from '../tensors/text-elements.ts';
+import { numericType } from '../input-data/data-types.ts';
+import { encodeTexts } from '../input-data/text-elements.ts';
 import { openGrpcStream } from '../transports/grpc-stream.ts';
 import type {
   InferRequest,

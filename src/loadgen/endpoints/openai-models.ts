@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici';
-import { formatMessage } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { secretsOut } from '../../base/secrets.ts';
-import { secureConnect, textWithin } from '../../triton/wire/http.ts';
-import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { formatMessage } from '#base/errors.ts';
+import { isJsonObject } from '#base/json.ts';
+import { secretsOut } from '#base/secrets.ts';
+import { secureConnect, textWithin } from '#triton/wire/http.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import type { RequestHeader } from '../types.ts';
 
 /** A server's answer to the request for its models. */

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { isJsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
 
 /** The content of one event of a streamed reply. Counts are absent if it has none. */
 export interface StreamEvent {

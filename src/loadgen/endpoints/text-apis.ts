@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { hasPictures } from '../prompts/prompt.ts';
 import type { RequestSet } from '../types.ts';
 import { messagesApi } from './anthropic-messages.ts';

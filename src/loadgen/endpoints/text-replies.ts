@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import { realClock } from '../../base/clock.ts';
+import { realClock } from '#base/clock.ts';
 import { failed } from '../transports/outcome.ts';
 import { readStreamReply, type StreamReplies, type StreamReply } from '../transports/stream-reply.ts';
 import type { SendFailure, SendOutcome } from '../types.ts';

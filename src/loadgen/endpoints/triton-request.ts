@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { type Prompt, samplingFields } from '../prompts/prompt.ts';
 import type { RequestSet } from '../types.ts';
 import type { TextModelInput, TritonEndpoint } from './endpoint.ts';

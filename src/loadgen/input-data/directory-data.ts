@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatMessage } from '../../base/errors.ts';
-import { readBytes } from '../../base/read-file.ts';
-import { encodeTexts } from '../tensors/text-elements.ts';
+import { formatMessage } from '#base/errors.ts';
+import { readBytes } from '#base/read-file.ts';
 import { countOfRaw } from './json-tensor.ts';
 import { isNpy, readNpy } from './npy-file.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from './sample.ts';
 import { countElements, shapeOfValues } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
+import { encodeTexts } from './text-elements.ts';
 
 /** A tensor travels in one message, and a gRPC message length has 31 bits. */
 export const MAX_TENSOR_BYTES = 2 ** 31 - 1;

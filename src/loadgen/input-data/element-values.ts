@@ -1,5 +1,5 @@
-import { type NumericType, numericType } from '../tensors/data-types.ts';
-import { encodeTexts } from '../tensors/text-elements.ts';
+import { type NumericType, numericType } from './data-types.ts';
+import { encodeTexts } from './text-elements.ts';
 
 /** Makes the error for an element that its data type does not accept. */
 export type ElementFault = (index: number, expected: string) => Error;

@@ -1,13 +1,13 @@
-import { formatFigure, listed } from '../../base/format.ts';
-import { seededRandom } from '../../base/random.ts';
-import { BYTES_PER_MIB } from '../../base/units.ts';
-import { OTHERS } from '../../workload/request-spec.ts';
-import { numericType } from '../tensors/data-types.ts';
-import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
-import { LENGTH_BYTES } from '../tensors/text-elements.ts';
+import { formatFigure, listed } from '#base/format.ts';
+import { seededRandom } from '#base/random.ts';
+import { BYTES_PER_MIB } from '#base/units.ts';
+import { OTHERS } from '#workload/request-spec.ts';
+import { numericType } from './data-types.ts';
 import { findStatedShape, invalidInput, type Sample, type SampleTensor, type StatedShapes } from './sample.ts';
 import { checkedShape, countElements, shapeText } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
+import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from './tensor-values.ts';
+import { LENGTH_BYTES } from './text-elements.ts';
 
 /** A choice that was made for the user, to be shown to them. */
 export interface AssumedInput {

@@ -1,5 +1,5 @@
-import { formatMessage } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { formatMessage } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
 import { jsonTensor } from './json-tensor.ts';
 import { parseLenientJson } from './lenient-json.ts';
 import {

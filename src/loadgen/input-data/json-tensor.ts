@@ -1,9 +1,9 @@
-import { numericType } from '../tensors/data-types.ts';
-import { countTexts } from '../tensors/text-elements.ts';
+import { numericType } from './data-types.ts';
 import { encodeElements } from './element-values.ts';
 import { invalidInput, type SampleTensor } from './sample.ts';
 import { shapeOfValues } from './shapes.ts';
 import type { TensorSpec } from './tensor-spec.ts';
+import { countTexts } from './text-elements.ts';
 
 const FORMS = 'write a list of values, {"b64": "…"}, or {"content": …, "shape": […]}';
 

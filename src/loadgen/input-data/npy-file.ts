@@ -1,4 +1,4 @@
-import { numericType } from '../tensors/data-types.ts';
+import { numericType } from './data-types.ts';
 import { invalidInput } from './sample.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 

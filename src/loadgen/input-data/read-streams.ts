@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readBytes } from '../../base/read-file.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readBytes } from '#base/read-file.ts';
 import { directorySample } from './directory-data.ts';
 import { jsonStreams } from './json-data.ts';
 import { invalidInput, type Sample, type StatedShapes } from './sample.ts';

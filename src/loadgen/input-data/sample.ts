@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
 /** One tensor of one sample: without the batch dimension, in KServe v2's raw form. */

@@ -1,5 +1,5 @@
-import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
-import type { ModelMetadata, TensorMetadata } from '../../triton/types.ts';
+import type { ModelConfig, TensorConfig } from '#triton/config/model-config.ts';
+import type { ModelMetadata, TensorMetadata } from '#triton/types.ts';
 
 /** One input or output of a model. */
 export interface TensorSpec {

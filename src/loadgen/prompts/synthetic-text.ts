@@ -1,5 +1,5 @@
-import { commonWords } from '../../base/common-words.ts';
-import type { Random } from '../../base/random.ts';
+import { commonWords } from '#base/common-words.ts';
+import type { Random } from '#base/random.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** A text and its number of tokens. */

@@ -1,5 +1,5 @@
-import { type Distribution, wholeNumbers } from '../../base/distribution.ts';
-import { type Random, seededRandom } from '../../base/random.ts';
+import { type Distribution, wholeNumbers } from '#base/distribution.ts';
+import { type Random, seededRandom } from '#base/random.ts';
 import type { Prompt } from './prompt.ts';
 import type { Conversation, PromptSource } from './prompt-source.ts';
 import { SyntheticText } from './synthetic-text.ts';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createContext, Script } from 'node:vm';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
-import { estimatedTokens } from '../../base/tokens.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readText } from '#base/read-file.ts';
+import { estimatedTokens } from '#base/tokens.ts';
 
 /** Counts tokens as a model does, or approximately. */
 export interface Tokenizer {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTrituneError } from '../../base/errors.ts';
-import type { SharedMemory } from '../../triton/types.ts';
+import { isTrituneError } from '#base/errors.ts';
+import type { SharedMemory } from '#triton/types.ts';
 import { openCuda } from './cuda-driver.ts';
 import type { MemoryPlace } from './memory.ts';
 import { isRemains, ownName } from './owner.ts';

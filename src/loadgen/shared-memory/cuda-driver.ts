@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { BYTES_PER_MIB } from '../../base/units.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { BYTES_PER_MIB } from '#base/units.ts';
 
 /**
  * Part of NVIDIA's driver, so it exists wherever there is a GPU; the CUDA toolkit is not needed.

@@ -1,5 +1,5 @@
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { numericType } from '../tensors/data-types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { numericType } from '../input-data/data-types.ts';
 
 /** Tensors begin at multiples of a cache line, which is suitable for every data type. */
 const ALIGNMENT = 64;

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { SharedMemory } from '../../triton/types.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import type { SharedMemory } from '#triton/types.ts';
 import type { PreparedInputs } from '../inputs.ts';
 import type { RequestSet, SharedPlace } from '../types.ts';
 import { type Contents, type MemoryKind, type SharedBlock, takeBlocks } from './blocks.ts';

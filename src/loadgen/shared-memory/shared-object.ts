@@ -1,6 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 import { isRemains, ownName } from './owner.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { computePiece, computeShare, type Part } from '../pacing/part.ts';
+import { computePiece, computeShare, type Part } from '../paced-part.ts';
 import type { SlotOutput } from './layout.ts';
 import type { MemoryPlace } from './memory.ts';
 

@@ -1,5 +1,5 @@
-import { formatMessage } from '../../base/errors.ts';
-import { numericType } from '../tensors/data-types.ts';
+import { formatMessage } from '#base/errors.ts';
+import { numericType } from '../input-data/data-types.ts';
 import { CLOSED } from '../transports/outcome.ts';
 import type {
   InferRequest,

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { shownUrl } from '../../base/secrets.ts';
-import { splitBasePath } from '../../triton/wire/base-path.ts';
+import { TrituneError } from '#base/errors.ts';
+import { shownUrl } from '#base/secrets.ts';
+import { splitBasePath } from '#triton/wire/base-path.ts';
 
 export interface Address {
   readonly host: string;

@@ -1,5 +1,5 @@
-import { realClock } from '../../base/clock.ts';
-import { msToNs } from '../../base/units.ts';
+import { realClock } from '#base/clock.ts';
+import { msToNs } from '#base/units.ts';
 
 /**
  * Checks of in-flight requests per timeout: enough that a timeout is at most a few per cent late.

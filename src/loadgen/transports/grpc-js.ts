@@ -6,8 +6,8 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { splitAuthority } from '../../triton/wire/authority.ts';
-import { channelSecurity, toMetadata } from '../../triton/wire/grpc.ts';
+import { splitAuthority } from '#triton/wire/authority.ts';
+import { channelSecurity, toMetadata } from '#triton/wire/grpc.ts';
 import type {
   InferRequest,
   PreparedRequest,

@@ -1,7 +1,7 @@
 import type { Compression, InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import { INFER_PATH } from './grpc-status.ts';
-import { UnaryCall } from './h2/call.ts';
-import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
+import { UnaryCall } from './h2-call.ts';
+import { type CallOwner, Connections, type LeanOptions } from './h2-connections.ts';
 import { encodeInferMessage, framed } from './infer-message.ts';
 import { CLOSED } from './outcome.ts';
 

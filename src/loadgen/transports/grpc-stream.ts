@@ -1,9 +1,9 @@
 import type { Compression, InferRequest, PreparedRequest, RequestParameter, SendOutcome, Transport } from '../types.ts';
 import { STREAM_INFER_PATH } from './grpc-status.ts';
-import type { UnaryCall } from './h2/call.ts';
-import type { Connection } from './h2/connection.ts';
-import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
-import { StreamCall } from './h2/stream-call.ts';
+import type { UnaryCall } from './h2-call.ts';
+import type { Connection } from './h2-connection.ts';
+import { type CallOwner, Connections, type LeanOptions } from './h2-connections.ts';
+import { StreamCall } from './h2-stream-call.ts';
 import { encodeInferMessage, framed } from './infer-message.ts';
 import { CLOSED } from './outcome.ts';
 import { withTimes } from './request-timer.ts';

@@ -1,4 +1,4 @@
-import { splitBasePath } from '../../triton/wire/base-path.ts';
+import { splitBasePath } from '#triton/wire/base-path.ts';
 import type {
   InferRequest,
   PreparedRequest,
@@ -7,9 +7,9 @@ import type {
   Transport,
   TransportOptions,
 } from '../types.ts';
-import { Http1Connections } from './http1/connections.ts';
-import { requestBytes } from './http1/request.ts';
-import type { ResponseParser } from './http1/response-parser.ts';
+import { Http1Connections } from './http1-connections.ts';
+import { requestBytes } from './http1-request.ts';
+import type { ResponseParser } from './http1-response-parser.ts';
 import { encodeInferCall, errorOfBody } from './infer-http.ts';
 import { badStatus, SENT } from './outcome.ts';
 import { createEndpoint } from './socket.ts';

@@ -1,4 +1,4 @@
-import { messageType } from '../../triton/wire/proto.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import type { Compression, InferRequest, OutputTensor, RequestParameter, RequestTensor } from '../types.ts';
 import { compressed } from './compression.ts';
 import { placeParameters } from './place-parameters.ts';

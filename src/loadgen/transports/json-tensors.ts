@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { numericType } from '../tensors/data-types.ts';
-import { decodeTexts } from '../tensors/text-elements.ts';
+import { TrituneError } from '#base/errors.ts';
+import { numericType } from '../input-data/data-types.ts';
+import { decodeTexts } from '../input-data/text-elements.ts';
 import type { OutputTensor } from '../types.ts';
 
 /**

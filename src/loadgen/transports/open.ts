@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { splitAddresses } from '../../triton/wire/address-list.ts';
+import { TrituneError } from '#base/errors.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 import { checkedTransport } from '../reply-check.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
 import { SharingTransport } from '../shared-memory/sharing-transport.ts';

@@ -1,6 +1,6 @@
-import { formatMessage } from '../../base/errors.ts';
-import { saysOutage } from '../../triton/wire/outage.ts';
-import { findTlsTrouble } from '../../triton/wire/tls.ts';
+import { formatMessage } from '#base/errors.ts';
+import { saysOutage } from '#triton/wire/outage.ts';
+import { findTlsTrouble } from '#triton/wire/tls.ts';
 import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 
 /** The shared outcome of every successful request: no object per request. */

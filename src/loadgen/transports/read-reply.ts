@@ -1,4 +1,4 @@
-import { formatMessage } from '../../base/errors.ts';
+import { formatMessage } from '#base/errors.ts';
 import type { OutputTensor, SendOutcome } from '../types.ts';
 import { failed, SENT } from './outcome.ts';
 

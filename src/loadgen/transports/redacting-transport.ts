@@ -1,4 +1,4 @@
-import { secretsOut } from '../../base/secrets.ts';
+import { secretsOut } from '#base/secrets.ts';
 import type { PreparedRequest, RequestHeader, Transport } from '../types.ts';
 
 /**

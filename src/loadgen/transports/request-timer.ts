@@ -1,5 +1,5 @@
-import { realClock } from '../../base/clock.ts';
-import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_MS, NS_PER_S } from '#base/units.ts';
 import type { ClientTimes, SendOutcome } from '../types.ts';
 
 /** Records the moments of one request on the client's side. All times are of `realClock`. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import { realClock } from '../../base/clock.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { realClock } from '#base/clock.ts';
+import { NS_PER_MS } from '#base/units.ts';
 
 const CONNECTIONS = 5;
 const LIMIT_MS = 1000;

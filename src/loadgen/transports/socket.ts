@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectSecure, createSecureContext } from 'node:tls';
-import { secureOptions, type TlsOptions } from '../../triton/wire/tls.ts';
+import { secureOptions, type TlsOptions } from '#triton/wire/tls.ts';
 import { type Address, parseAddress } from './address.ts';
 
 /** Decides about the sockets to one server: how many are opened, and to which addresses. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
-import { splitBasePath } from '../../triton/wire/base-path.ts';
-import { secureConnect } from '../../triton/wire/http.ts';
+import { splitBasePath } from '#triton/wire/base-path.ts';
+import { secureConnect } from '#triton/wire/http.ts';
 import type {
   InferRequest,
   OutputTensor,

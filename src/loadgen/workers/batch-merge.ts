@@ -1,9 +1,9 @@
-import { LatencyHistogram } from '../../stats/histogram.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { allClasses, unpackClasses } from '../class-tally.ts';
 import { allHeldUp } from '../client/held-up.ts';
 import { allClientTimes } from '../client-times.ts';
 import { allFailures } from '../failure-tally.ts';
-import { allReplies } from '../plain-http/tally.ts';
+import { allReplies } from '../plain-http-tally.ts';
 import type { Batch } from '../recorder.ts';
 import { allTokens, unpackTokens } from '../token-tally.ts';
 import type { PackedBatch } from './messages.ts';

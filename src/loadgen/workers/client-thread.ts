@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openAlarm } from '../../base/alarm.ts';
-import { type Clock, realClock } from '../../base/clock.ts';
-import { formatMessage, isTrituneError, type TrituneError } from '../../base/errors.ts';
+import { openAlarm } from '#base/alarm.ts';
+import { type Clock, realClock } from '#base/clock.ts';
+import { formatMessage, isTrituneError, type TrituneError } from '#base/errors.ts';
 import { watchThread } from '../client/cost.ts';
 import { openEndpoint } from '../endpoints/open-endpoint.ts';
 import { type Flow, localFlow } from '../flow.ts';
 import { observedTransport } from '../observed-transport.ts';
-import { openPlainHttp } from '../plain-http/plain-http.ts';
+import { openPlainHttp } from '../plain-http.ts';
 import type { Batch } from '../recorder.ts';
 import { replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';

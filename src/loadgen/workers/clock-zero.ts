@@ -1,4 +1,4 @@
-import { realClock } from '../../base/clock.ts';
+import { realClock } from '#base/clock.ts';
 
 /** Returns `process.hrtime`, which all threads share, at the zero of this thread's `realClock`. */
 export function clockZeroNs(): number {

@@ -1,4 +1,4 @@
-import type { TrituneError } from '../../base/errors.ts';
+import type { TrituneError } from '#base/errors.ts';
 import type { ClientWatch } from '../client/cost.ts';
 import type { NullProtocol, NullServer } from '../client/null-server.ts';
 import type { RequestSet } from '../types.ts';

@@ -1,12 +1,12 @@
-import type { PackedHistogram } from '../../stats/histogram.ts';
-import { LatencyHistogram } from '../../stats/histogram.ts';
+import type { PackedHistogram } from '#stats/histogram.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { type PackedClassTally, packClasses } from '../class-tally.ts';
 import type { ClientUse } from '../client/cost.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Unserved } from '../flow.ts';
-import { SendTally } from '../pacing/open-loop.ts';
-import type { Part } from '../pacing/part.ts';
-import type { PlainHttpOptions, PlainHttpRequest } from '../plain-http/plain-http.ts';
+import { SendTally } from '../open-loop.ts';
+import type { Part } from '../paced-part.ts';
+import type { PlainHttpOptions, PlainHttpRequest } from '../plain-http.ts';
 import type { Batch, BatchRule } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { type PackedTokenTally, packTokens } from '../token-tally.ts';

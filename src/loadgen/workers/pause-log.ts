@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../base/units.ts';
+import { NS_PER_MS } from '#base/units.ts';
 import type { Pause } from '../client/held-up.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { openSync, readSync } from 'node:fs';
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
-import { NS_PER_MS, nsToMs } from '../../base/units.ts';
+import { NS_PER_MS, nsToMs } from '#base/units.ts';
 import type { HeldUp } from '../client/held-up.ts';
 import { PauseLog } from './pause-log.ts';
 

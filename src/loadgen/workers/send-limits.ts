@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_S, NS_PER_US } from '../../base/units.ts';
-import type { Throttle } from '../pacing/open-loop.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_S, NS_PER_US } from '#base/units.ts';
+import type { Throttle } from '../open-loop.ts';
 import { failed } from '../transports/outcome.ts';
 import type { PreparedRequest, Transport } from '../types.ts';
 

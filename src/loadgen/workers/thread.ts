@@ -1,7 +1,7 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { withDeadline } from '../../base/abort.ts';
-import { type ErrorCode, formatMessage, TrituneError } from '../../base/errors.ts';
-import { entryPath } from '../../base/package.ts';
+import { withDeadline } from '#base/abort.ts';
+import { type ErrorCode, formatMessage, TrituneError } from '#base/errors.ts';
+import { entryPath } from '#base/package.ts';
 import type { FlowReport, LoadThread } from './load-thread.ts';
 import type { AnswerOf, Answers, ThreadCommand, ThreadReport, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';

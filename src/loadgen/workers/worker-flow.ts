@@ -1,8 +1,8 @@
-import { realClock } from '../../base/clock.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_MS } from '#base/units.ts';
 import type { Flow, Unserved } from '../flow.ts';
-import type { Part } from '../pacing/part.ts';
+import type { Part } from '../paced-part.ts';
 import type { Batch, BatchRule } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { BatchMerge } from './batch-merge.ts';

@@ -1,5 +1,5 @@
-import { fitQuality } from '../../queueing/calibration/fit-quality.ts';
-import type { Candidate } from '../../space/types.ts';
+import { fitQuality } from '#queueing/calibration/fit-quality.ts';
+import type { Candidate } from '#space/types.ts';
 import { type Choice, toChoice } from '../modelled-config.ts';
 import type { MeasuredCandidate } from '../observations.ts';
 import { correctedFigures, type Draw, figuresAt, type ModelPredictor } from '../predictor.ts';

@@ -1,11 +1,11 @@
-import { NS_PER_S } from '../../base/units.ts';
-import { stepNs } from '../../queueing/continuous/step-law.ts';
-import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
+import { NS_PER_S } from '#base/units.ts';
+import { stepNs } from '#queueing/continuous/step-law.ts';
+import type { TokenSimulation } from '#queueing/continuous/token-tally.ts';
 import type { Choice } from '../modelled-config.ts';
+import { loadsAt } from '../offered-load.ts';
+import { robustRun } from '../robust-figures.ts';
 import { memoizedRuns, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
 import type { MeasuredChoice, Simulator, SimulatorOptions } from '../simulator.ts';
-import { loadsAt } from '../workloads/offered-load.ts';
-import { robustRun } from '../workloads/robust-figures.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
 import { tokenObservations } from './observed-traffic.ts';
 import { type EngineLoad, simulateEngine } from './simulate-engine.ts';

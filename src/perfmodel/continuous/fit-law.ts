@@ -1,6 +1,6 @@
-import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
-import type { StepParts } from '../../queueing/continuous/step-law.ts';
-import { computeSum, type LeastSquaresFit, leastSquares, type ResidualBlock } from '../../stats/least-squares.ts';
+import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
+import type { StepParts } from '#queueing/continuous/step-law.ts';
+import { computeSum, type LeastSquaresFit, leastSquares, type ResidualBlock } from '#stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
 import { simulatedFigure } from '../simulated.ts';
 import { farApart } from './far-apart.ts';

@@ -1,6 +1,6 @@
-import type { StepParts } from '../../queueing/continuous/step-law.ts';
-import type { Normal } from '../../stats/gaussian-process.ts';
-import type { Summand } from '../../stats/least-squares.ts';
+import type { StepParts } from '#queueing/continuous/step-law.ts';
+import type { Normal } from '#stats/gaussian-process.ts';
+import type { Summand } from '#stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
 import { listEffects, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
 import { lawFigures, partOfFigure, settingParts } from './step-law-parameters.ts';

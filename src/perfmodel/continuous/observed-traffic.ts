@@ -1,11 +1,11 @@
-import type { LengthSummary } from '../../profiler/figure-schemas.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
-import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import type { StudyWorkloads } from '../../workload/study-workloads.ts';
+import type { LengthSummary } from '#profiler/figure-schemas.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { SequenceLengths, TokenLengths } from '#queueing/continuous/lengths.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import type { StudyWorkloads } from '#workload/study-workloads.ts';
 import { isUsable } from '../observations.ts';
+import { arrivalsIn, underEach } from '../observed-arrivals.ts';
 import type { MeasuredChoice } from '../simulator.ts';
-import { arrivalsIn, underEach } from '../workloads/observed-arrivals.ts';
 
 /** A measurement with figures of tokens. */
 type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;

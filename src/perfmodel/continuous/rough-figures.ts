@@ -1,5 +1,5 @@
-import { MS_PER_S, msToNs } from '../../base/units.ts';
-import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
+import { MS_PER_S, msToNs } from '#base/units.ts';
+import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
 import type { TokenObservation } from './observed-traffic.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../base/json.ts';
+import { canonicalJson } from '#base/json.ts';
 import type { Choice } from '../modelled-config.ts';
 import { type CategoricalSettings, differing } from '../setting-effects.ts';
 

@@ -1,8 +1,8 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
-import { simulateContinuous } from '../../queueing/continuous/simulate-continuous.ts';
-import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
-import type { Traffic } from '../../queueing/traffic.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
+import { simulateContinuous } from '#queueing/continuous/simulate-continuous.ts';
+import type { TokenSimulation } from '#queueing/continuous/token-tally.ts';
+import type { Traffic } from '#queueing/traffic.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { EngineLaw } from './step-law-parameters.ts';
 

@@ -1,9 +1,9 @@
-import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import { limitRatios, type RequestLimits } from '../../queueing/continuous/request-limits.ts';
-import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import { limitRatios, type RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { TokenSimulation } from '#queueing/continuous/token-tally.ts';
+import { chanceWithin, leastGoodput } from '../goodput.ts';
+import type { OfferedLoad } from '../offered-load.ts';
 import type { SimulatedFigures } from '../simulated.ts';
-import { chanceWithin, leastGoodput } from '../workloads/goodput.ts';
-import type { OfferedLoad } from '../workloads/offered-load.ts';
 import type { TokenFigureName } from './token-figures.ts';
 
 /** The context of a simulation's figures. */

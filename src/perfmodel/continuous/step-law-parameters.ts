@@ -1,5 +1,5 @@
-import type { StepLaw } from '../../queueing/continuous/step-law.ts';
-import type { Normal } from '../../stats/gaussian-process.ts';
+import type { StepLaw } from '#queueing/continuous/step-law.ts';
+import type { Normal } from '#stats/gaussian-process.ts';
 import type { RoughFigures } from './rough-figures.ts';
 
 /** The law of an engine's steps, and its behaviour around them. */

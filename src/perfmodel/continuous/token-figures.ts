@@ -1,6 +1,6 @@
-import type { LatencySummary } from '../../profiler/figure-schemas.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { type Interval, timesInterval } from '../../stats/interval.ts';
+import type { LatencySummary } from '#profiler/figure-schemas.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { type Interval, timesInterval } from '#stats/interval.ts';
 
 const times = ['ttft', 'itl', 'tpot'] as const;
 const statistics = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;

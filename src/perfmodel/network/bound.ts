@@ -1,5 +1,5 @@
-import type { Step } from '../../queueing/network/types.ts';
-import { executionNs } from '../../queueing/service-law.ts';
+import type { Step } from '#queueing/network/types.ts';
+import { executionNs } from '#queueing/service-law.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { BoundLimits } from '../simulator.ts';
 import { type SharingHypothesis, toDevice } from './device-sharing.ts';

@@ -1,4 +1,4 @@
-import type { ServiceLaw } from '../../queueing/service-law.ts';
+import type { ServiceLaw } from '#queueing/service-law.ts';
 import { interferenceFactor } from '../affine-line.ts';
 import { type ExecutionPoint, ownInterference } from '../interference.ts';
 import type { Choice } from '../modelled-config.ts';

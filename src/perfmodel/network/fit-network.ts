@@ -1,5 +1,5 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Topology } from '../../space/topology.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
 import { type ExecutionLaws, fitExecutionLaws, listPoints, type Timed } from '../execution-laws.ts';
 import type { Choice } from '../modelled-config.ts';
 import { seenExecutions } from '../observation.ts';

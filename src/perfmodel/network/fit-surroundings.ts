@@ -1,11 +1,11 @@
-import { NS_PER_MS } from '../../base/units.ts';
-import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
-import type { NetworkSimulation } from '../../queueing/network/types.ts';
-import { enoughRequests } from '../../queueing/simulate.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import { simulateNetwork } from '#queueing/network/simulate-network.ts';
+import type { NetworkSimulation } from '#queueing/network/types.ts';
+import { enoughRequests } from '#queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
+import { toStudy, type UnderOne, underEach } from '../observed-arrivals.ts';
 import { summedMisses } from '../played-again.ts';
 import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
-import { toStudy, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
 import { frontsAt, type NetworkParameters, toStages, USUAL_NS } from './network-of.ts';

@@ -1,9 +1,9 @@
-import type { Front } from '../../queueing/network/types.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { partOfPlan } from '../../workload/plan/part-of-plan.ts';
-import type { StudyWorkloads } from '../../workload/study-workloads.ts';
-import { loadsAt, type OfferedLoad, trafficUnder } from '../workloads/offered-load.ts';
+import type { Front } from '#queueing/network/types.ts';
+import type { Topology } from '#space/topology.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
+import { partOfPlan } from '#workload/plan/part-of-plan.ts';
+import type { StudyWorkloads } from '#workload/study-workloads.ts';
+import { loadsAt, type OfferedLoad, trafficUnder } from '../offered-load.ts';
 
 /** The fronts under one workload, with the arrivals at each. */
 export interface FrontsUnder {

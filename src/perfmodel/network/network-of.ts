@@ -1,9 +1,9 @@
-import { NS_PER_MS } from '../../base/units.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Device, Front, Network, Stage } from '../../queueing/network/types.ts';
-import { affineLaw, type ServiceLaw } from '../../queueing/service-law.ts';
-import type { Traffic } from '../../queueing/traffic.ts';
-import { frontLevels, type Topology } from '../../space/topology.ts';
+import { NS_PER_MS } from '#base/units.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Device, Front, Network, Stage } from '#queueing/network/types.ts';
+import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
+import type { Traffic } from '#queueing/traffic.ts';
+import { frontLevels, type Topology } from '#space/topology.ts';
 import { USUAL_PER_SAMPLE } from '../affine-line.ts';
 import type { Choice } from '../modelled-config.ts';
 import { toDevice } from './device-sharing.ts';

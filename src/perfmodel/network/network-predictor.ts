@@ -1,6 +1,6 @@
-import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { Candidate, CandidateShape } from '../../space/types.ts';
+import { stageBreakdowns } from '#profiler/stage-breakdowns.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 import { atClientBatch, type Choice, toChoice } from '../modelled-config.ts';
 import { isModelled, isUsable, type MeasuredCandidate } from '../observations.ts';
 import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor } from '../predictor.ts';

@@ -1,11 +1,13 @@
-import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import { allFronts } from '../../queueing/network/all-fronts.ts';
-import { findBottleneck, oneMoreInstance } from '../../queueing/network/bottleneck.ts';
-import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
-import type { Network, NetworkSimulation, StageFigures } from '../../queueing/network/types.ts';
-import type { Topology } from '../../space/topology.ts';
-import { hasLimits, type StudyWorkloads } from '../../workload/study-workloads.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import { allFronts } from '#queueing/network/all-fronts.ts';
+import { findBottleneck, oneMoreInstance } from '#queueing/network/bottleneck.ts';
+import { simulateNetwork } from '#queueing/network/simulate-network.ts';
+import type { Network, NetworkSimulation, StageFigures } from '#queueing/network/types.ts';
+import type { Topology } from '#space/topology.ts';
+import { hasLimits, type StudyWorkloads } from '#workload/study-workloads.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
+import { underEach } from '../observed-arrivals.ts';
+import { figuresUnder, meanOver, robustRun } from '../robust-figures.ts';
 import {
   type FigureOptions,
   meanUncertainty,
@@ -17,8 +19,6 @@ import {
   summarizeFigures,
 } from '../simulated.ts';
 import type { MeasuredChoice, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
-import { underEach } from '../workloads/observed-arrivals.ts';
-import { figuresUnder, meanOver, robustRun } from '../workloads/robust-figures.ts';
 import { networkBounds } from './bound.ts';
 import { type Running, toDevice } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';

@@ -1,9 +1,9 @@
-import { NS_PER_US } from '../../base/units.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../profiler/server-figures.ts';
-import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
-import type { Call, Step } from '../../queueing/network/types.ts';
-import type { Topology } from '../../space/topology.ts';
+import { NS_PER_US } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { stageBreakdowns } from '#profiler/stage-breakdowns.ts';
+import type { Call, Step } from '#queueing/network/types.ts';
+import type { Topology } from '#space/topology.ts';
 import { fitLine } from '../affine-line.ts';
 import type { ServicePoint } from '../observation.ts';
 

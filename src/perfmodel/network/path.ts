@@ -1,5 +1,5 @@
-import type { Stage, Step } from '../../queueing/network/types.ts';
-import { executionNs } from '../../queueing/service-law.ts';
+import type { Stage, Step } from '#queueing/network/types.ts';
+import { executionNs } from '#queueing/service-law.ts';
 
 /**
  * Returns the time of one request through steps when nothing else is served, in nanoseconds: the

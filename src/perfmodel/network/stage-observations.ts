@@ -1,8 +1,8 @@
-import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../profiler/server-figures.ts';
-import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
-import type { Topology } from '../../space/topology.ts';
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { stageBreakdowns } from '#profiler/stage-breakdowns.ts';
+import type { Topology } from '#space/topology.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { Observation } from '../observation.ts';
 import { isUsable } from '../observations.ts';

@@ -1,6 +1,6 @@
-import { NS_PER_US, nsToMs } from '../../base/units.ts';
-import type { AgentUse } from '../../loadgen/client/cost.ts';
-import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { NS_PER_US, nsToMs } from '#base/units.ts';
+import type { AgentUse } from '#loadgen/client/cost.ts';
+import type { SendTally } from '#loadgen/open-loop.ts';
 import type { AgentFigures } from '../client-figures.ts';
 import type { ClientLimit } from './client-verdict.ts';
 

@@ -1,6 +1,6 @@
-import { nsToMs } from '../../base/units.ts';
-import type { AgentUse, ClientUse } from '../../loadgen/client/cost.ts';
-import { defaultOpenLoopRule, type SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { nsToMs } from '#base/units.ts';
+import type { AgentUse, ClientUse } from '#loadgen/client/cost.ts';
+import { defaultOpenLoopRule, type SendTally } from '#loadgen/open-loop.ts';
 import type { ClientFigures, UnheldRate } from '../client-figures.ts';
 import type { FrontResult } from '../fronts/measure-front.ts';
 import type { LevelOptions } from '../level-options.ts';

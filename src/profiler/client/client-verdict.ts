@@ -1,6 +1,6 @@
-import { formatMs, formatRate } from '../../base/format.ts';
-import { nsToMs } from '../../base/units.ts';
-import type { ClientUse } from '../../loadgen/client/cost.ts';
+import { formatMs, formatRate } from '#base/format.ts';
+import { nsToMs } from '#base/units.ts';
+import type { ClientUse } from '#loadgen/client/cost.ts';
 import type { TailEvidence } from '../windows/void-windows.ts';
 import { heldUpReason } from './held-up-reason.ts';
 

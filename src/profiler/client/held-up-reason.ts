@@ -1,7 +1,7 @@
-import { formatMs } from '../../base/format.ts';
-import { NS_PER_MS, nsToMs } from '../../base/units.ts';
-import type { HeldUp, Pause } from '../../loadgen/client/held-up.ts';
-import type { HostCpu } from '../../loadgen/client/host-cpu.ts';
+import { formatMs } from '#base/format.ts';
+import { NS_PER_MS, nsToMs } from '#base/units.ts';
+import type { HeldUp, Pause } from '#loadgen/client/held-up.ts';
+import type { HostCpu } from '#loadgen/client/host-cpu.ts';
 import type { TailEvidence } from '../windows/void-windows.ts';
 
 /** A cause counts as the cause if it explains at least this share of the pauses. */

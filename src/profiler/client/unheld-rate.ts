@@ -1,6 +1,6 @@
-import { formatFigure, formatRate } from '../../base/format.ts';
-import type { HeldUp } from '../../loadgen/client/held-up.ts';
-import { computeBusyShare, type HostCpu } from '../../loadgen/client/host-cpu.ts';
+import { formatFigure, formatRate } from '#base/format.ts';
+import type { HeldUp } from '#loadgen/client/held-up.ts';
+import { computeBusyShare, type HostCpu } from '#loadgen/client/host-cpu.ts';
 import type { UnheldRate } from '../client-figures.ts';
 import { NEAR_CEILING } from './client-verdict.ts';
 import { describeDelay } from './held-up-reason.ts';

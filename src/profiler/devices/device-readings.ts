@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../base/units.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { DeviceMetrics } from '../server-figures.ts';
 import { meanDeviceMetrics } from './device-probe.ts';

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../base/units.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
 import type { EngineFigures } from '../token-figures.ts';

@@ -1,4 +1,4 @@
-import { BYTES_PER_MIB } from '../../base/units.ts';
+import { BYTES_PER_MIB } from '#base/units.ts';
 import type { DeviceMetrics, GpuMetrics } from '../server-figures.ts';
 import type { MetricSample } from './prometheus.ts';
 

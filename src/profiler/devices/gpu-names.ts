@@ -1,4 +1,4 @@
-import type { FollowLines } from '../../launch/follow-lines.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
 
 /** An idle driver can take a second or two. */
 const LIMIT_MS = 3000;

@@ -1,4 +1,4 @@
-import { NS_PER_US } from '../../base/units.ts';
+import { NS_PER_US } from '#base/units.ts';
 
 /** One piece takes about a third of a millisecond on a core of 3 GHz. */
 const STEPS = 200_000;

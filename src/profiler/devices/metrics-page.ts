@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici';
-import { secretsInUrl, secretsOut, withoutSecrets } from '../../base/secrets.ts';
-import type { RequestHeader } from '../../loadgen/types.ts';
-import { secureConnect } from '../../triton/wire/http.ts';
-import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { secretsInUrl, secretsOut, withoutSecrets } from '#base/secrets.ts';
+import type { RequestHeader } from '#loadgen/types.ts';
+import { secureConnect } from '#triton/wire/http.ts';
+import type { TlsOptions } from '#triton/wire/tls.ts';
 import { type MetricSample, parseSample } from './prometheus.ts';
 
 /** Reads a server's metrics page; null if nothing can be read. Never throws. */

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
-import { realClock } from '../../base/clock.ts';
-import { plainLine } from '../../base/format.ts';
-import { BYTES_PER_MIB, NS_PER_S } from '../../base/units.ts';
-import type { FollowLines } from '../../launch/follow-lines.ts';
+import { realClock } from '#base/clock.ts';
+import { plainLine } from '#base/format.ts';
+import { BYTES_PER_MIB, NS_PER_S } from '#base/units.ts';
+import type { FollowLines } from '#launch/follow-lines.ts';
 import type { GpuMetrics } from '../server-figures.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import { gpuTotals } from './gpu-metrics.ts';

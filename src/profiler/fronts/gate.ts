@@ -1,4 +1,4 @@
-import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
+import { interrupted, throwIfInterrupted } from '#base/abort.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_S } from '../../base/units.ts';
-import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_S } from '#base/units.ts';
+import type { SendTally } from '#loadgen/open-loop.ts';
 import type { AtRest } from '../foreign-traffic.ts';
 import { defaultWindowRule, type LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';

@@ -1,7 +1,7 @@
-import { NS_PER_S, NS_PER_US, nsToMs } from '../../base/units.ts';
-import type { ClientTimeSums } from '../../loadgen/client-times.ts';
-import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
-import { timesInterval } from '../../stats/interval.ts';
+import { NS_PER_S, NS_PER_US, nsToMs } from '#base/units.ts';
+import type { ClientTimeSums } from '#loadgen/client-times.ts';
+import type { SendTally } from '#loadgen/open-loop.ts';
+import { timesInterval } from '#stats/interval.ts';
 import type { ClientTimesUs } from '../client-figures.ts';
 import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';

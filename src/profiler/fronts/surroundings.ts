@@ -1,4 +1,4 @@
-import { type ClientUse, watchClient } from '../../loadgen/client/cost.ts';
+import { type ClientUse, watchClient } from '#loadgen/client/cost.ts';
 import { DeviceReadings } from '../devices/device-readings.ts';
 import { watchEngine } from '../devices/engine-readings.ts';
 import type { LevelOptions } from '../level-options.ts';

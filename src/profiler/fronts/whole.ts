@@ -1,8 +1,8 @@
-import { nsToMs } from '../../base/units.ts';
-import { allFailures } from '../../loadgen/failure-tally.ts';
-import { LatencyHistogram } from '../../stats/histogram.ts';
-import { type Interval, meanOfIntervals, sumOfIntervals } from '../../stats/interval.ts';
-import { mixedQuantileInterval } from '../../stats/quantile-interval.ts';
+import { nsToMs } from '#base/units.ts';
+import { allFailures } from '#loadgen/failure-tally.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
+import { type Interval, meanOfIntervals, sumOfIntervals } from '#stats/interval.ts';
+import { mixedQuantileInterval } from '#stats/quantile-interval.ts';
 import type { ClientTimesUs } from '../client-figures.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';

@@ -1,7 +1,7 @@
-import { allClasses, type ClassTally } from '../../loadgen/class-tally.ts';
-import { meanInterval } from '../../stats/batch-means.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { quantileInterval } from '../../stats/quantile-interval.ts';
+import { allClasses, type ClassTally } from '#loadgen/class-tally.ts';
+import { meanInterval } from '#stats/batch-means.ts';
+import type { Interval } from '#stats/interval.ts';
+import { quantileInterval } from '#stats/quantile-interval.ts';
 import { latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClassFigures, Measurement } from '../measurement.ts';

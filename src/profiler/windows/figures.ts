@@ -1,12 +1,12 @@
-import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import { allClientTimes, type ClientTimeSums } from '../../loadgen/client-times.ts';
-import { allFailures, type FailureTally } from '../../loadgen/failure-tally.ts';
-import { allReplies, type ReplyTally } from '../../loadgen/plain-http/tally.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
-import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
-import { LatencyHistogram } from '../../stats/histogram.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { quantileInterval } from '../../stats/quantile-interval.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import { allClientTimes, type ClientTimeSums } from '#loadgen/client-times.ts';
+import { allFailures, type FailureTally } from '#loadgen/failure-tally.ts';
+import { allReplies, type ReplyTally } from '#loadgen/plain-http-tally.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import { rateInterval, shareInterval } from '#stats/batch-means.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
+import type { Interval } from '#stats/interval.ts';
+import { quantileInterval } from '#stats/quantile-interval.ts';
 import type { LevelOptions } from '../level-options.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import type { Batch, BatchRule } from '../../loadgen/recorder.ts';
+import { NS_PER_S, nsToMs } from '#base/units.ts';
+import type { Batch, BatchRule } from '#loadgen/recorder.ts';
 import { coldSizes } from '../cold-sizes.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { SingleWindowFigures } from '../progress.ts';

@@ -1,5 +1,5 @@
-import { msToNs } from '../../base/units.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
+import { msToNs } from '#base/units.ts';
+import type { Batch } from '#loadgen/recorder.ts';
 import type { LevelOptions, PerfAnalyzerRule } from '../level-options.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';

@@ -1,5 +1,5 @@
-import type { Batch } from '../../loadgen/recorder.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
 import type { LevelOptions, RequestCountRule } from '../level-options.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import { WindowLog } from './log.ts';

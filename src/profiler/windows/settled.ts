@@ -1,6 +1,6 @@
 import { mean, sampleVariance } from 'simple-statistics';
-import { msToNs, NS_PER_S } from '../../base/units.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
+import { msToNs, NS_PER_S } from '#base/units.ts';
+import type { Batch } from '#loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
 import { addSums } from './figures.ts';
 

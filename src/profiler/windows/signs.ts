@@ -1,4 +1,4 @@
-import { isPrecise } from '../../stats/precision.ts';
+import { isPrecise } from '#stats/precision.ts';
 import { defaultPrecision, type LevelOptions } from '../level-options.ts';
 import type { WindowProgress } from '../progress.ts';
 import type { WindowedFigures } from './figures.ts';

@@ -1,4 +1,4 @@
-import type { LatencyHistogram } from '../../stats/histogram.ts';
+import type { LatencyHistogram } from '#stats/histogram.ts';
 
 /** How requests met the pauses of the sending threads. */
 export interface PausedTraffic {

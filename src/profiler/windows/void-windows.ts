@@ -1,7 +1,7 @@
-import { NS_PER_MS, NS_PER_S, nsToMs } from '../../base/units.ts';
-import { allHeldUp, type HeldUp } from '../../loadgen/client/held-up.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
-import { allTokens } from '../../loadgen/token-tally.ts';
+import { NS_PER_MS, NS_PER_S, nsToMs } from '#base/units.ts';
+import { allHeldUp, type HeldUp } from '#loadgen/client/held-up.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import { allTokens } from '#loadgen/token-tally.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { LatencySums, WindowedFigures } from './figures.ts';
 import { tailShiftNs } from './tail-shift.ts';

@@ -1,6 +1,6 @@
-import { msToNs } from '../../base/units.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
-import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { msToNs } from '#base/units.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { ArrivalPlan } from '#workload/arrival-plan.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';

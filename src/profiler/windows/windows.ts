@@ -1,5 +1,5 @@
-import { msToNs, NS_PER_S } from '../../base/units.ts';
-import type { Batch } from '../../loadgen/recorder.ts';
+import { msToNs, NS_PER_S } from '#base/units.ts';
+import type { Batch } from '#loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from '../level-options.ts';
 import type { MeasuredTraffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';

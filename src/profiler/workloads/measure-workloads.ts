@@ -1,5 +1,5 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { RobustRule } from '../../workload/robust-rule.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
 import type { Measurement, WorkloadMeasurement } from '../measurement.ts';
 import { robustMeasurement } from './robust-measurement.ts';
 

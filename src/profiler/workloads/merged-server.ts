@@ -1,4 +1,4 @@
-import { decidingIndex, type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+import { decidingIndex, type RobustRule, robustFigure } from '#workload/robust-rule.ts';
 import { addedBreakdowns } from '../added-breakdowns.ts';
 import type { Measurement } from '../measurement.ts';
 import type { ServerBreakdown } from '../server-figures.ts';

@@ -1,5 +1,5 @@
-import { type Interval, timesInterval } from '../../stats/interval.ts';
-import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+import { type Interval, timesInterval } from '#stats/interval.ts';
+import { type RobustRule, robustFigure } from '#workload/robust-rule.ts';
 import type { LatencySummary } from '../figure-schemas.ts';
 
 /** A part with its weight. */

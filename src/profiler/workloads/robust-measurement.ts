@@ -1,5 +1,5 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { RobustRule } from '../../workload/robust-rule.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
 import type { FrontMeasurement, Measurement, WorkloadMeasurement } from '../measurement.ts';
 import { mergedSurroundings } from './merged-surroundings.ts';
 import { robustInterval, robustTime } from './robust-interval.ts';

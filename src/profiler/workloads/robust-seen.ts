@@ -1,7 +1,7 @@
-import { allFailures } from '../../loadgen/failure-tally.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Interval } from '../../stats/interval.ts';
-import type { RobustRule } from '../../workload/robust-rule.ts';
+import { allFailures } from '#loadgen/failure-tally.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Interval } from '#stats/interval.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
 import type { LatencySummary } from '../figure-schemas.ts';
 import type { FrontMeasurement, OpenLoopFigures, WorkloadMeasurement } from '../measurement.ts';
 import { mergedServer } from './merged-server.ts';

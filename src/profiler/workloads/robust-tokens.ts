@@ -1,5 +1,5 @@
-import type { Interval } from '../../stats/interval.ts';
-import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+import type { Interval } from '#stats/interval.ts';
+import { type RobustRule, robustFigure } from '#workload/robust-rule.ts';
 import type { LatencySummary, LengthSummary } from '../figure-schemas.ts';
 import type { TokenFigures } from '../token-figures.ts';
 import { robustInterval, robustRate, robustSummary } from './robust-interval.ts';

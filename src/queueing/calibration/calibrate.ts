@@ -1,6 +1,6 @@
 import { median } from 'simple-statistics';
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_MS } from '#base/units.ts';
 import { type BatcherPolicy, checkPolicy } from '../batcher-policy.ts';
 import { type FitQuality, fitQuality } from './fit-quality.ts';
 import { computeLoss, computeMisses } from './loss.ts';

@@ -1,4 +1,4 @@
-import { NS_PER_MS, NS_PER_S, nsToMs } from '../../base/units.ts';
+import { NS_PER_MS, NS_PER_S, nsToMs } from '#base/units.ts';
 import type { BatcherPolicy } from '../batcher-policy.ts';
 import { affineLaw, executionNs, type LawPoint, type ServiceLaw } from '../service-law.ts';
 import { simulate } from '../simulate.ts';

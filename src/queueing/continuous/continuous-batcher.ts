@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { Decoding } from './decoding.ts';
 import { KvCache } from './kv-cache.ts';
 import { type ContinuousPolicy, isMixed } from './policy.ts';

@@ -1,4 +1,4 @@
-import { gammaFrom, type Random } from '../../base/random.ts';
+import { gammaFrom, type Random } from '#base/random.ts';
 import type { Sequence } from './sequence.ts';
 
 /** The lengths of prompts or answers, in tokens, as known of a sample. */

@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { Sequence } from './sequence.ts';
 import type { StepWork } from './step-law.ts';
 

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { seededRandom } from '../../base/random.ts';
+import { TrituneError } from '#base/errors.ts';
+import { seededRandom } from '#base/random.ts';
 import { createSpread } from '../service-law.ts';
 import type { SimulationOptions } from '../simulate.ts';
 import { ArrivalStream, checkTraffic, type Traffic } from '../traffic.ts';

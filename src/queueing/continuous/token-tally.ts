@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { NS_PER_S } from '../../base/units.ts';
+import { TrituneError } from '#base/errors.ts';
+import { NS_PER_S } from '#base/units.ts';
 import type { ContinuousBatcher } from './continuous-batcher.ts';
 import { LongestSince } from './longest-since.ts';
 import { isMixed } from './policy.ts';

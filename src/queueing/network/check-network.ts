@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { checkServiceLaw } from '../service-law.ts';
 import { checkTraffic, MAX_REQUESTS } from '../traffic.ts';
 import { createPlan } from './plan.ts';

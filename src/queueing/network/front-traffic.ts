@@ -1,4 +1,4 @@
-import type { Random } from '../../base/random.ts';
+import type { Random } from '#base/random.ts';
 import { ClientTally } from '../tally.ts';
 import { ArrivalStream } from '../traffic.ts';
 import { addPath, type PathSums, type Visit } from './passage.ts';

@@ -1,5 +1,5 @@
-import type { Random } from '../../base/random.ts';
-import { NS_PER_S } from '../../base/units.ts';
+import type { Random } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
 import { createSpread, executionNs } from '../service-law.ts';
 import { Station } from '../station.ts';
 import { ModelTally } from '../tally.ts';

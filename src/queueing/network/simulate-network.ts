@@ -1,4 +1,4 @@
-import { seededRandom } from '../../base/random.ts';
+import { seededRandom } from '#base/random.ts';
 import { EventHeap } from '../event-heap.ts';
 import { checkSimulation, type SimulationOptions } from '../simulate.ts';
 import { ExecutionCalls } from './calls.ts';

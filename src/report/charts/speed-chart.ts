@@ -1,4 +1,4 @@
-import type { Interval } from '../../stats/interval.ts';
+import type { Interval } from '#stats/interval.ts';
 import { axisStyle, type Chart, renderSvg, toGrid } from './svg.ts';
 
 /** The speed at a moment of the study, relative to its first minute, with its 95 % interval. */

@@ -2,7 +2,7 @@ import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
-import { inertText } from '../../base/format.ts';
+import { inertText } from '#base/format.ts';
 import { escapeHtml } from '../html.ts';
 
 use([

@@ -1,4 +1,4 @@
-import { wrapped } from '../../base/format.ts';
+import { wrapped } from '#base/format.ts';
 import { escapeHtml } from '../html.ts';
 import type { Paper } from './svg.ts';
 

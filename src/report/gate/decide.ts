@@ -1,4 +1,4 @@
-import { type ChangeFactor, MAX_DRIFT, MIN_TOGETHER, type Tails, toChanges } from '../../stats/change.ts';
+import { type ChangeFactor, MAX_DRIFT, MIN_TOGETHER, type Tails, toChanges } from '#stats/change.ts';
 import { type Figure, figuresByMetric, listIntervals, meanReading } from './figures.ts';
 import type { GateDocument, MetricReading } from './readings.ts';
 import { type ComparedTimes, compareTimes } from './times.ts';

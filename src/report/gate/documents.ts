@@ -1,4 +1,4 @@
-import { inertLog, plainLine } from '../../base/format.ts';
+import { inertLog, plainLine } from '#base/format.ts';
 import type { Comparison, GateDecision } from './decide.ts';
 import { timesLine } from './times.ts';
 import {

@@ -1,4 +1,4 @@
-import { geometricMean, type Interval } from '../../stats/interval.ts';
+import { geometricMean, type Interval } from '#stats/interval.ts';
 import type { GateDocument, MetricReading } from './readings.ts';
 
 /** One figure of both sides, with a reading for each document that has it. */

@@ -1,7 +1,7 @@
 import { mean } from 'simple-statistics';
-import { formatFigure } from '../../base/format.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { ratioOfRepeats } from '../../stats/ratio.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Interval } from '#stats/interval.ts';
+import { ratioOfRepeats } from '#stats/ratio.ts';
 
 /** A figure without an interval. */
 export interface PlainFigure {

@@ -1,4 +1,4 @@
-import type { ChangeFactor } from '../../stats/change.ts';
+import type { ChangeFactor } from '#stats/change.ts';
 import type { MetricReading } from './readings.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { formatFigure, formatRatio } from '../../base/format.ts';
+import { formatFigure, formatRatio } from '#base/format.ts';
 import { type Comparison, decisive, type GateDecision, listSuspects } from './decide.ts';
 import { largeChange, type MetricVerdict, smallestSeen } from './verdict.ts';
 

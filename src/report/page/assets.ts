@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { packagePath } from '../../base/package.ts';
+import { packagePath } from '#base/package.ts';
 import { Html, html } from '../html.ts';
 
 /** Returns the text of a file of the package's `report-page/` folder. */

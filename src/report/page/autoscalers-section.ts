@@ -1,5 +1,5 @@
-import type { ScalingDocument } from '../../autoscale/document.ts';
-import { formatDuration, formatFigure } from '../../base/format.ts';
+import type { ScalingDocument } from '#autoscale/document.ts';
+import { formatDuration, formatFigure } from '#base/format.ts';
 import { type Html, html, none } from '../html.ts';
 import { table } from './table.ts';
 

@@ -1,10 +1,10 @@
-import { formatFigure } from '../../base/format.ts';
-import type { ClassFigures, Measurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatFigure } from '#base/format.ts';
+import type { ClassFigures, Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeLevel } from '#study/summary/describe.ts';
+import type { Trial } from '#study/types.ts';
 import { type Html, html, none } from '../html.ts';
 import { table } from './table.ts';
 

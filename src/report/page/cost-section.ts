@@ -1,12 +1,12 @@
-import { formatFigure, formatRate, type RateUnit } from '../../base/format.ts';
-import { replicasFor } from '../../stats/replicas.ts';
-import { type CostRow, listCostRows } from '../../study/analysis/cost-table.ts';
-import { costPerMillion } from '../../study/goal/cost-per-million.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeAmount } from '../../study/summary/cost-point.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
-import type { CostPoint } from '../../study/summary/schema/point.ts';
+import { formatFigure, formatRate, type RateUnit } from '#base/format.ts';
+import { replicasFor } from '#stats/replicas.ts';
+import { type CostRow, listCostRows } from '#study/analysis/cost-table.ts';
+import { costPerMillion } from '#study/goal/cost-per-million.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAmount } from '#study/summary/cost-point.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
+import type { CostPoint } from '#study/summary/point-schema.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 import { instanceTypesTable } from './instance-types-table.ts';
 

@@ -1,12 +1,12 @@
-import { formatFigure, formatRatio, plainLine } from '../../base/format.ts';
+import { formatFigure, formatRatio, plainLine } from '#base/format.ts';
 import {
   computeImportance,
   type Importance,
   isPredictive,
   type ParameterImportance,
   tellingParameters,
-} from '../../study/analysis/importance/importance.ts';
-import type { StudyState } from '../../study/records/state.ts';
+} from '#study/analysis/importance.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { type Html, html, none } from '../html.ts';
 import { type TableCell, table } from './table.ts';
 

@@ -1,5 +1,5 @@
-import { formatFigure } from '../../base/format.ts';
-import type { InstanceTypeCost } from '../../study/summary/schema/point.ts';
+import { formatFigure } from '#base/format.ts';
+import type { InstanceTypeCost } from '#study/summary/point-schema.ts';
 import { type Html, html, none } from '../html.ts';
 import { table } from './table.ts';
 

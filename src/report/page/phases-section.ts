@@ -1,6 +1,6 @@
-import { formatDuration } from '../../base/format.ts';
-import { type PhaseKind, phaseKinds } from '../../study/records/phases.ts';
-import type { StudyState } from '../../study/records/state.ts';
+import { formatDuration } from '#base/format.ts';
+import { type PhaseKind, phaseKinds } from '#study/records/phases.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { phasesChart } from '../charts/phases-chart.ts';
 import { type Html, html, none } from '../html.ts';
 import { figure } from './figure.ts';

@@ -1,11 +1,11 @@
-import { formatMs, formatRate } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { representative } from '../../study/final/final.ts';
-import { isFeasible } from '../../study/goal/goal.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatMs, formatRate } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { representative } from '#study/final/final.ts';
+import { isFeasible } from '#study/goal/goal.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeLevel } from '#study/summary/describe.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
 
 /** A measurement of the study that served something, and its place on the page. */
 export interface PagePoint {

@@ -1,11 +1,11 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatFigure, formatMs, formatRate } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeLevel, describeSpeedShare, shortLevel } from '#study/summary/describe.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
 import { type Html, html, none } from '../html.ts';
 
 /** Readings of one config at one level. */

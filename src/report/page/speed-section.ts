@@ -1,7 +1,7 @@
-import type { StudyState } from '../../study/records/state.ts';
-import { findRange } from '../../study/speed/changes.ts';
-import { describeGpuCause, describeSpeedShare } from '../../study/summary/describe.ts';
-import type { SpeedSummary } from '../../study/summary/schema/context.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { findRange } from '#study/speed/changes.ts';
+import type { SpeedSummary } from '#study/summary/context-schema.ts';
+import { describeGpuCause, describeSpeedShare } from '#study/summary/describe.ts';
 import { speedChart } from '../charts/speed-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';

@@ -1,10 +1,10 @@
-import { summarizeLatencies } from '../../profiler/latency-summary.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { type StageSplit, stageSplits } from '../../study/analysis/stages.ts';
-import { representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { shortLevel } from '../../study/summary/describe.ts';
-import type { Trial } from '../../study/types.ts';
+import { summarizeLatencies } from '#profiler/latency-summary.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { type StageSplit, stageSplits } from '#study/analysis/stages.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { shortLevel } from '#study/summary/describe.ts';
+import type { Trial } from '#study/types.ts';
 import type { StagesBar } from '../charts/stages-chart.ts';
 import { listLines, trialName } from './points.ts';
 

@@ -1,16 +1,16 @@
-import { capital, formatFigure, formatMs } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { computeLength } from '../../study/analysis/explain/time-bar.ts';
-import { representative } from '../../study/final/final.ts';
-import { metricText } from '../../study/goal/metrics/format.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { findCorrection } from '../../study/speed/changes.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
-import type { Explanation, ReasonBar } from '../../study/summary/schema/explanation.ts';
-import type { Trial } from '../../study/types.ts';
+import { capital, formatFigure, formatMs } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { computeLength } from '#study/analysis/explain/time-bar.ts';
+import { representative } from '#study/final/final.ts';
+import { metricText } from '#study/goal/metrics/format.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { findCorrection } from '#study/speed/changes.ts';
+import { describeLevel } from '#study/summary/describe.ts';
+import type { Explanation, ReasonBar } from '#study/summary/explanation-schema.ts';
+import type { Trial } from '#study/types.ts';
 import { growthEnd } from '../charts/growth.ts';
 import { type ChartName, risingLevels } from './charts.ts';
-import { comparedFigure, type Picture } from './first/picture.ts';
+import { comparedFigure, type Picture } from './first-picture.ts';
 import { speedTitle } from './speed-section.ts';
 
 /**

@@ -1,12 +1,12 @@
-import { capital, formatRatio } from '../../base/format.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
-import { describeClientChange, describeSmallerBatch } from '../../study/summary/client-words.ts';
-import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
-import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
-import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
-import type { Summary } from '../../study/summary/summary-schema.ts';
+import { capital, formatRatio } from '#base/format.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { hasUncheckedVariants } from '#study/summary/accuracy-words.ts';
+import { describeClientChange, describeSmallerBatch } from '#study/summary/client-words.ts';
+import { describeCost, describeCostShare, isInCost, shareText } from '#study/summary/cost-point.ts';
+import { describeGainIn, describeRecommendation } from '#study/summary/describe.ts';
+import { describeNoise, noiseSentence } from '#study/summary/noise-words.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import { type Html, html } from '../html.ts';
 
 /** Returns the cost of the best as a sentence; '' without prices. */

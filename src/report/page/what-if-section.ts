@@ -1,12 +1,12 @@
-import { formatFigure } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Bounds } from '../../study/analysis/what-if/misses.ts';
-import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/analysis/what-if/what-if.ts';
-import { lineIn, representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { findCorrection } from '../../study/speed/changes.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '#study/analysis/what-if.ts';
+import type { Bounds } from '#study/analysis/what-if-misses.ts';
+import { lineIn, representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { findCorrection } from '#study/speed/changes.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /** The maximum size of embedded data, whatever a study holds. */

@@ -1,19 +1,19 @@
-import { formatFigure } from '../../base/format.ts';
-import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { representative } from '../../study/final/final.ts';
-import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
-import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
-import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { toMetrics } from '../../study/goal/metrics/registry.ts';
-import { goalMetrics } from '../../study/goal/metrics/shown.ts';
-import type { StartedWorkloads } from '../../study/records/records.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
-import { describeRule } from '../../study/summary/describe-rule.ts';
-import { servedRateHead } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
-import { parseRobustRule } from '../../workload/robust-rule.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Measurement, WorkloadMeasurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { representative } from '#study/final/final.ts';
+import { decidingWorkload } from '#study/goal/deciding-workload.ts';
+import { metricCell, metricHead } from '#study/goal/metrics/format.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { goalMetrics } from '#study/goal/metrics/shown.ts';
+import type { StartedWorkloads } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment, shortLevel } from '#study/summary/describe.ts';
+import { describeRule } from '#study/summary/describe-rule.ts';
+import { servedRateHead } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { type Html, html, none } from '../html.ts';
 
 /** The columns before those of the goal's other metrics. */

@@ -1,6 +1,6 @@
-import type { Json } from '../../base/json.ts';
-import { type GraphSpec, graphSpecsUpTo } from '../../triton/config/cuda-graphs.ts';
-import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import type { Json } from '#base/json.ts';
+import { type GraphSpec, graphSpecsUpTo } from '#triton/config/cuda-graphs.ts';
+import type { InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
 import type { FieldWrite } from '../types.ts';
 import { sizesKept, sizesUpTo } from './batch-sizes.ts';
 import { type GroupsPlan, planGroups } from './instance-groups.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { RelativeValue } from '../types.ts';
 
 type RelativeSizes = RelativeValue & { readonly kind: 'sizes' };

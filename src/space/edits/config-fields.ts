@@ -1,12 +1,7 @@
-import type { Json, JsonObject } from '../../base/json.ts';
-import { didYouMean } from '../../base/nearest.ts';
-import {
-  type FieldSchema,
-  type MessageSchema,
-  modelConfigSchema,
-  type ValueSchema,
-} from '../../triton/config/schema.ts';
-import { isSettingPath } from '../engine/engine.ts';
+import type { Json, JsonObject } from '#base/json.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { type FieldSchema, type MessageSchema, modelConfigSchema, type ValueSchema } from '#triton/config/schema.ts';
+import { isSettingPath } from '../engine.ts';
 import type { ConfigPath, FieldWrite, ParameterValue } from '../types.ts';
 import { formatPath } from './config-path.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { ConfigPath, PathSegment } from '../types.ts';
 
 const maxSegments = 16;

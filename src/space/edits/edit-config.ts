@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { Json } from '../../base/json.ts';
-import { hasTensorrt } from '../../triton/config/accelerators.ts';
-import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Json } from '#base/json.ts';
+import { hasTensorrt } from '#triton/config/accelerators.ts';
+import type { InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
 import { type KnownKnobName, knownKnob } from '../source/known-knobs.ts';
 import { requirePath } from '../subject.ts';
 import type { FieldWrite } from '../types.ts';

@@ -1,4 +1,4 @@
-import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import type { InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
 import type { ConfigPath } from '../types.ts';
 
 /** What becomes of the instance groups of a base config when a space sets some of their fields. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { FieldFault } from './config-fields.ts';
 
 /** The CPU's name, where a GPU would have its number. */

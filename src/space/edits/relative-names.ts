@@ -1,6 +1,6 @@
-import { canonicalJson, type Json } from '../../base/json.ts';
-import { graphSpecsUpTo } from '../../triton/config/cuda-graphs.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import { graphSpecsUpTo } from '#triton/config/cuda-graphs.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { warmUpTo } from './warm-up.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { canonicalJson, type Json } from '../../base/json.ts';
-import type { DynamicBatching, InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
-import { normaliseConfig } from '../../triton/config/normal-form.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import type { DynamicBatching, InstanceGroup, ModelConfig } from '#triton/config/model-config.ts';
+import { normaliseConfig } from '#triton/config/normal-form.ts';
 
 /**
  * Returns the config without the server's own defaults at a load: proto3 defaults, instance groups'

@@ -1,5 +1,5 @@
-import type { Json } from '../../base/json.ts';
-import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
+import type { Json } from '#base/json.ts';
+import type { ModelConfig, TensorConfig } from '#triton/config/model-config.ts';
 import type { RelativeValue } from '../types.ts';
 
 type RelativeWarmUp = RelativeValue & { readonly kind: 'warm-up' };

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import type { ConfigPath, FieldWrite, PathSegment } from '../types.ts';
 import { formatPath, positionIn } from './config-path.ts';
 

@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../base/json.ts';
-import { didYouMean } from '../../base/nearest.ts';
+import { canonicalJson } from '#base/json.ts';
+import { didYouMean } from '#base/nearest.ts';
 import { buildCandidate } from '../candidate.ts';
 import { expectedTime } from '../expected-time.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../types.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import { TrituneError } from '#base/errors.ts';
+import { isJsonObject, type JsonObject } from '#base/json.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 import { spaceFromJson, spaceToJson } from '../source/load.ts';
 import { readJsonSource } from '../source/source.ts';

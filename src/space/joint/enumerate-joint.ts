@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { Random } from '../../base/random.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Random } from '#base/random.ts';
 import { completeAssignment } from '../complete.ts';
 import { assignments, countLimit, sampleAssignment, spaceSize } from '../enumerate.ts';
 import { mostPlaces } from '../most-places.ts';

@@ -1,6 +1,6 @@
-import { lookUp } from '../../base/look-up.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { lookUp } from '#base/look-up.ts';
+import { composingModels } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 
 /**

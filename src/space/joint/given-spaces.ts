@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { readDocument } from '../../base/read-document.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { readDocument } from '#base/read-document.ts';
 import { loadInlineSpace, loadSpace, type SpaceLoadOptions } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
 import { readJsonSource, type SpaceSource } from '../source/source.ts';

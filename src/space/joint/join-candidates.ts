@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { canonicalJson, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
 import { type ModelConfigs, toModelConfigs } from '../model-configs.ts';
 import type { Assignment, Candidate, CandidateShape, Settings } from '../types.ts';
 import { findBatch, fitEnsembles } from './fit-ensembles.ts';

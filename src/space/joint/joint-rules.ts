@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import { bindSpace } from '../bound-space.ts';
-import { holds } from '../expressions/condition.ts';
-import { evaluate } from '../expressions/evaluate.ts';
+import { holds } from '../condition.ts';
+import { evaluate } from '../evaluate.ts';
 import { toModelConfig } from '../model-configs.ts';
 import { createScene } from '../options.ts';
 import { compileRule } from '../source/compile.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
 import { type ModelConfigs, toModelConfigs, toOriginal, toOtherConfigs } from '../model-configs.ts';
 import type { SpaceSource } from '../source/source.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';

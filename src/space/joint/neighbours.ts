@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../base/json.ts';
+import { canonicalJson } from '#base/json.ts';
 import { bindSpace } from '../bound-space.ts';
 import { allowedOptions, type Narrowing } from '../narrowing.ts';
 import { optionsFor } from '../options.ts';

@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { stepsByTensors } from '../../queueing/network/plan.ts';
-import type { Step } from '../../queueing/network/types.ts';
-import { composingModels, ensembleSteps } from '../../triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import { stepsByTensors } from '#queueing/network/plan.ts';
+import type { Step } from '#queueing/network/types.ts';
+import { composingModels, ensembleSteps } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 import type { Topology, TopologyFront } from '../topology.ts';
 

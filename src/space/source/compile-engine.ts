@@ -1,6 +1,6 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { FieldFault } from '../edits/config-fields.ts';
-import { parseValue } from '../expressions/expression.ts';
+import { parseValue } from '../expression.ts';
 import type { Names } from '../subject.ts';
 import type { EngineSettingNames, EngineTraits, Expression } from '../types.ts';
 import type { EngineFile, LawFile } from './engine-form.ts';

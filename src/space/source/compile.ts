@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
+import { compileCondition } from '../condition.ts';
 import { FieldFault } from '../edits/config-fields.ts';
-import { compileCondition } from '../expressions/condition.ts';
-import { parseExpression } from '../expressions/expression.ts';
+import { parseExpression } from '../expression.ts';
 import type { Names } from '../subject.ts';
 import type { Parameter, Rule, SearchSpace } from '../types.ts';
 import { compileLaw, toTraits } from './compile-engine.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { didYouMean } from '../../base/nearest.ts';
+import { didYouMean } from '#base/nearest.ts';
 import type { EngineFile, LawFile } from './engine-form.ts';
 import type { ParameterFile, RuleFile, SpaceFile } from './schema.ts';
 import type { SpaceSource } from './source.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { relativeSizes } from '../edits/batch-sizes.ts';
 import { firstGpus, instanceGroups } from '../edits/placement.ts';
 import { relativeWarmUp } from '../edits/warm-up.ts';

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { didYouMean } from '../../base/nearest.ts';
-import { fileLimits, pathBelow, readTextSync } from '../../base/read-file.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { fileLimits, pathBelow, readTextSync } from '#base/read-file.ts';
 import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
 import type { EngineFile } from './engine-form.ts';

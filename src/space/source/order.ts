@@ -1,4 +1,4 @@
-import { parametersIn } from '../expressions/condition.ts';
+import { parametersIn } from '../condition.ts';
 import type { Parameter } from '../types.ts';
 import type { JoinedSpace } from './inherit.ts';
 import { spaceInvalid } from './source-fault.ts';

@@ -1,9 +1,9 @@
-import { canonicalJson, type Json } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { didYouMean } from '../../base/nearest.ts';
-import { modelConfigSchema } from '../../triton/config/schema.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { modelConfigSchema } from '#triton/config/schema.ts';
+import { both, compileCondition } from '../condition.ts';
 import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
-import { both, compileCondition } from '../expressions/condition.ts';
 import { type Names, requirePath } from '../subject.ts';
 import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeValue } from '../types.ts';
 import type { JoinedParameter } from './inherit.ts';

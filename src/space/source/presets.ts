@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
-import { packagePath } from '../../base/package.ts';
-import { backendOfPlatform } from '../../triton/config/backend-names.ts';
+import { packagePath } from '#base/package.ts';
+import { backendOfPlatform } from '#triton/config/backend-names.ts';
 
 const presetFolder = packagePath('search-spaces');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import { engineFile, lawFile } from './engine-form.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import { variantFile, variantsFile } from './variant-form.ts';

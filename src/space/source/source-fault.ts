@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /** Keys and indexes from the top of a search-space file to one of its values. */
 export type FilePath = readonly (string | number)[];

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Json } from '../../base/json.ts';
-import { didYouMean } from '../../base/nearest.ts';
-import { fileLimits } from '../../base/read-file.ts';
-import { joinFaults } from '../../base/schema-faults.ts';
-import { readYaml, YamlFault, type YamlText } from '../../base/yaml.ts';
+import type { Json } from '#base/json.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { fileLimits } from '#base/read-file.ts';
+import { joinFaults } from '#base/schema-faults.ts';
+import { readYaml, YamlFault, type YamlText } from '#base/yaml.ts';
 import { isForbiddenKey } from '../edits/config-path.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { ValuesFile } from './schema.ts';
 
 const maxValues = 1000;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
-import { formatMessage } from '../../base/errors.ts';
-import { canonicalJson } from '../../base/json.ts';
-import { fileLimits, piecesSync } from '../../base/read-file.ts';
+import { formatMessage } from '#base/errors.ts';
+import { canonicalJson } from '#base/json.ts';
+import { fileLimits, piecesSync } from '#base/read-file.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../artifact.ts';
 import type { BuildFile, LocalFileFile, VariantFile } from './variant-form.ts';
 

@@ -1,8 +1,8 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { Artifact } from '../artifact.ts';
 import { formatMark, MARK } from '../artifact.ts';
+import { always } from '../condition.ts';
 import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
-import { always } from '../expressions/condition.ts';
 import { requirePath } from '../subject.ts';
 import type { FieldWrite, Parameter, ParameterOption } from '../types.ts';
 import type { Placed } from './inherit.ts';

@@ -1,12 +1,12 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { usableRate } from '../../stats/replicas.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { usableRate } from '#stats/replicas.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { toMetrics } from '../goal/metrics/registry.ts';
-import type { CostTerms } from '../records/schema/goal.ts';
+import type { CostTerms } from '../records/goal-schema.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
-import { type WhatIf, whatIf } from './what-if/what-if.ts';
+import { type WhatIf, whatIf } from './what-if.ts';
 
 /**
  * A config, the rate that one server serves with it within the goal, and the cost of such a server.

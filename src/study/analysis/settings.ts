@@ -1,12 +1,12 @@
-import { isTrituneError } from '../../base/errors.ts';
-import type { Json } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { isMessage } from '../../space/edits/config-fields.ts';
-import { isJointJson, jointFromJson } from '../../space/joint/definition.ts';
-import { type JointSpace, jointName } from '../../space/joint/joint-space.ts';
-import { configOfModel, readField } from '../../space/model-configs.ts';
-import { spaceFromJson } from '../../space/source/load.ts';
-import type { Assignment, Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
+import { isTrituneError } from '#base/errors.ts';
+import type { Json } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { isMessage } from '#space/edits/config-fields.ts';
+import { isJointJson, jointFromJson } from '#space/joint/definition.ts';
+import { type JointSpace, jointName } from '#space/joint/joint-space.ts';
+import { configOfModel, readField } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Assignment, Candidate, ConfigPath, SearchSpace } from '#space/types.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Trial } from '../types.ts';
 

@@ -1,11 +1,11 @@
-import { lookUp } from '../../base/look-up.ts';
-import type { Candidate, CandidateShape } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { SmallerBatch } from '../summary/summary-schema.ts';
 import type { Goal } from '../types.ts';
-import { createStudyModel } from './what-if/study-model.ts';
+import { createStudyModel } from './study-model.ts';
 
 /** The least ratio that is worth telling. */
 const MIN_RATIO = 1.1;

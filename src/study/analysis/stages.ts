@@ -1,10 +1,10 @@
-import { lookUp } from '../../base/look-up.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../profiler/server-figures.ts';
-import { answeredPerSecond, countedMs, stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { CandidateShape } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { answeredPerSecond, countedMs, stageBreakdowns } from '#profiler/stage-breakdowns.ts';
+import type { Topology } from '#space/topology.ts';
+import type { CandidateShape } from '#space/types.ts';
 
 const US_PER_MS = 1e3;
 

@@ -1,6 +1,6 @@
-import { formatFigure, formatRatio } from '../../base/format.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { LIKELY } from '../level/chances.ts';
+import { formatFigure, formatRatio } from '#base/format.ts';
+import type { Interval } from '#stats/interval.ts';
+import { LIKELY } from '../level-chances.ts';
 import type { GainDecided } from '../records/records.ts';
 import type { Goal, Trial } from '../types.ts';
 import { computeGain, computeHalfWidth, listPairs, type Pairs } from './pairs.ts';

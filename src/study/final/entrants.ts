@@ -1,8 +1,8 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '#stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth, isFeasible } from '../goal/goal.ts';
 import { findChosen } from '../goal/ranking.ts';
-import { LIKELY } from '../level/chances.ts';
+import { LIKELY } from '../level-chances.ts';
 import type { Goal } from '../types.ts';
 import { computeCost, costServing, type FinalState, listMeasurements, type Side, toSide } from './sides.ts';
 import { compareSimplicity, MAX_TIE } from './simplicity.ts';

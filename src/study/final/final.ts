@@ -1,10 +1,10 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { relativeHalfWidth } from '../../stats/precision.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { findChosen, isDoubted } from '../goal/ranking.ts';
-import { LIKELY } from '../level/chances.ts';
-import { alongLine, fitLine, type LevelLine, lineThrough, trialAlong } from '../level/line.ts';
+import { LIKELY } from '../level-chances.ts';
+import { alongLine, fitLine, type LevelLine, lineThrough, trialAlong } from '../level-line.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, LevelPoint, Trial } from '../types.ts';
 import { type Decision, decide, decideForBaseline, whyNoGain } from './decide.ts';

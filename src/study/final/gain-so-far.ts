@@ -1,4 +1,4 @@
-import type { Interval } from '../../stats/interval.ts';
+import type { Interval } from '#stats/interval.ts';
 import type { StudyState } from '../records/state.ts';
 import { representative } from './final.ts';
 import { computeRatio } from './pairs.ts';

@@ -1,8 +1,8 @@
 import { mean } from 'simple-statistics';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { type Pair, ratioInterval } from '../../stats/ratio.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import type { Interval } from '#stats/interval.ts';
+import { type Pair, ratioInterval } from '#stats/ratio.ts';
 import { assess, costHalfWidth, followsFromThroughput, goalOfLevels, missingMetrics } from '../goal/goal.ts';
 import type { Goal } from '../types.ts';
 import { costServing, type Side } from './sides.ts';

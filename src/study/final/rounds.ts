@@ -1,6 +1,6 @@
-import type { Interval } from '../../stats/interval.ts';
-import { LIKELY } from '../level/chances.ts';
-import type { LevelCurve } from '../level/curve.ts';
+import type { Interval } from '#stats/interval.ts';
+import { LIKELY } from '../level-chances.ts';
+import type { LevelCurve } from '../level-curve.ts';
 import type { Goal } from '../types.ts';
 import { chooseEntrants, computePromise, isClose, MAX_AT_ONCE, WORTH_A_LOOK } from './entrants.ts';
 import { computeGain, computeHalfWidth, listPairs, type Pairs } from './pairs.ts';

@@ -1,9 +1,9 @@
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { assess, costOfServed, isFeasible } from '../goal/goal.ts';
 import { findChosen } from '../goal/ranking.ts';
-import type { LevelCurve } from '../level/curve.ts';
-import type { LevelLine } from '../level/line.ts';
-import { chooseLevels } from '../level/recommended.ts';
+import type { LevelCurve } from '../level-curve.ts';
+import type { LevelLine } from '../level-line.ts';
+import { chooseLevels } from '../recommended.ts';
 import type { FinalMeasured } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';

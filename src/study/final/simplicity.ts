@@ -1,5 +1,5 @@
-import { listDifferences } from '../../space/differences.ts';
-import type { Candidate } from '../../space/types.ts';
+import { listDifferences } from '#space/differences.ts';
+import type { Candidate } from '#space/types.ts';
 import { findChosen } from '../goal/ranking.ts';
 import type { Trial } from '../types.ts';
 

@@ -1,4 +1,4 @@
-import { lineThrough, variesBatchAlone } from '../level/line.ts';
+import { lineThrough, variesBatchAlone } from '../level-line.ts';
 import type { LevelPoint, LevelRange } from '../types.ts';
 import type { Assessment } from './goal.ts';
 import { chooseLevel, type LevelOutcome, nextLevel } from './levels.ts';

@@ -1,4 +1,4 @@
-import type { Interval } from '../../stats/interval.ts';
+import type { Interval } from '#stats/interval.ts';
 
 const SECONDS_PER_HOUR = 3600;
 const MILLION = 1e6;

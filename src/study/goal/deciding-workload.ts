@@ -1,6 +1,6 @@
-import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { decidingIndex, parseRobustRule } from '../../workload/robust-rule.ts';
+import type { Measurement, WorkloadMeasurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { decidingIndex, parseRobustRule } from '#workload/robust-rule.ts';
 import type { StartedWorkloads } from '../records/records.ts';
 import type { Goal } from '../types.ts';
 import { toMetrics } from './metrics/registry.ts';

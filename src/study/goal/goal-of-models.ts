@@ -1,6 +1,6 @@
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
-import type { Topology } from '../../space/topology.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import type { Topology } from '#space/topology.ts';
 import type { Goal } from '../types.ts';
 import { nameOfModel, partsOfName } from './metrics/of-model.ts';
 

@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { Constraint, Objective } from '../types.ts';
 import type { Metric } from './metrics/metric.ts';
 import type { Metrics } from './metrics/registry.ts';

@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { relativeHalfWidth } from '../../stats/precision.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import type { Constraint, Goal, LatencyBudget } from '../types.ts';
 import type { Derivation } from './metrics/metric.ts';
 import { describeMissing, remedyFor } from './metrics/needs.ts';

@@ -1,6 +1,6 @@
-import { type Interval, timesInterval } from '../../stats/interval.ts';
-import type { InstanceType } from '../records/schema/goal.ts';
-import type { InstanceTypeCost } from '../summary/schema/point.ts';
+import { type Interval, timesInterval } from '#stats/interval.ts';
+import type { InstanceType } from '../records/goal-schema.ts';
+import type { InstanceTypeCost } from '../summary/point-schema.ts';
 import { costsPerMillion } from './cost-per-million.ts';
 
 /** What one replica is, and serves. */

@@ -1,8 +1,8 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { ConstrainedPoint } from '../../stats/crowded-sort.ts';
-import { type Costs, lowerIsBetter, paretoFront } from '../../stats/front.ts';
-import { findInFlight } from '../level/line.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import type { ConstrainedPoint } from '#stats/crowded-sort.ts';
+import { type Costs, lowerIsBetter, paretoFront } from '#stats/front.ts';
+import { findInFlight } from '../level-line.ts';
 import type { Doubted, Goal, Trial } from '../types.ts';
 import {
   type Assessment,

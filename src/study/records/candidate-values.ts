@@ -1,8 +1,8 @@
-import { isTrituneError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { withoutServerDefaults } from '../../space/edits/server-defaults.ts';
-import { TRITON, toOriginal } from '../../space/model-configs.ts';
-import { plainShape, readShape } from '../../space/shape.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { withoutServerDefaults } from '#space/edits/server-defaults.ts';
+import { TRITON, toOriginal } from '#space/model-configs.ts';
+import { plainShape, readShape } from '#space/shape.ts';
 
 /**
  * Returns a line of a journal with its candidates' settings as a value. Version 1 (tritune 0.1.0)

@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import { canonicalJson } from '../../base/json.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Narrowing } from '../../space/narrowing.ts';
-import type { Candidate } from '../../space/types.ts';
+import { TrituneError } from '#base/errors.ts';
+import { canonicalJson } from '#base/json.ts';
+import { MS_PER_S } from '#base/units.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Candidate } from '#space/types.ts';
 import { computeFront } from '../goal/ranking.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
 import { type EstimateSpeeds, fitSpeeds } from '../speed/speeds.ts';

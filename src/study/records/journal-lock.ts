@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { fileLimits, readTextSync } from '#base/read-file.ts';
 
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {

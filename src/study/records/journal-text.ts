@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { TrituneError } from '../../base/errors.ts';
-import { canonicalJson, isJsonObject, type Json, nestsDeeperThan } from '../../base/json.ts';
+import { TrituneError } from '#base/errors.ts';
+import { canonicalJson, isJsonObject, type Json, nestsDeeperThan } from '#base/json.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { checkStart, computeCheck, formatMark, holdsWholeLine, parseSeal, type Seal } from './line-seal.ts';
 import { withoutPrototypeKeys } from './prototype-keys.ts';
 import { checkRecord } from './record-schema.ts';
 import type { StudyRecord } from './records.ts';
-import { SCHEMA_VERSION } from './schema/study-started.ts';
+import { SCHEMA_VERSION } from './study-started-schema.ts';
 
 /** The content of a journal file. */
 export interface JournalText {

@@ -1,8 +1,8 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { formatMessage, isTrituneError, TrituneError } from '../../base/errors.ts';
-import { flushFolders } from '../../base/flush-folders.ts';
-import { fileLimits, readBytes } from '../../base/read-file.ts';
-import { unwritable } from '../../base/run-files.ts';
+import { formatMessage, isTrituneError, TrituneError } from '#base/errors.ts';
+import { flushFolders } from '#base/flush-folders.ts';
+import { fileLimits, readBytes } from '#base/read-file.ts';
+import { unwritable } from '#base/run-files.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
 import {

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { toSpec } from '../../spec/spec-of-options.ts';
-import { specToJson } from '../../spec/study-spec.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { specToJson } from '#spec/study-spec.ts';
 import { withCandidateValues } from './candidate-values.ts';
 
 /**

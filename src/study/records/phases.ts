@@ -1,4 +1,4 @@
-import { MS_PER_S } from '../../base/units.ts';
+import { MS_PER_S } from '#base/units.ts';
 import type { StudyRecord } from './records.ts';
 
 /** What a study spends its time on, in the order of a trial. */

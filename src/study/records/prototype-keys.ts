@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject } from '#base/json.ts';
 
 /** The key that changes an object's prototype in code that copies fields one by one. */
 const KEY = '__proto__';

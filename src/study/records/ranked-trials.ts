@@ -1,4 +1,4 @@
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { requireMetrics } from '../goal/goal.ts';
 import { computeStanding, steadyStanding } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';

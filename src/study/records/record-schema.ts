@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { isTrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { isTrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Goal } from '../types.ts';
 import { migrated } from './migrate.ts';
+import { record } from './record-kinds.ts';
 import type { StudyRecord } from './records.ts';
-import { record } from './schema/record.ts';
 
 /**
  * Returns the JSON Schema (2020-12) of a line of the journal: the content of

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { ReadOnly } from '../../base/read-only.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 import type { Goal } from '../types.ts';
-import type { record } from './schema/record.ts';
+import type { record } from './record-kinds.ts';
 
 /** A line as the schema reads it: its goal has no registry of metrics yet. */
 type Read = z.output<typeof record>;

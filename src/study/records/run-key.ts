@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatMessage } from '../../base/errors.ts';
-import { flushFolders } from '../../base/flush-folders.ts';
-import { readBytesSync } from '../../base/read-file.ts';
-import { userFolder } from '../../base/user-folder.ts';
+import { formatMessage } from '#base/errors.ts';
+import { flushFolders } from '#base/flush-folders.ts';
+import { readBytesSync } from '#base/read-file.ts';
+import { userFolder } from '#base/user-folder.ts';
 
 /** The user's key, by which their runs are known as theirs; or why there is none. */
 export type RunKey = { readonly key: Buffer } | { readonly key: null; readonly reason: string };

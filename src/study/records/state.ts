@@ -1,7 +1,7 @@
-import type { Machine } from '../../profiler/machine.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Narrowing } from '../../space/narrowing.ts';
-import type { Candidate } from '../../space/types.ts';
+import type { Machine } from '#profiler/machine.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Candidate } from '#space/types.ts';
 import type { TrialPoint } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from '../types.ts';

@@ -1,5 +1,5 @@
-import { lookUp } from '../../base/look-up.ts';
-import type { CandidateShape } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { CandidateShape } from '#space/types.ts';
 import type { Trial } from '../types.ts';
 import { perHistory } from './samplers/per-history.ts';
 

@@ -1,8 +1,8 @@
-import { lookUp } from '../../base/look-up.ts';
-import { toSettingsKey } from '../../perfmodel/settings-key.ts';
-import { type BatcherPolicy, instancesPerDevice } from '../../queueing/batcher-policy.ts';
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
-import type { Candidate } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import { toSettingsKey } from '#perfmodel/settings-key.ts';
+import { type BatcherPolicy, instancesPerDevice } from '#queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { Candidate } from '#space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { jointLoadChance } from './joint-load-chance.ts';
 

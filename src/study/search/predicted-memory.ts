@@ -1,6 +1,6 @@
-import { findGpuMemory } from '../../perfmodel/memory/gpu-memory.ts';
-import { toSettingsKey } from '../../perfmodel/settings-key.ts';
-import type { Candidate } from '../../space/types.ts';
+import { findGpuMemory } from '#perfmodel/gpu-memory.ts';
+import { toSettingsKey } from '#perfmodel/settings-key.ts';
+import type { Candidate } from '#space/types.ts';
 import type { Trial } from '../types.ts';
 
 /** GPU memory in use, and in total, while a config was served, in MiB. */

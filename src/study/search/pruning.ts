@@ -1,7 +1,7 @@
-import { lookUp } from '../../base/look-up.ts';
-import { listPlaces, toSettingsKey } from '../../perfmodel/settings-key.ts';
-import { instancesPerDevice } from '../../queueing/batcher-policy.ts';
-import type { Candidate, CandidateShape } from '../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import { listPlaces, toSettingsKey } from '#perfmodel/settings-key.ts';
+import { instancesPerDevice } from '#queueing/batcher-policy.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { refusedLike } from './blamed-settings.ts';
 import { memoryReason } from './predicted-memory.ts';

@@ -1,6 +1,6 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Normal } from '../../stats/gaussian-process.ts';
-import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Normal } from '#stats/gaussian-process.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
 import type { TimedMeasurement } from './evidence.ts';
 import { type ServerReading, serverFactors } from './server-factors.ts';

@@ -1,8 +1,8 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { ClassFigures, Measurement } from '../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../profiler/server-figures.ts';
-import type { TokenFigures } from '../../profiler/token-figures.ts';
-import type { Interval } from '../../stats/interval.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { ClassFigures, Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 
 /** Speeds within this difference of logarithms count as equal: figures are no more precise. */
 const ALIKE = 0.02;

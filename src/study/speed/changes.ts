@@ -1,5 +1,5 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Interval } from '#stats/interval.ts';
 import { findGpuCause, type GpuCause } from './gpu-cause.ts';
 import type { Speeds } from './speeds.ts';
 

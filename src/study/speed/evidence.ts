@@ -1,10 +1,10 @@
 import { mean } from 'simple-statistics';
-import { toSettingsKey } from '../../perfmodel/settings-key.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { NoisyReading } from '../../stats/gaussian-process.ts';
-import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
-import { relativeHalfWidth } from '../../stats/precision.ts';
+import { toSettingsKey } from '#perfmodel/settings-key.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import type { NoisyReading } from '#stats/gaussian-process.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 
 /** A measurement and the time at which it ended, in seconds of the study's running time. */
 export interface TimedMeasurement {

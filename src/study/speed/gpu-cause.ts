@@ -1,5 +1,5 @@
 import { median } from 'simple-statistics';
-import type { GpuMetrics } from '../../profiler/server-figures.ts';
+import type { GpuMetrics } from '#profiler/server-figures.ts';
 
 /** Why a GPU became slower or faster. */
 export type GpuCause = ClockCause | SharingCause;

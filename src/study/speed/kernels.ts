@@ -1,4 +1,4 @@
-import { type Hypothesis, matern52 } from '../../stats/gaussian-process.ts';
+import { type Hypothesis, matern52 } from '#stats/gaussian-process.ts';
 import type { Source, SpeedPlace, SpeedTerm } from './evidence.ts';
 
 /** An Ornstein-Uhlenbeck process of the log speed: its standard deviation and its time constant. */

@@ -1,6 +1,6 @@
 import { mean } from 'simple-statistics';
-import { cholesky, solveLower, solveUpper } from '../../stats/cholesky.ts';
-import type { Normal } from '../../stats/gaussian-process.ts';
+import { cholesky, solveLower, solveUpper } from '#stats/cholesky.ts';
+import type { Normal } from '#stats/gaussian-process.ts';
 
 /** The logarithm of a rate that was measured on a server. */
 export interface ServerReading {

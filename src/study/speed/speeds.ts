@@ -1,10 +1,10 @@
 import { mean } from 'simple-statistics';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { GpuMetrics } from '../../profiler/server-figures.ts';
-import type { Candidate } from '../../space/types.ts';
-import { findExplanation, type NoisyReading, type Posterior } from '../../stats/gaussian-process.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { GpuMetrics } from '#profiler/server-figures.ts';
+import type { Candidate } from '#space/types.ts';
+import { findExplanation, type NoisyReading, type Posterior } from '#stats/gaussian-process.ts';
+import type { Interval } from '#stats/interval.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
 import { listEvidence, type SpeedPlace, type SpeedTerm, type TimedMeasurement } from './evidence.ts';
 import { speedHypotheses, type WitnessOdds, witnessOdds } from './kernels.ts';

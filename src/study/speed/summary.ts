@@ -1,5 +1,5 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { SpeedSummary } from '../summary/schema/context.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { SpeedSummary } from '../summary/context-schema.ts';
 import { findCorrection, findRange, listChanges } from './changes.ts';
 import type { Speeds } from './speeds.ts';
 

@@ -1,5 +1,5 @@
-import { plainLine } from '../../base/format.ts';
-import type { Accuracy } from '../../loadgen/accuracy.ts';
+import { plainLine } from '#base/format.ts';
+import type { Accuracy } from '#loadgen/accuracy.ts';
 import type { StudyState } from '../records/state.ts';
 
 /**

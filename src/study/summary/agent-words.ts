@@ -1,6 +1,6 @@
-import { formatFigure, formatMs, plainLine } from '../../base/format.ts';
-import type { AgentFigures } from '../../profiler/client-figures.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
+import { formatFigure, formatMs, plainLine } from '#base/format.ts';
+import type { AgentFigures } from '#profiler/client-figures.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 
 /** The figures of one agent over several measurements. */
 export interface AgentOverview {

@@ -1,4 +1,4 @@
-import type { Certificate } from '../records/schema/certificate.ts';
+import type { Certificate } from '../records/certificate-schema.ts';
 
 /** A smaller gain counts as none. */
 const MIN_GAIN = 0.0005;

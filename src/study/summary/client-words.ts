@@ -1,5 +1,5 @@
-import { formatFigure, formatRatio } from '../../base/format.ts';
-import type { ClientChange } from '../../space/clients/changes.ts';
+import { formatFigure, formatRatio } from '#base/format.ts';
+import type { ClientChange } from '#space/client-changes.ts';
 import type { StartedClients, StudyStarted } from '../records/records.ts';
 import type { SmallerBatch } from './summary-schema.ts';
 

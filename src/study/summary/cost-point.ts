@@ -1,13 +1,13 @@
-import { formatFigure, formatRate, type RateUnit } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { timesInterval } from '../../stats/interval.ts';
-import { chanceToHold } from '../../stats/replicas.ts';
+import { formatFigure, formatRate, type RateUnit } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { timesInterval } from '#stats/interval.ts';
+import { chanceToHold } from '#stats/replicas.ts';
 import { instanceTypeCosts } from '../goal/instance-types.ts';
 import { toMetrics } from '../goal/metrics/registry.ts';
-import type { CostTerms } from '../records/schema/goal.ts';
+import type { CostTerms } from '../records/goal-schema.ts';
 import type { Goal, Objective } from '../types.ts';
-import type { CostPoint, InstanceTypeCost } from './schema/point.ts';
+import type { CostPoint, InstanceTypeCost } from './point-schema.ts';
 
 type Figure = number | null;
 type Figures = CostPoint['perHour'];

@@ -1,5 +1,5 @@
-import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/format.ts';
-import { LIKELY } from '../level/chances.ts';
+import { formatFigure, formatMs, formatRate, type RateUnit } from '#base/format.ts';
+import { LIKELY } from '../level-chances.ts';
 import type { LatencyBudget } from '../types.ts';
 import { describeChance } from './describe.ts';
 import { chooseRateUnit } from './rate-unit.ts';

@@ -1,5 +1,5 @@
-import { formatFigure } from '../../base/format.ts';
-import type { RobustRule } from '../../workload/robust-rule.ts';
+import { formatFigure } from '#base/format.ts';
+import type { RobustRule } from '#workload/robust-rule.ts';
 
 /** Returns the rule in words, to stand after `by`: `the worst of each figure`. */
 export function describeRule(rule: RobustRule): string {

@@ -1,16 +1,16 @@
-import { formatFigure, formatMs, formatRate, listed, plainLine, type RateUnit } from '../../base/format.ts';
-import { nsToMs } from '../../base/units.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
-import type { Narrowing } from '../../space/narrowing.ts';
-import type { Assignment, ParameterValue } from '../../space/types.ts';
+import { formatFigure, formatMs, formatRate, listed, plainLine, type RateUnit } from '#base/format.ts';
+import { nsToMs } from '#base/units.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
+import type { Narrowing } from '#space/narrowing.ts';
+import type { Assignment, ParameterValue } from '#space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { SpeedChange } from '../speed/changes.ts';
 import type { GpuCause } from '../speed/gpu-cause.ts';
 import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
-import type { TokenPoint } from './schema/parts.ts';
-import type { Prediction, Recommendation } from './schema/point.ts';
+import type { TokenPoint } from './parts-schema.ts';
+import type { Prediction, Recommendation } from './point-schema.ts';
 
 /** The most letters of a model's part of an assignment on one line. */
 const MAX_LETTERS = 300;

@@ -1,4 +1,4 @@
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { isFeasible } from '../goal/goal.ts';
 import type { StudyState } from '../records/state.ts';
 import { correctMeasurement } from '../speed/changes.ts';

@@ -1,16 +1,16 @@
-import { capital, formatFigure, formatMs, formatRate } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
+import { capital, formatFigure, formatMs, formatRate } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
+import { describeTooManyFailed } from '#profiler/failed-requests.ts';
 import { allowedErrorRate } from '../goal/goal.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
-import { isSameLevel } from '../level/line.ts';
+import { isSameLevel } from '../level-line.ts';
 import type { LatencyBudget } from '../types.ts';
 import { isInCost } from './cost-point.ts';
 import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.ts';
 import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
+import type { StandingPoint } from './point-schema.ts';
 import { chooseRateUnit } from './rate-unit.ts';
-import type { StandingPoint } from './schema/point.ts';
 import type { Summary } from './summary-schema.ts';
 import { isOriginal } from './verdict.ts';
 

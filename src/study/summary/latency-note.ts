@@ -1,9 +1,9 @@
-import { formatMs } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { formatMs } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Goal } from '../types.ts';
-import type { PointParts } from './schema/point.ts';
+import type { PointParts } from './point-schema.ts';
 
 /** The first words of the metrics whose limit, or improvement, keeps latency down. */
 const LATENCIES = ['latency', 'ttft', 'itl', 'tpot', 'goodput', 'bad-share'];

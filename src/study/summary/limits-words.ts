@@ -1,5 +1,5 @@
-import { formatMs } from '../../base/format.ts';
-import { parseRobustRule } from '../../workload/robust-rule.ts';
+import { formatMs } from '#base/format.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import type { Metric } from '../goal/metrics/metric.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';

@@ -1,9 +1,9 @@
-import { NS_PER_US, nsToMs } from '../../base/units.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
+import { NS_PER_US, nsToMs } from '#base/units.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, LevelPoint, LevelRange } from '../types.ts';
-import type { NoiseFloor } from './schema/context.ts';
+import type { NoiseFloor } from './context-schema.ts';
 
 /** The meaning of a noise floor for the budget. */
 export type NoiseVerdict =

@@ -1,8 +1,8 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
 import type { LatencyBudget } from '../types.ts';
+import type { NoiseFloor } from './context-schema.ts';
 import { noiseVerdict } from './noise-floor.ts';
-import type { NoiseFloor } from './schema/context.ts';
 
 /** A noise floor in words. */
 export interface NoiseWords {

@@ -1,12 +1,12 @@
-import type { ClassFigures, Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
-import { findGoodput } from '../../profiler/windows/class-figures.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { CandidateShape } from '../../space/types.ts';
+import type { ClassFigures, Measurement, WorkloadMeasurement } from '#profiler/measurement.ts';
+import { findGoodput } from '#profiler/windows/class-figures.ts';
+import type { Topology } from '#space/topology.ts';
+import type { CandidateShape } from '#space/types.ts';
 import { stageSplits } from '../analysis/stages.ts';
 import { findPart } from '../goal/metrics/of-model.ts';
+import type { ClassPoint, FrontPoint, StagePoint, WorkloadPoint } from './parts-schema.ts';
+import type { PointParts, SummaryPoint } from './point-schema.ts';
 import { chooseRateUnit } from './rate-unit.ts';
-import type { ClassPoint, FrontPoint, StagePoint, WorkloadPoint } from './schema/parts.ts';
-import type { PointParts, SummaryPoint } from './schema/point.ts';
 
 /** A figure of the summary; null if it is not finite. */
 type Figure = number | null;

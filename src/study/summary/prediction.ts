@@ -1,11 +1,11 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import { createEnginePredictor } from '../../perfmodel/continuous/engine-predictor.ts';
-import { createPredictor } from '../../perfmodel/predictor.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import { createEnginePredictor } from '#perfmodel/continuous/engine-predictor.ts';
+import { createPredictor } from '#perfmodel/predictor.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { Trial } from '../types.ts';
-import type { Prediction } from './schema/point.ts';
+import type { Prediction } from './point-schema.ts';
 
 const SIMULATED_REQUESTS = 4000;
 /** The same for an engine, whose requests take many steps. */

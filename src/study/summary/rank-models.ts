@@ -1,6 +1,6 @@
-import { type ChangeFactor, toChanges } from '../../stats/change.ts';
-import type { Interval } from '../../stats/interval.ts';
-import type { SummaryPoint } from './schema/point.ts';
+import { type ChangeFactor, toChanges } from '#stats/change.ts';
+import type { Interval } from '#stats/interval.ts';
+import type { SummaryPoint } from './point-schema.ts';
 import type { RankedModel, SeriesEntry } from './summary-schema.ts';
 
 /**

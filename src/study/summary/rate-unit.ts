@@ -1,4 +1,4 @@
-import type { RateUnit } from '../../base/format.ts';
+import type { RateUnit } from '#base/format.ts';
 import type { Trial } from '../types.ts';
 
 /**

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../base/json.ts';
-import type { ReadOnly } from '../../base/read-only.ts';
-import { count, json, openObject, text, writtenJsonSchema } from '../../base/schema.ts';
-import { machineSchema } from '../../profiler/machine.ts';
-import { goodputSpec } from '../../spec/language-spec.ts';
-import { modelAnalyzerSource } from '../../spec/study-spec.ts';
-import { certificate } from '../records/schema/certificate.ts';
-import { noiseFloor, speed, topology, workloads } from './schema/context.ts';
-import { explanation } from './schema/explanation.ts';
-import { assignment, budgetLatencyMs, constraint, figure, load, ratio, throughput } from './schema/figures.ts';
-import { best, point, standing } from './schema/point.ts';
+import type { JsonObject } from '#base/json.ts';
+import type { ReadOnly } from '#base/read-only.ts';
+import { count, json, openObject, text, writtenJsonSchema } from '#base/schema.ts';
+import { machineSchema } from '#profiler/machine.ts';
+import { goodputSpec } from '#spec/language-spec.ts';
+import { modelAnalyzerSource } from '#spec/study-spec.ts';
+import { certificate } from '../records/certificate-schema.ts';
+import { noiseFloor, speed, topology, workloads } from './context-schema.ts';
+import { explanation } from './explanation-schema.ts';
+import { assignment, budgetLatencyMs, constraint, figure, load, ratio, throughput } from './figures-schema.ts';
+import { best, point, standing } from './point-schema.ts';
 import { verdicts } from './verdict.ts';
 
 /** The form of `summary.json`; the compiler checks it against the types that are written. */

@@ -1,4 +1,4 @@
-import type { Candidate } from '../../space/types.ts';
+import type { Candidate } from '#space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 

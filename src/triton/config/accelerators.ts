@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
+import type { JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
 import type { ModelConfig } from './model-config.ts';
 
 /** Returns the execution accelerators for GPUs and CPUs. */

@@ -1,5 +1,5 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { lookUp } from '../../base/look-up.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
 import type { ModelConfig } from './model-config.ts';
 import { normaliseConfig } from './normal-form.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import type { ModelConfig, TensorConfig } from './model-config.ts';
 
 /** The batches that one CUDA graph executes, padded to the last. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
+import { canonicalJson, type Json, type JsonObject } from '#base/json.ts';
 import { isSwitchedOn, listAccelerators, readParameters } from './accelerators.ts';
 import { namesOfBackend } from './backend-names.ts';
 import type { ModelConfig } from './model-config.ts';

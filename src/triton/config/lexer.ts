@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'symbol' | 'end';

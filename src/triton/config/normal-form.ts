@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import type { ModelConfig } from './model-config.ts';
 import { floatValue, integerValue, type Refuse } from './scalars.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import { ConfigLexer } from './lexer.ts';
 import type { ModelConfig } from './model-config.ts';
 import { normaliseConfig } from './normal-form.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
+import { canonicalJson, type Json, type JsonObject } from '#base/json.ts';
 import type { ModelConfig } from './model-config.ts';
 import { ConfigValueError, normaliseConfig } from './normal-form.ts';
 import { defaultValue, type FieldSchema, type MessageSchema, mapEntrySchema, modelConfigSchema } from './schema.ts';

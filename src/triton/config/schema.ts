@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import { messageType } from '../wire/proto.ts';
 
 /** The scalar types that ModelConfig uses, by their protobuf names. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { ConfigLexer } from './lexer.ts';
 import { quote } from './strings.ts';
 import { readString } from './values.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { Json, JsonObject } from '#base/json.ts';
 import { backendOfPlatform } from './backend-names.ts';
 import { dynamicBatchingFaults, sequenceBatchingFaults } from './batching-rules.ts';
 import type { GraphSpec } from './cuda-graphs.ts';

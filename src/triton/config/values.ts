@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '#base/json.ts';
 import type { ConfigLexer } from './lexer.ts';
 import { floatValue, integerValue } from './scalars.ts';
 import type { FloatKind, IntegerKind, ScalarKind, ValueSchema } from './schema.ts';

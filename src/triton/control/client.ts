@@ -1,6 +1,6 @@
-import { atMost } from '../../base/at-most.ts';
-import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { atMost } from '#base/at-most.ts';
+import { isTrituneError, TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
 import { withoutEngineCache } from '../config/engine-cache.ts';
 import type { ModelConfig } from '../config/model-config.ts';
 import { ConfigValueError, normaliseConfig } from '../config/normal-form.ts';

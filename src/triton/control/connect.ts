@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { secretsOut, shownUrl, veilOver } from '../../base/secrets.ts';
+import { TrituneError } from '#base/errors.ts';
+import { secretsOut, shownUrl, veilOver } from '#base/secrets.ts';
 import type { TritonClient } from '../types.ts';
 import { splitBasePath } from '../wire/base-path.ts';
 import { grpcWire } from '../wire/grpc.ts';

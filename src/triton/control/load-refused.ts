@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 
 /**
  * Why a server refused a load, as far as its message tells. `invalid-config`: it could not parse or

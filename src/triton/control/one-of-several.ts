@@ -1,4 +1,4 @@
-import { TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import { compareConfigs } from '../config/comparison.ts';
 import type { ModelConfig } from '../config/model-config.ts';
 import type {

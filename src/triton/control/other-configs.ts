@@ -1,4 +1,4 @@
-import { asTrituneError, isTrituneError, type TrituneError } from '../../base/errors.ts';
+import { asTrituneError, isTrituneError, type TrituneError } from '#base/errors.ts';
 import type { ModelConfig } from '../config/model-config.ts';
 import type { TritonClient } from '../types.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../types.ts';
 import { countIn, messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
 import { ArrayFault, JsonArrayItems } from '../wire/json-array-items.ts';
 import { parseMoment } from './trace-moments.ts';
 

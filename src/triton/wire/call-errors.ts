@@ -1,5 +1,5 @@
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
 import type { ModelIndexEntry } from '../types.ts';
 import { MAX_MESSAGE } from './replies.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';

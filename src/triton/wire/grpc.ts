@@ -9,9 +9,9 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Message } from 'protobufjs';
-import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { listed } from '../../base/format.ts';
+import { interrupted, throwIfInterrupted } from '#base/abort.ts';
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
 import { splitAuthority } from './authority.ts';
 import { saysOutage } from './outage.ts';
 import { decodeWithUnknown, listUnknownFields, type ServiceMethod, serviceMethod } from './proto.ts';

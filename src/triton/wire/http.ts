@@ -1,7 +1,7 @@
 import { Agent, type buildConnector, errors, request } from 'undici';
-import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
-import { formatMessage } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject, nestsDeeperThan } from '../../base/json.ts';
+import { interrupted, throwIfInterrupted } from '#base/abort.ts';
+import { formatMessage } from '#base/errors.ts';
+import { isJsonObject, type Json, type JsonObject, nestsDeeperThan } from '#base/json.ts';
 import { maxDepth } from '../config/unknown.ts';
 import type { TraceSettings } from '../types.ts';
 import { saysOutage } from './outage.ts';

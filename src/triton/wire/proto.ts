@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import protobuf from 'protobufjs';
-import { packagePath } from '../../base/package.ts';
+import { packagePath } from '#base/package.ts';
 
 const serviceName = 'inference.GRPCInferenceService';
 

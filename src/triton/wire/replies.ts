@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#base/json.ts';
 import type {
   CudaMemoryRegion,
   ModelIndexEntry,

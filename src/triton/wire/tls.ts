@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
-import { formatMessage, TrituneError } from '../../base/errors.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
 
 /**
  * How to speak TLS with a server. Certificates and keys are in PEM; without `ca` the runtime's own

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import type { CudaMemoryRegion, ModelFiles, SharedMemoryRegion, TraceSettings } from '../types.ts';
 import { splitBasePath } from './base-path.ts';
 import type { TlsOptions } from './tls.ts';

@@ -1,4 +1,4 @@
-import { formatFigure } from '../../base/format.ts';
+import { formatFigure } from '#base/format.ts';
 import { type Row, right, row, type Span, span } from '../rows.ts';
 
 /** Rows of a chart that are not its area: the heading, and the axis with its labels. */

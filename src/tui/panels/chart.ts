@@ -1,8 +1,8 @@
-import { formatFigure } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
-import type { PredictedPoint } from '../../study/types.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
+import type { PredictedPoint } from '#study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { findFigures, isNormalised, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';

@@ -1,12 +1,12 @@
-import { formatFigure } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { representative } from '../../study/final/final.ts';
-import { metricCell } from '../../study/goal/metrics/format.ts';
-import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { toMetrics } from '../../study/goal/metrics/registry.ts';
-import { goalMetrics } from '../../study/goal/metrics/shown.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { representative } from '#study/final/final.ts';
+import { metricCell } from '#study/goal/metrics/format.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { goalMetrics } from '#study/goal/metrics/shown.ts';
+import type { StudyState } from '#study/records/state.ts';
+import type { Trial } from '#study/types.ts';
 import { finalMark } from '../figures.ts';
 import { foreign, left, type Row, right, row, type Span, span } from '../rows.ts';
 

@@ -1,4 +1,4 @@
-import { formatMs } from '../../base/format.ts';
+import { formatMs } from '#base/format.ts';
 import type { Abilities, Command } from '../commands.ts';
 import { FINAL_MARK } from '../figures.ts';
 import type { Interaction } from '../interaction.ts';

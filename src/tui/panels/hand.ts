@@ -1,5 +1,5 @@
-import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
 import { type CandidateVerdict, type HandChoice, handChoices, verdictOn } from '../by-hand.ts';
 import type { HandQuestion } from '../interaction.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';

@@ -1,12 +1,12 @@
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { missedConstraints } from '../../study/goal/goal.ts';
-import { metricText } from '../../study/goal/metrics/format.ts';
-import type { Metric } from '../../study/goal/metrics/metric.ts';
-import { nameOfModel } from '../../study/goal/metrics/of-model.ts';
-import { toMetrics } from '../../study/goal/metrics/registry.ts';
-import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts';
-import type { Goal } from '../../study/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { missedConstraints } from '#study/goal/goal.ts';
+import { metricText } from '#study/goal/metrics/format.ts';
+import type { Metric } from '#study/goal/metrics/metric.ts';
+import { nameOfModel } from '#study/goal/metrics/of-model.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import { goalMetrics, measuredMetrics } from '#study/goal/metrics/shown.ts';
+import type { Goal } from '#study/types.ts';
 import { foreign, measureWidth, type Row, row, type Span, span } from '../rows.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { wrapped } from '../../base/format.ts';
-import { formatPath } from '../../space/edits/config-path.ts';
-import type { ChangeCost, Parameter, ParameterValue } from '../../space/types.ts';
-import { describeValue } from '../../study/summary/describe.ts';
+import { wrapped } from '#base/format.ts';
+import { formatPath } from '#space/edits/config-path.ts';
+import type { ChangeCost, Parameter, ParameterValue } from '#space/types.ts';
+import { describeValue } from '#study/summary/describe.ts';
 import { fitted, foreign, left, measureWidth, type Row, row, type Size, type Span, span, type Tone } from '../rows.ts';
 
 /** One value in a row of values. */

@@ -1,8 +1,8 @@
-import { isInDoubt } from '../../study/final/final.ts';
-import { assess } from '../../study/goal/goal.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
+import { isInDoubt } from '#study/final/final.ts';
+import { assess } from '#study/goal/goal.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { findDecidingFigures, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';

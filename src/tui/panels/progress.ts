@@ -1,16 +1,16 @@
-import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
-import type { StudyFinished } from '../../study/records/records.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { usualTrials } from '../../study/search/samplers/registry.ts';
-import { describeCertificate } from '../../study/summary/certificate-words.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
-import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '#base/format.ts';
+import type { StudyFinished } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { usualTrials } from '#study/search/samplers/registry.ts';
+import { describeCertificate } from '#study/summary/certificate-words.ts';
+import { describeLevel } from '#study/summary/describe.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
+import { searchSecondsLeft, searchShare } from '#study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
 import { type Interaction, wantsPause } from '../interaction.ts';
 import { fitted, foreign, measureWidth, type Row, row, type Span, span } from '../rows.ts';
+import { createSettingsTable } from '../settings-table.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
-import { createSettingsTable } from '../table/settings-table.ts';
 
 /** Returns the current activity and the study's progress: two rows, or up to four at the end. */
 export function progressRows(

@@ -1,7 +1,7 @@
-import { wrapped } from '../../base/format.ts';
-import { computeBarScale, labelledWords, reasonLabels } from '../../study/analysis/explain/reasons.ts';
-import { describeBar } from '../../study/analysis/explain/time-bar.ts';
-import type { BarKind, Reason, ReasonBar } from '../../study/summary/schema/explanation.ts';
+import { wrapped } from '#base/format.ts';
+import { computeBarScale, labelledWords, reasonLabels } from '#study/analysis/explain/reasons.ts';
+import { describeBar } from '#study/analysis/explain/time-bar.ts';
+import type { BarKind, Reason, ReasonBar } from '#study/summary/explanation-schema.ts';
 import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
 
 /** The maximum length of a bar; the words after it need the rest of the row. */

@@ -1,8 +1,8 @@
-import { formatFigure } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
-import { allows, type Restriction } from '../../space/narrowing.ts';
-import type { ParameterValue } from '../../space/types.ts';
-import type { StudyState } from '../../study/records/state.ts';
+import { formatFigure } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
+import { allows, type Restriction } from '#space/narrowing.ts';
+import type { ParameterValue } from '#space/types.ts';
+import type { StudyState } from '#study/records/state.ts';
 import type { SpaceQuestion } from '../interaction.ts';
 import { computeSize, listParameters, type ShownParameter } from '../parameters.ts';
 import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';

@@ -1,11 +1,11 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { FrontMeasurement, Measurement } from '../../profiler/measurement.ts';
-import type { Topology } from '../../space/topology.ts';
-import type { Candidate } from '../../space/types.ts';
-import { busiestStage, type StageSplit, stageSplits } from '../../study/analysis/stages.ts';
-import { budgetsOfModels } from '../../study/goal/goal-of-models.ts';
-import type { Goal } from '../../study/types.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { FrontMeasurement, Measurement } from '#profiler/measurement.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Candidate } from '#space/types.ts';
+import { busiestStage, type StageSplit, stageSplits } from '#study/analysis/stages.ts';
+import { budgetsOfModels } from '#study/goal/goal-of-models.ts';
+import type { Goal } from '#study/types.ts';
 import { foreign, left, type Row, right, row, type Span, span, type Tone } from '../rows.ts';
 import { flowed } from './metric-rows.ts';
 

@@ -1,25 +1,20 @@
-import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
-import { representative } from '../../study/final/final.ts';
-import { gainSoFar } from '../../study/final/gain-so-far.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { findRange, listChanges } from '../../study/speed/changes.ts';
-import { describeCost, isInCost, shareText, toCostPoint } from '../../study/summary/cost-point.ts';
-import { describeBasis } from '../../study/summary/deciding-figures.ts';
-import {
-  describeLevel,
-  describeNarrowing,
-  describeSpeedChange,
-  describeSpeedShare,
-} from '../../study/summary/describe.ts';
-import { findNoiseFloor } from '../../study/summary/noise-floor.ts';
-import { describeNoise } from '../../study/summary/noise-words.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
-import { isOriginal } from '../../study/summary/verdict.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatMs, formatRate, formatRatio, wrapped } from '#base/format.ts';
+import { representative } from '#study/final/final.ts';
+import { gainSoFar } from '#study/final/gain-so-far.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { findRange, listChanges } from '#study/speed/changes.ts';
+import { describeCost, isInCost, shareText, toCostPoint } from '#study/summary/cost-point.ts';
+import { describeBasis } from '#study/summary/deciding-figures.ts';
+import { describeLevel, describeNarrowing, describeSpeedChange, describeSpeedShare } from '#study/summary/describe.ts';
+import { findNoiseFloor } from '#study/summary/noise-floor.ts';
+import { describeNoise } from '#study/summary/noise-words.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import { isOriginal } from '#study/summary/verdict.ts';
+import type { Trial } from '#study/types.ts';
 import { finalMark, findDecidingFigures, findFigures, meetsGoal } from '../figures.ts';
 import { fitted, foreign, LABEL_COLUMNS, label, measureWidth, type Row, row, type Span, span } from '../rows.ts';
+import { createSettingsTable } from '../settings-table.ts';
 import { isSearching, type ViewState } from '../state.ts';
-import { createSettingsTable } from '../table/settings-table.ts';
 
 /** Compares the best with the original in three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {

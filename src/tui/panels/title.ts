@@ -1,9 +1,9 @@
-import { formatMs } from '../../base/format.ts';
-import { metricText } from '../../study/goal/metrics/format.ts';
-import { toMetrics } from '../../study/goal/metrics/registry.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
-import { latencyWarning } from '../../study/summary/latency-note.ts';
+import { formatMs } from '#base/format.ts';
+import { metricText } from '#study/goal/metrics/format.ts';
+import { toMetrics } from '#study/goal/metrics/registry.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeConstraint, describeObjectives, describeServer } from '#study/summary/describe.ts';
+import { latencyWarning } from '#study/summary/latency-note.ts';
 import { foreign, type Row, row, span, spread } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 

@@ -1,8 +1,8 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import { findInFlight } from '../../study/level/line.ts';
-import { shortLevel } from '../../study/summary/describe.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { findInFlight } from '#study/level-line.ts';
+import { shortLevel } from '#study/summary/describe.ts';
+import type { Trial } from '#study/types.ts';
 import { type Row, right, row, span } from '../rows.ts';
 
 const LEVEL_COLUMNS = 6;

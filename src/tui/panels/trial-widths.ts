@@ -1,7 +1,7 @@
-import { formatFigure } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { shortLevel } from '../../study/summary/describe.ts';
+import { formatFigure } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { shortLevel } from '#study/summary/describe.ts';
 
 /** The widths of the table's columns, with the space before each. */
 export interface TrialWidths {

@@ -1,11 +1,11 @@
-import { formatFigure } from '../../base/format.ts';
-import { lookUp } from '../../base/look-up.ts';
-import type { Candidate } from '../../space/types.ts';
-import { isInDoubt } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeValue, shortLevel } from '../../study/summary/describe.ts';
-import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatFigure } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { Candidate } from '#space/types.ts';
+import { isInDoubt } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeValue, shortLevel } from '#study/summary/describe.ts';
+import { rateUnitOfStudy } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
 import type { Command, SortColumn } from '../commands.ts';
 import {
   FINAL_MARK,
@@ -33,10 +33,10 @@ import {
   span,
   type Tone,
 } from '../rows.ts';
+import { createSettingsTable, type SettingsTable } from '../settings-table.ts';
 import { isSearching, type ViewState } from '../state.ts';
-import { columnsFor, gapBefore, type ParameterColumns } from '../table/columns.ts';
-import { isSortedBy } from '../table/order.ts';
-import { createSettingsTable, type SettingsTable } from '../table/settings-table.ts';
+import { columnsFor, gapBefore, type ParameterColumns } from '../table-columns.ts';
+import { isSortedBy } from '../table-order.ts';
 import { computeTrialWidths, type TrialWidths } from './trial-widths.ts';
 
 /** What all rows of the table share. */

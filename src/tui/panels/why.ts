@@ -1,10 +1,10 @@
-import { wrapped } from '../../base/format.ts';
-import { explainBest } from '../../study/analysis/explain/explain.ts';
-import { representative } from '../../study/final/final.ts';
-import { recommend } from '../../study/level/recommendation.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
-import type { Explanation } from '../../study/summary/schema/explanation.ts';
+import { wrapped } from '#base/format.ts';
+import { explainBest } from '#study/analysis/explain/explain.ts';
+import { representative } from '#study/final/final.ts';
+import { recommend } from '#study/recommendation.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeRecommendation, describeRecommendationShort } from '#study/summary/describe.ts';
+import type { Explanation } from '#study/summary/explanation-schema.ts';
 import type { Interaction } from '../interaction.ts';
 import { fitted, LABEL_COLUMNS, label, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';

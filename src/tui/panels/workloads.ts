@@ -1,9 +1,9 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
-import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
-import type { Candidate } from '../../space/types.ts';
-import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { servedRateHead } from '../../study/summary/rate-unit.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { Measurement, WorkloadMeasurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import { decidingWorkload } from '#study/goal/deciding-workload.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { servedRateHead } from '#study/summary/rate-unit.ts';
 import { findFigures } from '../figures.ts';
 import { fitted, foreign, label, left, type Row, right, row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';

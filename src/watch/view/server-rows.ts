@@ -1,7 +1,7 @@
-import { formatMs, formatRate, plainLine } from '../../base/format.ts';
-import type { Work } from '../../fleet/study/work.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
+import { formatMs, formatRate, plainLine } from '#base/format.ts';
+import type { Work } from '#fleet/study/work.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment, describeLevel } from '#study/summary/describe.ts';
 import type { Watched } from './watched.ts';
 import { AT_WORK, type WorkMoment } from './work-moment.ts';
 

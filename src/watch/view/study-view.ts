@@ -1,10 +1,10 @@
-import { formatMs, formatRatio, plainLine } from '../../base/format.ts';
-import { representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { usualTrials } from '../../study/search/samplers/registry.ts';
-import { describeGainIn, describeObjectives } from '../../study/summary/describe.ts';
-import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
-import { isOriginal } from '../../study/summary/verdict.ts';
+import { formatMs, formatRatio, plainLine } from '#base/format.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { usualTrials } from '#study/search/samplers/registry.ts';
+import { describeGainIn, describeObjectives } from '#study/summary/describe.ts';
+import { searchSecondsLeft, searchShare } from '#study/summary/search-progress.ts';
+import { isOriginal } from '#study/summary/verdict.ts';
 import { type ServerRow, serverRows } from './server-rows.ts';
 import { describeStand, type FailureRow, failureKinds, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
 import type { StudyHead, Watched } from './watched.ts';

@@ -1,11 +1,11 @@
-import { formatMs, formatRate, plainLine } from '../../base/format.ts';
-import { representative } from '../../study/final/final.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeBasis } from '../../study/summary/deciding-figures.ts';
-import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
-import { goalText } from '../../study/summary/goal-words.ts';
-import { chooseRateUnit } from '../../study/summary/rate-unit.ts';
-import type { Trial } from '../../study/types.ts';
+import { formatMs, formatRate, plainLine } from '#base/format.ts';
+import { representative } from '#study/final/final.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeBasis } from '#study/summary/deciding-figures.ts';
+import { describeAssignment, describeLevel } from '#study/summary/describe.ts';
+import { goalText } from '#study/summary/goal-words.ts';
+import { chooseRateUnit } from '#study/summary/rate-unit.ts';
+import type { Trial } from '#study/types.ts';
 import type { Watched } from './watched.ts';
 
 /** A finished trial. */

@@ -1,7 +1,7 @@
-import { plainLine } from '../../base/format.ts';
-import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
-import type { Trial } from '../../study/types.ts';
+import { plainLine } from '#base/format.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { describeAssignment } from '#study/summary/describe.ts';
+import type { Trial } from '#study/types.ts';
 import { formatStandingText, latestTrials, type TrialRow, trialRow } from './trial-rows.ts';
 import type { Watched } from './watched.ts';
 

@@ -1,10 +1,10 @@
-import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
-import type { FleetProgress } from '../../fleet/workflow/seams.ts';
-import type { Chart } from '../../report/charts/svg.ts';
-import { studyFront } from '../../report/page/charts.ts';
-import { StudyFold } from '../../study/records/fold.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import type { StudyState } from '../../study/records/state.ts';
+import type { HeartbeatDetails } from '#fleet/temporal/server-worker.ts';
+import type { FleetProgress } from '#fleet/workflow/seams.ts';
+import type { Chart } from '#report/charts/svg.ts';
+import { studyFront } from '#report/page/charts.ts';
+import { StudyFold } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
 import { type StudyView, studyView } from './study-view.ts';
 import { findTrials, type MatchingTrials, type TrialQuery } from './trial-search.ts';
 import type { StudyHead, Watched } from './watched.ts';

@@ -1,5 +1,5 @@
-import type { FleetProgress } from '../../fleet/workflow/seams.ts';
-import type { StudyState } from '../../study/records/state.ts';
+import type { FleetProgress } from '#fleet/workflow/seams.ts';
+import type { StudyState } from '#study/records/state.ts';
 import type { WorkMoment } from './work-moment.ts';
 
 /** A study in its source's list, before any of its records is read. */

@@ -1,6 +1,6 @@
-import type { LoadLevel } from '../../loadgen/types.ts';
-import type { SingleWindowFigures } from '../../profiler/progress.ts';
-import type { TunerEvent } from '../../tuner/seams.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { SingleWindowFigures } from '#profiler/progress.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
 
 /** One window of the measurement under way. */
 export interface SeenWindow {

@@ -1,4 +1,4 @@
-import { type Random, shuffle } from '../../base/random.ts';
+import { type Random, shuffle } from '#base/random.ts';
 import type { Mix } from '../workload.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Random } from '../../base/random.ts';
-import { NS_PER_S } from '../../base/units.ts';
+import type { Random } from '#base/random.ts';
+import { NS_PER_S } from '#base/units.ts';
 import { type Events, emptyEvents, inOrder, together } from './events.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { wholeNumbers } from '../../base/distribution.ts';
-import { type Random, seededRandom } from '../../base/random.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { wholeNumbers } from '#base/distribution.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import { NS_PER_MS } from '#base/units.ts';
 import type { Sessions } from '../workload.ts';
 import { type Events, emptyEvents, inOrder } from './events.ts';
 

@@ -1,4 +1,4 @@
-import { gammaFrom, type Random } from '../../base/random.ts';
+import { gammaFrom, type Random } from '#base/random.ts';
 
 /**
  * Returns a source of gaps with mean 1 and this coefficient of variation: equal ones for 0,

@@ -2,11 +2,11 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandWords } from '../../../src/adapter/engine/command-words.ts';
-import { emulatedProfileIn, readLaunchCommand, toStart } from '../../../src/adapter/engine/launch-command.ts';
-import { shellLine } from '../../../src/base/shell-words.ts';
-import type { EngineSettings } from '../../../src/space/engine/engine.ts';
-import type { EngineTraits } from '../../../src/space/types.ts';
+import { commandWords } from '#adapter/engine/command-words.ts';
+import { emulatedProfileIn, readLaunchCommand, toStart } from '#adapter/engine/launch-command.ts';
+import { shellLine } from '#base/shell-words.ts';
+import type { EngineSettings } from '#space/engine.ts';
+import type { EngineTraits } from '#space/types.ts';
 
 const traits: EngineTraits = {
   name: 'vllm',

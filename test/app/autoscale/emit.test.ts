@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { parseEmitted, readScalingQuestion, type ScalingQuestion } from '../../../src/app/autoscale/emit.ts';
-import { readCapacityScaling, withAutoscalers as withMeasured } from '../../../src/app/capacity/scaling.ts';
-import { withAutoscalers as withPredicted } from '../../../src/app/explain/scaling.ts';
-import { capacityLines } from '../../../src/headless/capacity-lines.ts';
-import { explainLines } from '../../../src/headless/explain-lines.ts';
+import { readCapacityScaling, withAutoscalers as withMeasured } from '#app/capacity/scaling.ts';
+import { parseEmitted, readScalingQuestion, type ScalingQuestion } from '#app/emit-autoscaler.ts';
+import { withAutoscalers as withPredicted } from '#app/explain/scaling.ts';
+import { capacityLines } from '#headless/capacity-lines.ts';
+import { explainLines } from '#headless/explain-lines.ts';
 import { aCapacity } from '../../capacity/documents.ts';
 import { anExplanation } from '../../explain/documents.ts';
 

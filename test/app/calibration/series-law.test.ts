@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { predictSeries } from '../../../src/app/calibration/series-law.ts';
-import type { TokenSeries } from '../../../src/queueing/calibration/token-series.ts';
-import { simulateContinuous } from '../../../src/queueing/continuous/simulate-continuous.ts';
+import { predictSeries } from '#app/series-law.ts';
+import type { TokenSeries } from '#queueing/calibration/token-series.ts';
+import { simulateContinuous } from '#queueing/continuous/simulate-continuous.ts';
 
 const MS = 1e6;
 const [inputTokens, outputTokens] = [1024, 256];

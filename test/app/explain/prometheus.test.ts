@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type PrometheusQuery, readPrometheus } from '../../../src/app/explain/read-prometheus.ts';
-import { counterMetrics, toInstanceReadings } from '../../../src/explain/prometheus-readings.ts';
+import { type PrometheusQuery, readPrometheus } from '#app/explain/read-prometheus.ts';
+import { counterMetrics, toInstanceReadings } from '#explain/prometheus-readings.ts';
 import { callCli } from '../../support/call-cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
 import { othersSend } from '../../support/other-sender.ts';

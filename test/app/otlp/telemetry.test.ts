@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { listCapacityFigures } from '../../../src/app/otlp/figures.ts';
-import { openTelemetry } from '../../../src/app/otlp/telemetry.ts';
+import { listCapacityFigures } from '#app/otlp-figures.ts';
+import { openTelemetry } from '#app/telemetry.ts';
 import { aCapacity } from '../../capacity/documents.ts';
 import { callCli } from '../../support/call-cli.ts';
 import { freshDirectory } from '../../support/cli.ts';

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
-import type { SeriesSummary } from '../../../src/study/summary/summary-schema.ts';
+import { emulatorSchema } from '#emulator/profile/schema.ts';
+import type { SeriesSummary } from '#study/summary/summary-schema.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
 

@@ -1,11 +1,8 @@
-import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/app/exit-codes.ts';
-import { type ErrorCode, errorCodes } from '../../../src/base/errors.ts';
-import {
-  perfAnalyzerExitCodes,
-  perfAnalyzerExitMeanings,
-} from '../../../src/cli/commands/profile/perf-analyzer-verdict.ts';
-import { circumstances, fixedColumns, laterColumns } from '../../../src/report/results-columns.ts';
-import { failureColumns, trialColumns } from '../../../src/report/results-csv.ts';
+import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '#app/exit-codes.ts';
+import { type ErrorCode, errorCodes } from '#base/errors.ts';
+import { perfAnalyzerExitCodes, perfAnalyzerExitMeanings } from '#cli/commands/profile/perf-analyzer-verdict.ts';
+import { circumstances, fixedColumns, laterColumns } from '#report/results-columns.ts';
+import { failureColumns, trialColumns } from '#report/results-csv.ts';
 import {
   drivers,
   extras,
@@ -15,10 +12,10 @@ import {
   type Refusal,
   refusals,
   subjects,
-} from '../../../src/spec/combinations.ts';
-import { listColumns } from '../../../src/study/goal/metrics/columns.ts';
-import { type Metric, metricNeeds } from '../../../src/study/goal/metrics/metric.ts';
-import { builtInMetrics } from '../../../src/study/goal/metrics/registry.ts';
+} from '#spec/combinations.ts';
+import { listColumns } from '#study/goal/metrics/columns.ts';
+import { type Metric, metricNeeds } from '#study/goal/metrics/metric.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
 import { printPage, printTable } from './markdown.ts';
 import { code } from './type-words.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { TrituneError } from '../../../src/base/errors.ts';
-import { type HeldServer, type ServerHost, ServerWorker } from '../../../src/fleet/activities/server.ts';
-import type { ServerRestored, Work, WorkOutcome } from '../../../src/fleet/study/work.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ServerRestored, Work, WorkOutcome } from '#fleet/study/work.ts';
+import { type HeldServer, type ServerHost, ServerWorker } from '#fleet/temporal/server-worker.ts';
 import { goalOf, studyStarted } from '../../study/builders.ts';
 
 const work = { id: 'trial-1.1', trial: 1 } as Work;

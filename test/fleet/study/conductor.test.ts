@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { WorkOutcome } from '#fleet/study/work.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
 import { listBudgetedProblems } from '../../../lab/problems/problem.ts';
 import { scenarios } from '../../../lab/problems/problems.ts';
-import type { WorkOutcome } from '../../../src/fleet/study/work.ts';
-import { makeSampler } from '../../../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet, type VirtualFleet } from '../../support/virtual-fleet.ts';
 
 const [problem] = scenarios(1).flatMap((each) => listBudgetedProblems(each));

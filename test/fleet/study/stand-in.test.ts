@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { StandIn } from '#fleet/study/stand-in.ts';
+import type { Work, WorkOutcome } from '#fleet/study/work.ts';
+import { makeSampler } from '#study/search/samplers/registry.ts';
 import { listBudgetedProblems } from '../../../lab/problems/problem.ts';
 import { scenarios } from '../../../lab/problems/problems.ts';
-import { StandIn } from '../../../src/fleet/study/stand-in.ts';
-import type { Work, WorkOutcome } from '../../../src/fleet/study/work.ts';
-import { makeSampler } from '../../../src/study/search/samplers/registry.ts';
 import { playFleet } from '../../support/virtual-fleet.ts';
 
 it('tells a sampler of originals on other servers until the baseline has finished', async () => {

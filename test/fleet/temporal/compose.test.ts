@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { realClock } from '../../../src/base/clock.ts';
-import { freePorts } from '../../../src/launch/free-ports.ts';
-import type { StudyRecord } from '../../../src/study/records/records.ts';
+import { realClock } from '#base/clock.ts';
+import { freePorts } from '#launch/free-ports.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { type CliOutcome, freshDirectory, type RunningCli, startCli } from '../../support/cli.ts';
 import { type ComposeFile, commandInPlace, type InPlace, readCompose } from '../../support/compose.ts';
 import { startTemporal, type TemporalServer } from '../../support/temporal-server.ts';

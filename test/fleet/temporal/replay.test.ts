@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { createDataConverter } from '../../../src/fleet/temporal/connection.ts';
-import { workerPackages } from '../../../src/fleet/temporal/packages.ts';
-import { bundleNow } from '../../../src/fleet/temporal/workflow-bundle.ts';
+import { createDataConverter } from '#fleet/temporal/connection.ts';
+import { workerPackages } from '#fleet/temporal/packages.ts';
+import { bundleNow } from '#fleet/temporal/workflow-bundle.ts';
 
 /**
  * The histories of a study of tritune 0.2.0 over two servers, which began anew twice

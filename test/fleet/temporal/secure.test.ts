@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openClient } from '../../../src/fleet/temporal/connection.ts';
+import { openClient } from '#fleet/temporal/connection.ts';
 import { newAuthority } from '../../support/certificates.ts';
 import { freshDirectory } from '../../support/cli.ts';
 import { languageProfileFile } from '../../support/emulator.ts';

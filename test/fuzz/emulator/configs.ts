@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/base/json.ts';
+import type { JsonObject } from '#base/json.ts';
 import { damagedBytes, damagedText, FUZZ_TIMEOUT_MS, hostileJson, hostileNames } from '../../support/fuzz.ts';
 import { anyConfig } from '../../support/fuzz-config.ts';
 import { httpOk } from './http-call.ts';

@@ -1,9 +1,9 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/base/json.ts';
-import { framed } from '../../../src/emulator/grpc/messages.ts';
-import { serviceMethod } from '../../../src/triton/wire/proto.ts';
+import type { JsonObject } from '#base/json.ts';
+import { framed } from '#emulator/grpc/messages.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, inPieces } from '../../support/fuzz.ts';
 import { bytesOf, infer, sizes } from './requests.ts';
 import { type Answer, answered, ask, checkWords, decode, goodBytes, grpc, shmKey, unharmed } from './subject.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { framed } from '../../../src/emulator/grpc/messages.ts';
-import { AnswerCache, type EncodedAnswer } from '../../../src/emulator/models/answer-cache.ts';
+import { framed } from '#emulator/grpc/messages.ts';
+import { AnswerCache, type EncodedAnswer } from '#emulator/models/answer-cache.ts';
 import { nested } from '../../support/fuzz.ts';
 import type { GrpcEnd } from '../../support/virtual-emulator.ts';
 import { checkReply, httpRequest, httpTensor } from './http-call.ts';

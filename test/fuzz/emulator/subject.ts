@@ -1,10 +1,10 @@
 import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
 import type fc from 'fast-check';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { JsonObject } from '../../../src/base/json.ts';
-import { emulatorSchema } from '../../../src/emulator/profile/schema.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
-import { serviceMethod } from '../../../src/triton/wire/proto.ts';
+import type { JsonObject } from '#base/json.ts';
+import { emulatorSchema } from '#emulator/profile/schema.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { serviceMethod } from '#triton/wire/proto.ts';
 import { type ProcessState, processState } from '../../soak/process-state.ts';
 import { everyKindProfile } from '../../support/emulator.ts';
 import { fuzzAsync } from '../../support/fuzz.ts';

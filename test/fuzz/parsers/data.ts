@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readTimedRequests } from '#app/traffic/schedule.ts';
+import { recordedWorkload } from '#app/workload-from-log.ts';
+import { traceLines } from '#headless/trace-lines.ts';
+import { batchRequests } from '#loadgen/input-data/batch-requests.ts';
+import { readStreams } from '#loadgen/input-data/read-streams.ts';
+import { modelTensors } from '#loadgen/input-data/tensor-spec.ts';
+import { readPromptFile } from '#loadgen/prompts/prompt-file.ts';
+import { estimate, openTokenizer } from '#loadgen/prompts/tokenizer.ts';
+import { summarizeTraces } from '#profiler/trace-summary.ts';
+import { decideGate } from '#report/gate/decide.ts';
+import { gateJson, gateJUnit, gateMarkdown } from '#report/gate/documents.ts';
+import { readGateDocument } from '#report/gate/readings.ts';
+import { readTraces } from '#triton/control/trace-file.ts';
+import { readTrace } from '#workload/read-trace.ts';
 import { checkRecording, readGridFile } from '../../../lab/recording/recording.ts';
-import { readTimedRequests } from '../../../src/app/traffic/schedule.ts';
-import { recordedWorkload } from '../../../src/app/workload/from-log.ts';
-import { traceLines } from '../../../src/headless/trace-lines.ts';
-import { batchRequests } from '../../../src/loadgen/input-data/batch-requests.ts';
-import { readStreams } from '../../../src/loadgen/input-data/read-streams.ts';
-import { modelTensors } from '../../../src/loadgen/input-data/tensor-spec.ts';
-import { readPromptFile } from '../../../src/loadgen/prompts/files/prompt-file.ts';
-import { estimate, openTokenizer } from '../../../src/loadgen/prompts/tokenizer.ts';
-import { summarizeTraces } from '../../../src/profiler/trace-summary.ts';
-import { decideGate } from '../../../src/report/gate/decide.ts';
-import { gateJson, gateJUnit, gateMarkdown } from '../../../src/report/gate/documents.ts';
-import { readGateDocument } from '../../../src/report/gate/readings.ts';
-import { readTraces } from '../../../src/triton/control/trace-file.ts';
-import { readTrace } from '../../../src/workload/trace/read-trace.ts';
 import { modelOf } from '../../loadgen/input-files.ts';
 import { inPieces } from '../../support/fuzz.ts';
 import { inFile, type Parser, refusing, scratch } from './parser.ts';
@@ -100,7 +100,7 @@ const rawInput = refusing(['INPUT_INVALID'], {
 
 const traceFile = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
   name: 'a trace file',
-  sources: ['triton/control/trace-file.ts', 'app/study/read-traces.ts', 'app/target/triton/calls/traced-calls.ts'],
+  sources: ['triton/control/trace-file.ts', 'app/study/read-traces.ts', 'app/target/triton/traced-calls.ts'],
   read: async (_, bytes) => {
     async function* chunks(): AsyncGenerator<Uint8Array> {
       yield* inPieces(bytes, [1 + (bytes[0] ?? 0) / 4, 7, 40]);
@@ -157,7 +157,7 @@ const gateDocuments = [
 const earlier = readGateDocument(gateDocuments[0] as string, 'before');
 const gate = refusing(['INPUT_INVALID'], {
   name: 'a document for the gate',
-  sources: ['report/gate/readings.ts', 'cli/commands/compare/run.ts'],
+  sources: ['report/gate/readings.ts', 'cli/commands/run-compare.ts'],
   read: (text) => {
     const after = readGateDocument(text, 'f');
     const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
@@ -181,7 +181,7 @@ const recording = refusing(['INPUT_INVALID'], {
 
 const times = refusing(['INPUT_INVALID', 'USAGE'], {
   name: 'a file of times',
-  sources: ['loadgen/pacing/arrival-files.ts'],
+  sources: ['loadgen/arrival-files.ts'],
   read: (() => {
     const sources = [
       (path: string) => ({ requestIntervals: path }),
@@ -208,11 +208,11 @@ const times = refusing(['INPUT_INVALID', 'USAGE'], {
 const logs = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
   name: 'a log of requests',
   sources: [
-    'app/workload/from-log.ts',
-    'app/workload/counter-files.ts',
-    'workload/log/log-line.ts',
-    'workload/log/read-log.ts',
-    'workload/trace/trace-reader.ts',
+    'app/workload-from-log.ts',
+    'app/counter-files.ts',
+    'workload/log-line.ts',
+    'workload/read-log.ts',
+    'workload/trace-reader.ts',
     'base/records.ts',
   ],
   read: inFile('log', async (path) => {
@@ -247,7 +247,7 @@ const logs = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
 
 const trace = refusing(['INPUT_INVALID'], {
   name: 'a trace of arrivals',
-  sources: ['workload/trace/read-trace.ts', 'workload/trace/trace-reader.ts', 'base/records.ts', 'base/csv.ts'],
+  sources: ['workload/read-trace.ts', 'workload/trace-reader.ts', 'base/records.ts', 'base/csv.ts'],
   read: inFile('trace.csv', (path) => readTrace(path, { classColumn: 'class' }, ['a', 'b'])),
   seeds: [
     'time,class\n0,a\n1.5,b\n3,a\n',
@@ -259,7 +259,7 @@ const trace = refusing(['INPUT_INVALID'], {
 
 const prompts = refusing(['INPUT_INVALID'], {
   name: 'a file of prompts',
-  sources: ['loadgen/prompts/files/prompt-file.ts', 'loadgen/prompts/files/pictures.ts', 'base/records.ts'],
+  sources: ['loadgen/prompts/prompt-file.ts', 'loadgen/prompts/pictures.ts', 'base/records.ts'],
   read: inFile('prompts.json', (path) =>
     readPromptFile(
       path,

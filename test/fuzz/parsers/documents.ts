@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readLaunchCommand } from '../../../src/adapter/engine/launch-command.ts';
-import { readObservation } from '../../../src/app/explain/observation.ts';
-import { parseSeries } from '../../../src/app/explain/read-prometheus.ts';
-import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
-import { readCandidates } from '../../../src/app/study/read-candidates.ts';
-import { readProposal } from '../../../src/app/study/read-priors.ts';
-import { readSpec } from '../../../src/app/study/read-spec.ts';
-import { readSettings } from '../../../src/app/target/triton/served-settings.ts';
-import { canonicalJson } from '../../../src/base/json.ts';
-import { readAnalyzerFile } from '../../../src/cli/model-analyzer/read-file.ts';
-import { translate } from '../../../src/cli/model-analyzer/translate.ts';
-import { parseProfile } from '../../../src/emulator/profile/profiles.ts';
-import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
-import { readTokenTable } from '../../../src/emulator/profile/token-table.ts';
-import { type CounterName, counterMetrics, toInstanceReadings } from '../../../src/explain/prometheus-readings.ts';
-import { readServed } from '../../../src/explain/readings.ts';
-import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
-import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
-import { readStatedSpaces } from '../../../src/space/joint/given-spaces.ts';
-import { toOriginal } from '../../../src/space/model-configs.ts';
-import { compileSpace } from '../../../src/space/source/compile.ts';
-import { inherit } from '../../../src/space/source/inherit.ts';
-import { spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
-import { readSource } from '../../../src/space/source/source.ts';
-import { filledOptions } from '../../../src/spec/flat-options.ts';
-import { profileOptions } from '../../../src/spec/profile-spec.ts';
-import { readSpecChange, withChange } from '../../../src/spec/spec-change.ts';
-import { studyDocument } from '../../../src/spec/spec-of-options.ts';
-import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
-import { parseConfigText } from '../../../src/triton/config/parser.ts';
-import { printConfigText } from '../../../src/triton/config/printer.ts';
-import { validateConfig } from '../../../src/triton/config/validation.ts';
-import { parseWorkload } from '../../../src/workload/read-workload.ts';
+import { readLaunchCommand } from '#adapter/engine/launch-command.ts';
+import { readObservation } from '#app/explain/observation.ts';
+import { parseSeries } from '#app/explain/read-prometheus.ts';
+import { readPrices } from '#app/study/cost-terms.ts';
+import { readCandidates } from '#app/study/read-candidates.ts';
+import { readProposal } from '#app/study/read-priors.ts';
+import { readSpec } from '#app/study/read-spec.ts';
+import { readSettings } from '#app/target/triton/served-settings.ts';
+import { canonicalJson } from '#base/json.ts';
+import { readAnalyzerFile } from '#cli/model-analyzer/read-file.ts';
+import { translate } from '#cli/model-analyzer/translate.ts';
+import { parseProfile } from '#emulator/profile/profiles.ts';
+import { readResultTable } from '#emulator/profile/result-table.ts';
+import { readTokenTable } from '#emulator/profile/token-table.ts';
+import { type CounterName, counterMetrics, toInstanceReadings } from '#explain/prometheus-readings.ts';
+import { readServed } from '#explain/readings.ts';
+import { argumentsForConfigs } from '#launch/model-arguments.ts';
+import { levelsToFit } from '#queueing/calibration/held-out.ts';
+import { readStatedSpaces } from '#space/joint/given-spaces.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { compileSpace } from '#space/source/compile.ts';
+import { inherit } from '#space/source/inherit.ts';
+import { spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import { readSource } from '#space/source/source.ts';
+import { filledOptions } from '#spec/flat-options.ts';
+import { profileOptions } from '#spec/profile-spec.ts';
+import { readSpecChange, withChange } from '#spec/spec-change.ts';
+import { studyDocument } from '#spec/spec-of-options.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { printConfigText } from '#triton/config/printer.ts';
+import { validateConfig } from '#triton/config/validation.ts';
+import { parseWorkload } from '#workload/read-workload.ts';
 import { anExplanation } from '../../explain/documents.ts';
 import { originalConfig } from '../../study/builders.ts';
 import { inFile, type Parser, refusing, scratch } from './parser.ts';
@@ -180,7 +180,7 @@ const jointSpace = refusing(['SPACE_INVALID'], {
 
 const profile = refusing(['PROFILE_INVALID'], {
   name: 'an emulator profile',
-  sources: ['emulator/profile/profiles.ts', 'emulator/profile/schema.ts', 'adapter/triton/twin/twin.ts'],
+  sources: ['emulator/profile/profiles.ts', 'emulator/profile/schema.ts', 'adapter/twin/twin.ts'],
   read: (text) => parseProfile(text, 'my.yaml'),
   seeds: [
     `name: s
@@ -295,7 +295,7 @@ const optionChange = refusing(['USAGE'], {
 
 const prices = refusing(['INPUT_INVALID'], {
   name: 'a file of prices',
-  sources: ['app/study/cost/cost-terms.ts'],
+  sources: ['app/study/cost-terms.ts'],
   read: inFile('prices.yaml', readPrices),
   seeds: [readFileSync(join(root, 'examples/prices.yaml'), 'utf8')],
   words: ['perHour', 'gpus', 'slices', 'share', 'currency', 'instanceTypes', ...yamlWords],
@@ -338,8 +338,8 @@ const configText = refusing(['CONFIG_INVALID'], {
     'triton/config/parser.ts',
     'triton/config/lexer.ts',
     'triton/config/strings.ts',
-    'cli/commands/config/start.ts',
-    'cli/commands/space/command.ts',
+    'cli/commands/config-start.ts',
+    'cli/commands/space.ts',
   ],
   // What was read prints as what reads the same, and everybody who looks at it can.
   read: (text) => {
@@ -373,7 +373,7 @@ const repository: Parser = {
 
 const workload = refusing(['INPUT_INVALID'], {
   name: 'a workload file',
-  sources: ['workload/read-workload.ts', 'workload/file/check.ts'],
+  sources: ['workload/read-workload.ts', 'workload/check-workload.ts'],
   read: (text) => parseWorkload(text, join(root, 'examples/workloads', 'my.yaml')),
   seeds: filesIn('examples/workloads', '.yaml'),
   words: [
@@ -411,7 +411,7 @@ const resultTable = refusing(['INPUT_INVALID'], {
   name: 'a table of results',
   sources: [
     ...['emulator/profile/result-table.ts', 'emulator/profile/console-levels.ts'],
-    ...['base/csv.ts', 'cli/commands/calibrate/run.ts'],
+    ...['base/csv.ts', 'cli/commands/run-calibrate.ts'],
   ],
   read: (text) => {
     const setUps = readResultTable(text, 'f.csv', 1);

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ErrorCode } from '../../../src/base/errors.ts';
+import type { ErrorCode } from '#base/errors.ts';
 import { refusedOrAsync } from '../../support/fuzz.ts';
 import type { Subject } from '../../support/guided-fuzz.ts';
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
-import { builtFiles } from '../../../src/adapter/triton/variants/cache.ts';
-import { readSeriesFile } from '../../../src/app/series/directory.ts';
-import { endingsIn } from '../../../src/app/series/record.ts';
-import { readHeaders } from '../../../src/app/server/headers.ts';
-import { findCheckedArtifact } from '../../../src/space/artifact.ts';
-import { checkSeriesSpec } from '../../../src/spec/series-spec.ts';
-import { foldStudy } from '../../../src/study/records/fold.ts';
-import { findHolder, isLockedByOther } from '../../../src/study/records/journal-lock.ts';
-import { parseJournal } from '../../../src/study/records/journal-text.ts';
-import type { StudyRecord } from '../../../src/study/records/records.ts';
-import { summarize } from '../../../src/study/summary/summary.ts';
+import { builtFiles } from '#adapter/variants/cache.ts';
+import { readHeaders } from '#app/server/headers.ts';
+import { readSeriesFile } from '#app/study/series-directory.ts';
+import { endingsIn } from '#app/study/series-record.ts';
+import { findCheckedArtifact } from '#space/artifact.ts';
+import { checkSeriesSpec } from '#spec/series-spec.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import { findHolder, isLockedByOther } from '#study/records/journal-lock.ts';
+import { parseJournal } from '#study/records/journal-text.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { summarize } from '#study/summary/summary.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../../study/builders.ts';
 import { jsonWords } from './data.ts';
 import { inFile, type Parser, refusing } from './parser.ts';
@@ -72,7 +72,7 @@ const journal = refusing(['JOURNAL_INVALID', 'UNSUPPORTED'], {
 const study = { model: 'm', server: { url: 'h:1' } };
 const series = refusing(['JOURNAL_INVALID'], {
   name: "a series' file",
-  sources: ['app/series/directory.ts'],
+  sources: ['app/study/series-directory.ts'],
   read: inFile('series.json', (path) => readSeriesFile(dirname(path))),
   seeds: [
     JSON.stringify({
@@ -89,7 +89,7 @@ const series = refusing(['JOURNAL_INVALID'], {
 
 const seriesSummary: Parser = {
   name: "a series' summary",
-  sources: ['app/series/record.ts'],
+  sources: ['app/study/series-record.ts'],
   read: (bytes) => summaryIn('', bytes),
   seeds: [
     '{"models":[{"model":"m","exitCode":0,"error":null},{"model":"n","exitCode":4,"error":{"code":"X","message":"y"}}]}',
@@ -114,7 +114,7 @@ const lockIn = inFile('journal.lock', (path) => [findHolder(path), isLockedByOth
 
 const cache: Parser = {
   name: "the outcome of a variant's build",
-  sources: ['adapter/triton/variants/cache.ts', 'adapter/triton/variants/artifacts.ts'],
+  sources: ['adapter/variants/cache.ts', 'adapter/variants/artifacts.ts'],
   read: (bytes) => builtIn('', bytes),
   seeds: ['{"seconds":3,"files":{"1/model.onnx":{"sha256":"ab","bytes":5}}}'],
   words: [...jsonWords, '"files":', '"../../x":'],

@@ -2,51 +2,51 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type protobuf from 'protobufjs';
-import { findMetric } from '../../../src/app/traffic/tensors/accuracy-command.ts';
-import { readInferRequest } from '../../../src/emulator/grpc/infer-codec.ts';
-import { parseBodyJson } from '../../../src/emulator/http/request.ts';
-import { changedSettings, engineSettings } from '../../../src/emulator/language/engine-settings.ts';
-import { OpenAiFailure } from '../../../src/emulator/language/openai/failure.ts';
-import { readChat, readCompletion } from '../../../src/emulator/language/openai/request.ts';
-import { readPostedConfig } from '../../../src/emulator/profile/posted-config.ts';
-import { ProtocolFailure } from '../../../src/emulator/wire/protocol-failure.ts';
-import { toTextCall } from '../../../src/emulator/wire/text-call.ts';
-import { fleetCodec } from '../../../src/fleet/temporal/codec.ts';
-import { FrameReader } from '../../../src/http2/frame-reader.ts';
-import { ProtocolError } from '../../../src/http2/frames.ts';
-import { HeaderBlocks } from '../../../src/http2/header-blocks.ts';
-import { HpackDecoder } from '../../../src/http2/hpack-decoder.ts';
-import { PeerSettings } from '../../../src/http2/peer-settings.ts';
-import { faultIn } from '../../../src/launch/engine-log.ts';
-import { lastWords } from '../../../src/launch/log-tail.ts';
-import { encodeMessage } from '../../../src/loadgen/agents/codec.ts';
-import { AGENT_PROTOCOL, readToAgent, readToController } from '../../../src/loadgen/agents/protocol.ts';
-import { messagesApi } from '../../../src/loadgen/endpoints/anthropic-messages.ts';
-import { errorOfReply } from '../../../src/loadgen/endpoints/event-endpoint.ts';
-import { EventStreamReply } from '../../../src/loadgen/endpoints/event-stream-reply.ts';
-import { askModels } from '../../../src/loadgen/endpoints/openai-models.ts';
-import { responsesApi } from '../../../src/loadgen/endpoints/openai-responses.ts';
-import { createTritonEvents, openAiEvents } from '../../../src/loadgen/endpoints/stream-event.ts';
-import { readTextResponse } from '../../../src/loadgen/endpoints/text-replies.ts';
-import { WholeReply } from '../../../src/loadgen/endpoints/whole-reply.ts';
-import { replyCheck } from '../../../src/loadgen/reply-check.ts';
-import { MalformedResponse } from '../../../src/loadgen/transports/http1/response-head.ts';
-import { ResponseParser } from '../../../src/loadgen/transports/http1/response-parser.ts';
-import { errorOfBody, readInferReply } from '../../../src/loadgen/transports/infer-http.ts';
-import { decodeInferReply } from '../../../src/loadgen/transports/infer-message.ts';
-import { readStreamReply } from '../../../src/loadgen/transports/stream-reply.ts';
-import type { InferRequest, OutputTensor } from '../../../src/loadgen/types.ts';
-import { deviceMetrics, meanDeviceMetrics } from '../../../src/profiler/devices/device-probe.ts';
-import { parsePrometheus } from '../../../src/profiler/devices/prometheus.ts';
-import { exportedTensors } from '../../../src/report/exported-tensors.ts';
-import { validateConfig } from '../../../src/triton/config/validation.ts';
-import { clientOver } from '../../../src/triton/control/client.ts';
-import { connectHttp } from '../../../src/triton/control/connect.ts';
-import type { TritonClient } from '../../../src/triton/types.ts';
-import { decodeWithUnknown, listUnknownFields, messageType, serviceMethod } from '../../../src/triton/wire/proto.ts';
-import { type Wire, WireFault } from '../../../src/triton/wire/wire.ts';
-import { mouseActionsIn } from '../../../src/tui/mouse.ts';
-import { orderIn } from '../../../src/watch/serve/controls.ts';
+import { findMetric } from '#app/traffic/accuracy-command.ts';
+import { readInferRequest } from '#emulator/grpc/infer-codec.ts';
+import { parseBodyJson } from '#emulator/http/request.ts';
+import { changedSettings, engineSettings } from '#emulator/language/engine-settings.ts';
+import { OpenAiFailure } from '#emulator/language/openai-failure.ts';
+import { readChat, readCompletion } from '#emulator/language/openai-request.ts';
+import { readPostedConfig } from '#emulator/profile/posted-config.ts';
+import { ProtocolFailure } from '#emulator/wire/protocol-failure.ts';
+import { toTextCall } from '#emulator/wire/text-call.ts';
+import { fleetCodec } from '#fleet/temporal/codec.ts';
+import { FrameReader } from '#http2/frame-reader.ts';
+import { ProtocolError } from '#http2/frames.ts';
+import { HeaderBlocks } from '#http2/header-blocks.ts';
+import { HpackDecoder } from '#http2/hpack-decoder.ts';
+import { PeerSettings } from '#http2/peer-settings.ts';
+import { faultIn } from '#launch/engine-log.ts';
+import { lastWords } from '#launch/log-tail.ts';
+import { encodeMessage } from '#loadgen/agents/codec.ts';
+import { AGENT_PROTOCOL, readToAgent, readToController } from '#loadgen/agents/protocol.ts';
+import { messagesApi } from '#loadgen/endpoints/anthropic-messages.ts';
+import { errorOfReply } from '#loadgen/endpoints/event-endpoint.ts';
+import { EventStreamReply } from '#loadgen/endpoints/event-stream-reply.ts';
+import { askModels } from '#loadgen/endpoints/openai-models.ts';
+import { responsesApi } from '#loadgen/endpoints/openai-responses.ts';
+import { createTritonEvents, openAiEvents } from '#loadgen/endpoints/stream-event.ts';
+import { readTextResponse } from '#loadgen/endpoints/text-replies.ts';
+import { WholeReply } from '#loadgen/endpoints/whole-reply.ts';
+import { replyCheck } from '#loadgen/reply-check.ts';
+import { MalformedResponse } from '#loadgen/transports/http1-response-head.ts';
+import { ResponseParser } from '#loadgen/transports/http1-response-parser.ts';
+import { errorOfBody, readInferReply } from '#loadgen/transports/infer-http.ts';
+import { decodeInferReply } from '#loadgen/transports/infer-message.ts';
+import { readStreamReply } from '#loadgen/transports/stream-reply.ts';
+import type { InferRequest, OutputTensor } from '#loadgen/types.ts';
+import { deviceMetrics, meanDeviceMetrics } from '#profiler/devices/device-probe.ts';
+import { parsePrometheus } from '#profiler/devices/prometheus.ts';
+import { exportedTensors } from '#report/exported-tensors.ts';
+import { validateConfig } from '#triton/config/validation.ts';
+import { clientOver } from '#triton/control/client.ts';
+import { connectHttp } from '#triton/control/connect.ts';
+import type { TritonClient } from '#triton/types.ts';
+import { decodeWithUnknown, listUnknownFields, messageType, serviceMethod } from '#triton/wire/proto.ts';
+import { type Wire, WireFault } from '#triton/wire/wire.ts';
+import { mouseActionsIn } from '#tui/mouse.ts';
+import { orderIn } from '#watch/page-controls.ts';
 import { inPieces } from '../../support/fuzz.ts';
 import * as h2 from '../../support/scripted-h2.ts';
 import { jsonWords } from './data.ts';
@@ -98,9 +98,9 @@ function answersIn(bytes: Buffer, lengths: readonly number[]): readonly string[]
 const http1: Parser = {
   name: 'an HTTP/1 answer',
   sources: [
-    'loadgen/transports/http1/response-parser.ts',
-    'loadgen/transports/http1/response-head.ts',
-    'loadgen/transports/http1/connection.ts',
+    'loadgen/transports/http1-response-parser.ts',
+    'loadgen/transports/http1-response-head.ts',
+    'loadgen/transports/http1-connection.ts',
     'loadgen/transports/socket.ts',
   ],
   read: (bytes) => {
@@ -147,7 +147,7 @@ function framesOf(bytes: Buffer, lengths: readonly number[]): readonly string[] 
 
 const frames: Parser = {
   name: 'frames of HTTP/2',
-  sources: ['http2/frame-reader.ts', 'loadgen/transports/h2/connection.ts', 'emulator/grpc/connection.ts'],
+  sources: ['http2/frame-reader.ts', 'loadgen/transports/h2-connection.ts', 'emulator/grpc/connection.ts'],
   read: (bytes) => {
     const [whole, cut] = cuts(bytes).map((sizes) => framesOf(bytes, sizes));
     assert.deepEqual(cut, whole);
@@ -177,7 +177,7 @@ const blocks = [
 ];
 const hpack = throwing([ProtocolError], {
   name: 'a header block of HTTP/2',
-  sources: ['http2/hpack-decoder.ts', 'http2/header-blocks.ts', 'loadgen/transports/h2/streams.ts'],
+  sources: ['http2/hpack-decoder.ts', 'http2/header-blocks.ts', 'loadgen/transports/h2-streams.ts'],
   read: (_, bytes) => {
     const decoder = new HpackDecoder();
     let chars = 0;
@@ -527,7 +527,7 @@ const fleetPayload = throwing([Error], {
 
 const pageOrder: Parser = {
   name: 'an order on the watch page',
-  sources: ['watch/serve/controls.ts'],
+  sources: ['watch/page-controls.ts'],
   read: (bytes) => orderIn(bytes.toString()) ?? undefined,
   seeds: ['{"kind":"pause"}', '{"kind":"budget","latencyMs":5}'],
   words: jsonWords,
@@ -535,7 +535,7 @@ const pageOrder: Parser = {
 
 const accuracyCommand: Parser = {
   name: 'what an accuracy command printed',
-  sources: ['app/traffic/tensors/accuracy-command.ts'],
+  sources: ['app/traffic/accuracy-command.ts'],
   read: (bytes) => findMetric(bytes.toString().trimEnd().split('\n'), 'top1') ?? undefined,
   seeds: ['loaded 50 labels\ntop1 0.761\n', 'top1: 7.6e-1\ndone', '0.5\n', 'top5=0.9\ntop1=-1\n'],
   words: ['top1', ' ', '=', ':', '0.5', 'e-3', '-', '\n'],
@@ -548,7 +548,7 @@ const serverLog: Parser = {
     'launch/log-tail.ts',
     'launch/engine-server.ts',
     'launch/server-process.ts',
-    'adapter/triton/variants/build.ts',
+    'adapter/variants/build.ts',
   ],
   read: (bytes) => [faultIn(bytes.toString()), lastWords(bytes.toString())],
   seeds: [
@@ -578,7 +578,7 @@ const postedConfig = throwing([ProtocolFailure], {
 
 const openAiRequest = throwing([OpenAiFailure], {
   name: 'a request to an OpenAI endpoint of the emulator',
-  sources: ['emulator/language/openai/request.ts'],
+  sources: ['emulator/language/openai-request.ts'],
   read: (_, bytes) => (bytes.includes('prompt') ? readCompletion(bytes) : readChat(bytes)),
   seeds: [
     '{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"max_tokens":4,"stream":true}',

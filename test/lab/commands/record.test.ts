@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { connectGrpc } from '#triton/control/connect.ts';
 import { toGrid } from '../../../lab/problems/problems.ts';
 import { checkRecording, type Recording } from '../../../lab/recording/recording.ts';
-import { connectGrpc } from '../../../src/triton/control/connect.ts';
 import { goalOf, studyStarted } from '../../study/builders.ts';
 import { callLab } from '../../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, untilRecorded } from '../../support/cli.ts';

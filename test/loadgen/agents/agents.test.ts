@@ -2,19 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import type { AgentLimits } from '../../../src/loadgen/agents/limits.ts';
-import { lookAtAgent } from '../../../src/loadgen/agents/look-at-agent.ts';
-import {
-  AGENT_PATH,
-  AGENT_PROTOCOL,
-  CONTROLLER_HEADER,
-  PROTOCOL_HEADER,
-} from '../../../src/loadgen/agents/protocol.ts';
-import type { Flow } from '../../../src/loadgen/flow.ts';
-import type { Batch } from '../../../src/loadgen/recorder.ts';
-import type { SendOrder } from '../../../src/loadgen/sender.ts';
-import type { InferRequest, RequestSet } from '../../../src/loadgen/types.ts';
-import type { WorkerTransport } from '../../../src/loadgen/workers/messages.ts';
+import type { AgentLimits } from '#loadgen/agents/limits.ts';
+import { lookAtAgent } from '#loadgen/agents/look-at-agent.ts';
+import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, PROTOCOL_HEADER } from '#loadgen/agents/protocol.ts';
+import type { Flow } from '#loadgen/flow.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { SendOrder } from '#loadgen/sender.ts';
+import type { InferRequest, RequestSet } from '#loadgen/types.ts';
+import type { WorkerTransport } from '#loadgen/workers/messages.ts';
 import { access, agentForTest, agentsForTest, noLimits, TOKEN } from '../../support/agents.ts';
 import { newAuthority, trusting } from '../../support/certificates.ts';
 import { httpEcho } from '../../support/echo-servers.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ClockOffset } from '../../../src/loadgen/agents/clock-offset.ts';
+import { ClockOffset } from '#loadgen/agents/clock-offset.ts';
 
 /**
  * Probes of a clock that is ahead by `aheadNs` and drifts, each with its own way there and back.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AgentLimits, allowedTargets, checkTarget } from '../../../src/loadgen/agents/limits.ts';
-import { AgentUsage } from '../../../src/loadgen/agents/usage.ts';
-import type { WorkerTransport } from '../../../src/loadgen/workers/messages.ts';
+import { type AgentLimits, allowedTargets, checkTarget } from '#loadgen/agents/limits.ts';
+import { AgentUsage } from '#loadgen/agents/usage.ts';
+import type { WorkerTransport } from '#loadgen/workers/messages.ts';
 
 const limits: AgentLimits = { targets: null, threads: 3, requestsPerSecond: 100, connections: 10, memoryBytes: 1000 };
 const to = (url: string): WorkerTransport => ({ protocol: 'grpc', options: { url, timeoutMs: 1 } });

@@ -3,19 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { decodeMessage, encodeMessage } from '../../../src/loadgen/agents/codec.ts';
-import type { AgentLimits } from '../../../src/loadgen/agents/limits.ts';
-import { lookAtAgent } from '../../../src/loadgen/agents/look-at-agent.ts';
-import { commandOrQuestion } from '../../../src/loadgen/agents/message-schemas.ts';
-import {
-  AGENT_PATH,
-  AGENT_PROTOCOL,
-  CONTROLLER_HEADER,
-  PROTOCOL_HEADER,
-  toAgent,
-} from '../../../src/loadgen/agents/protocol.ts';
-import { encodeSet } from '../../../src/loadgen/agents/request-sets.ts';
-import type { RunningAgent } from '../../../src/loadgen/agents/serve-agent.ts';
+import { decodeMessage, encodeMessage } from '#loadgen/agents/codec.ts';
+import type { AgentLimits } from '#loadgen/agents/limits.ts';
+import { lookAtAgent } from '#loadgen/agents/look-at-agent.ts';
+import { commandOrQuestion } from '#loadgen/agents/message-schemas.ts';
+import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, PROTOCOL_HEADER, toAgent } from '#loadgen/agents/protocol.ts';
+import { encodeSet } from '#loadgen/agents/request-sets.ts';
+import type { RunningAgent } from '#loadgen/agents/serve-agent.ts';
 import { access, agentForTest, noLimits, TOKEN } from '../../support/agents.ts';
 import { startHttpServer } from '../../support/infer-servers.ts';
 import { until } from '../../support/transport-suite.ts';

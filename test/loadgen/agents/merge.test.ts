@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/base/clock.ts';
-import { encodeMessage } from '../../../src/loadgen/agents/codec.ts';
-import { readToController } from '../../../src/loadgen/agents/protocol.ts';
-import { commandAhead, reportAhead } from '../../../src/loadgen/agents/times.ts';
-import { type Flow, localFlow } from '../../../src/loadgen/flow.ts';
-import type { Part } from '../../../src/loadgen/pacing/part.ts';
-import type { Batch } from '../../../src/loadgen/recorder.ts';
-import type { SendOrder } from '../../../src/loadgen/sender.ts';
-import type { RequestSet, Transport } from '../../../src/loadgen/types.ts';
-import { BatchMerge } from '../../../src/loadgen/workers/batch-merge.ts';
-import { packBatch, type ThreadCommand, type ThreadReport } from '../../../src/loadgen/workers/messages.ts';
-import { LatencyHistogram } from '../../../src/stats/histogram.ts';
+import type { Clock } from '#base/clock.ts';
+import { encodeMessage } from '#loadgen/agents/codec.ts';
+import { readToController } from '#loadgen/agents/protocol.ts';
+import { commandAhead, reportAhead } from '#loadgen/agents/times.ts';
+import { type Flow, localFlow } from '#loadgen/flow.ts';
+import type { Part } from '#loadgen/paced-part.ts';
+import type { Batch } from '#loadgen/recorder.ts';
+import type { SendOrder } from '#loadgen/sender.ts';
+import type { RequestSet, Transport } from '#loadgen/types.ts';
+import { BatchMerge } from '#loadgen/workers/batch-merge.ts';
+import { packBatch, type ThreadCommand, type ThreadReport } from '#loadgen/workers/messages.ts';
+import { LatencyHistogram } from '#stats/histogram.ts';
 import { SimulatedClock } from '../simulation.ts';
 
 const LENGTH_NS = 100e6;

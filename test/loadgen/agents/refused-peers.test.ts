@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { lookAtAgent } from '../../../src/loadgen/agents/look-at-agent.ts';
-import { AGENT_PATH } from '../../../src/loadgen/agents/protocol.ts';
-import { admit, limitedServer, listenAt, stopListening } from '../../../src/loadgen/listening/server.ts';
+import { lookAtAgent } from '#loadgen/agents/look-at-agent.ts';
+import { AGENT_PATH } from '#loadgen/agents/protocol.ts';
+import { admit, limitedServer, listenAt, stopListening } from '#loadgen/listening-server.ts';
 import { access, agentForTest } from '../../support/agents.ts';
 import { newAuthority } from '../../support/certificates.ts';
 

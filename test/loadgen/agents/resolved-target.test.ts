@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { realClock } from '../../../src/base/clock.ts';
-import type { ToController } from '../../../src/loadgen/agents/protocol.ts';
-import { encodeSet } from '../../../src/loadgen/agents/request-sets.ts';
-import { type Resolve, ServedSession } from '../../../src/loadgen/agents/served-session.ts';
-import { AgentUsage } from '../../../src/loadgen/agents/usage.ts';
+import { realClock } from '#base/clock.ts';
+import type { ToController } from '#loadgen/agents/protocol.ts';
+import { encodeSet } from '#loadgen/agents/request-sets.ts';
+import { type Resolve, ServedSession } from '#loadgen/agents/served-session.ts';
+import { AgentUsage } from '#loadgen/agents/usage.ts';
 import { noLimits } from '../../support/agents.ts';
 import { startHttpServer } from '../../support/infer-servers.ts';
 import { until } from '../../support/transport-suite.ts';

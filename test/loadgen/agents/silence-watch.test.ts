@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { realClock } from '../../../src/base/clock.ts';
-import { SilenceWatch } from '../../../src/loadgen/agents/silence-watch.ts';
+import { realClock } from '#base/clock.ts';
+import { SilenceWatch } from '#loadgen/agents/silence-watch.ts';
 
 const LIMIT_MS = 3000;
 const CHECK_MS = 250;

@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
-import { realClock } from '../../../src/base/clock.ts';
-import { decodeMessage, encodeMessage } from '../../../src/loadgen/agents/codec.ts';
-import { ServedConnection } from '../../../src/loadgen/agents/served-connection.ts';
-import { AgentUsage } from '../../../src/loadgen/agents/usage.ts';
+import { realClock } from '#base/clock.ts';
+import { decodeMessage, encodeMessage } from '#loadgen/agents/codec.ts';
+import { ServedConnection } from '#loadgen/agents/served-connection.ts';
+import { AgentUsage } from '#loadgen/agents/usage.ts';
 import { noLimits } from '../../support/agents.ts';
 
 /** A socket whose peer reads nothing. */

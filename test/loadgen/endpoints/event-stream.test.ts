@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventStreamReply } from '../../../src/loadgen/endpoints/event-stream-reply.ts';
-import { EventTemplate, isStringBody } from '../../../src/loadgen/endpoints/event-template.ts';
-import { createTritonEvents, type EventFormat, openAiEvents } from '../../../src/loadgen/endpoints/stream-event.ts';
-import type { SendOutcome } from '../../../src/loadgen/types.ts';
+import { EventStreamReply } from '#loadgen/endpoints/event-stream-reply.ts';
+import { EventTemplate, isStringBody } from '#loadgen/endpoints/event-template.ts';
+import { createTritonEvents, type EventFormat, openAiEvents } from '#loadgen/endpoints/stream-event.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
 
 const formats = { openAi: openAiEvents, triton: createTritonEvents('text_output') };
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { askModels } from '../../../src/loadgen/endpoints/openai-models.ts';
+import { askModels } from '#loadgen/endpoints/openai-models.ts';
 import { startRaw } from '../../support/misbehaving-server.ts';
 
 const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { EndpointOptions, OpenAiEndpoint } from '../../../src/loadgen/endpoints/endpoint.ts';
-import { openEndpoint } from '../../../src/loadgen/endpoints/open-endpoint.ts';
-import type { Prompt } from '../../../src/loadgen/prompts/prompt.ts';
-import type { SendOutcome } from '../../../src/loadgen/types.ts';
+import type { EndpointOptions, OpenAiEndpoint } from '#loadgen/endpoints/endpoint.ts';
+import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
+import type { Prompt } from '#loadgen/prompts/prompt.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
 import { refusingUrl, startRaw } from '../../support/misbehaving-server.ts';
 import { type OpenAiServer, openAiServer, type ScriptedModel } from '../../support/openai-server.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { OpenAiEndpoint } from '../../../src/loadgen/endpoints/endpoint.ts';
-import { openEndpoint } from '../../../src/loadgen/endpoints/open-endpoint.ts';
-import { requireChatForm, textApis } from '../../../src/loadgen/endpoints/text-apis.ts';
-import type { Prompt } from '../../../src/loadgen/prompts/prompt.ts';
-import type { InferRequest, SendOutcome } from '../../../src/loadgen/types.ts';
+import type { OpenAiEndpoint } from '#loadgen/endpoints/endpoint.ts';
+import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
+import { requireChatForm, textApis } from '#loadgen/endpoints/text-apis.ts';
+import type { Prompt } from '#loadgen/prompts/prompt.ts';
+import type { InferRequest, SendOutcome } from '#loadgen/types.ts';
 import { type TextReply, textServer } from '../../support/text-server.ts';
 
 const prompt: Prompt = {

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { TextModelInput, TritonEndpoint } from '../../../src/loadgen/endpoints/endpoint.ts';
-import { openEndpoint } from '../../../src/loadgen/endpoints/open-endpoint.ts';
-import { requirePlaces, textTensors, tritonValues } from '../../../src/loadgen/endpoints/triton-request.ts';
-import type { Prompt } from '../../../src/loadgen/prompts/prompt.ts';
-import type { SendOutcome } from '../../../src/loadgen/types.ts';
-import { messageType } from '../../../src/triton/wire/proto.ts';
+import type { TextModelInput, TritonEndpoint } from '#loadgen/endpoints/endpoint.ts';
+import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
+import { requirePlaces, textTensors, tritonValues } from '#loadgen/endpoints/triton-request.ts';
+import type { Prompt } from '#loadgen/prompts/prompt.ts';
+import type { SendOutcome } from '#loadgen/types.ts';
+import { messageType } from '#triton/wire/proto.ts';
 import { listen } from '../../support/misbehaving-server.ts';
 import { h2Frame } from '../../support/raw-h2.ts';
 import { DATA, okHeaders, type Peer, type Seen, startScripted, trailers } from '../../support/scripted-h2.ts';

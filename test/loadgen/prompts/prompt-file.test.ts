@@ -2,9 +2,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readFileRecords } from '../../../src/base/records.ts';
-import { type PromptFileRule, readPromptFile } from '../../../src/loadgen/prompts/files/prompt-file.ts';
-import { estimate } from '../../../src/loadgen/prompts/tokenizer.ts';
+import { readFileRecords } from '#base/records.ts';
+import { type PromptFileRule, readPromptFile } from '#loadgen/prompts/prompt-file.ts';
+import { estimate } from '#loadgen/prompts/tokenizer.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commonWords } from '../../../src/base/common-words.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import { type SyntheticRule, syntheticPrompts } from '../../../src/loadgen/prompts/synthetic.ts';
-import { SyntheticText } from '../../../src/loadgen/prompts/synthetic-text.ts';
-import { estimate, openTokenizer } from '../../../src/loadgen/prompts/tokenizer.ts';
+import { commonWords } from '#base/common-words.ts';
+import { seededRandom } from '#base/random.ts';
+import { type SyntheticRule, syntheticPrompts } from '#loadgen/prompts/synthetic.ts';
+import { SyntheticText } from '#loadgen/prompts/synthetic-text.ts';
+import { estimate, openTokenizer } from '#loadgen/prompts/tokenizer.ts';
 import { writeTokenizer } from './vocabulary.ts';
 
 const rule: SyntheticRule = {

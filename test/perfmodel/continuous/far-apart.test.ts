@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { farApart } from '#perfmodel/continuous/far-apart.ts';
+import type { TokenObservation } from '#perfmodel/continuous/observed-traffic.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
 import { engineCandidate } from '../../../lab/engines/engine-space.ts';
 import { engineAt } from '../../../lab/engines/engines.ts';
-import { farApart } from '../../../src/perfmodel/continuous/far-apart.ts';
-import type { TokenObservation } from '../../../src/perfmodel/continuous/observed-traffic.ts';
-import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
 
 const engine = engineAt(3);
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
+import { simulateEngine } from '#perfmodel/continuous/simulate-engine.ts';
+import type { EngineLaw } from '#perfmodel/continuous/step-law-parameters.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
 import { engineCandidate } from '../../../lab/engines/engine-space.ts';
 import { engineAt } from '../../../lab/engines/engines.ts';
-import { simulateEngine } from '../../../src/perfmodel/continuous/simulate-engine.ts';
-import type { EngineLaw } from '../../../src/perfmodel/continuous/step-law-parameters.ts';
-import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
-import type { SequenceLengths } from '../../../src/queueing/continuous/lengths.ts';
 
 const always = (tokens: number) => ({ mean: tokens, std: 0, min: tokens, max: tokens });
 const lengths: SequenceLengths = { input: always(100), output: always(11), cachedShare: 0 };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';
-import type { Measurement } from '../../../src/profiler/measurement.ts';
+import { readTokenFigure } from '#perfmodel/continuous/token-figures.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 
 const times = (p99: number) => ({ avg: 10, p50: 9, p90: 15, p95: 20, p99, max: 50, min: 5, std: 3 });
 const budget = { value: 40, low: 30, high: 60 };

@@ -1,12 +1,12 @@
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
+import type { MeasuredChoice, Simulator } from '#perfmodel/simulator.ts';
+import type { Topology } from '#space/topology.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
 import type { Pipeline, PipelineModel } from '../../../lab/pipelines/pipeline.ts';
 import { pipelineMeasurement } from '../../../lab/pipelines/pipeline-measurement.ts';
 import { pipelineProblem } from '../../../lab/pipelines/pipeline-problem.ts';
 import type { TestProblem } from '../../../lab/problems/problem.ts';
-import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
-import { createNetworkSimulator } from '../../../src/perfmodel/network/network-simulator.ts';
-import type { MeasuredChoice, Simulator } from '../../../src/perfmodel/simulator.ts';
-import type { Topology } from '../../../src/space/topology.ts';
-import type { Assignment, Candidate } from '../../../src/space/types.ts';
 import { law } from '../../queueing/network/builders.ts';
 
 /** A model without noise: so many milliseconds and so many for each sample. */

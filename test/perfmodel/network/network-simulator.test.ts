@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toChoice } from '../../../src/perfmodel/modelled-config.ts';
-import { fitNetwork } from '../../../src/perfmodel/network/fit-network.ts';
-import { simulatedFigure } from '../../../src/perfmodel/simulated.ts';
-import { executionNs } from '../../../src/queueing/service-law.ts';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { fitNetwork } from '#perfmodel/network/fit-network.ts';
+import { simulatedFigure } from '#perfmodel/simulated.ts';
+import { executionNs } from '#queueing/service-law.ts';
 import { model, pipeline, ratio, without } from './made.ts';
 
 const gpu = { isOnGpu: true, device: { name: 'gpu', share: 1 } };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ContinuousBatcher } from '../../../src/queueing/continuous/continuous-batcher.ts';
-import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
-import type { EngineStep } from '../../../src/queueing/continuous/step.ts';
-import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
-import { stretchNs } from '../../../src/queueing/continuous/stretch.ts';
+import { ContinuousBatcher } from '#queueing/continuous/continuous-batcher.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { EngineStep } from '#queueing/continuous/step.ts';
+import type { StepLaw } from '#queueing/continuous/step-law.ts';
+import { stretchNs } from '#queueing/continuous/stretch.ts';
 import { NaiveEngine } from './naive-engine.ts';
 
 const law: StepLaw = {

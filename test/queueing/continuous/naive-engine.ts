@@ -1,6 +1,6 @@
-import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
-import type { Sequence } from '../../../src/queueing/continuous/sequence.ts';
-import type { StepWork } from '../../../src/queueing/continuous/step-law.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import type { Sequence } from '#queueing/continuous/sequence.ts';
+import type { StepWork } from '#queueing/continuous/step-law.ts';
 
 /** What a sequence did: by step, the tokens that it had at its end. */
 interface Own {

@@ -1,12 +1,12 @@
 import { mean, standardDeviation } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../src/base/random.ts';
-import { ContinuousBatcher } from '../../../src/queueing/continuous/continuous-batcher.ts';
-import { createSequences, type SequenceLengths, type TokenLengths } from '../../../src/queueing/continuous/lengths.ts';
-import type { ContinuousPolicy } from '../../../src/queueing/continuous/policy.ts';
-import { simulateContinuous } from '../../../src/queueing/continuous/simulate-continuous.ts';
-import { type StepLaw, stepNs } from '../../../src/queueing/continuous/step-law.ts';
-import type { Traffic } from '../../../src/queueing/traffic.ts';
+import { seededRandom } from '#base/random.ts';
+import { ContinuousBatcher } from '#queueing/continuous/continuous-batcher.ts';
+import { createSequences, type SequenceLengths, type TokenLengths } from '#queueing/continuous/lengths.ts';
+import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
+import { simulateContinuous } from '#queueing/continuous/simulate-continuous.ts';
+import { type StepLaw, stepNs } from '#queueing/continuous/step-law.ts';
+import type { Traffic } from '#queueing/traffic.ts';
 
 const law: StepLaw = {
   baseNs: 3e6,

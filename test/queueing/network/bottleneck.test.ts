@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findBottleneck, oneMoreInstance } from '../../../src/queueing/network/bottleneck.ts';
-import type { Network } from '../../../src/queueing/network/types.ts';
+import { findBottleneck, oneMoreInstance } from '#queueing/network/bottleneck.ts';
+import type { Network } from '#queueing/network/types.ts';
 import { chain, closed, plain, rate, relative, run } from './builders.ts';
 
 const options = { warmUpRequests: 200, requests: 2000, seed: 1 };

@@ -1,8 +1,8 @@
-import { seededRandom } from '../../../src/base/random.ts';
-import type { BatcherPolicy } from '../../../src/queueing/batcher-policy.ts';
-import { simulateNetwork } from '../../../src/queueing/network/simulate-network.ts';
-import type { Front, FrontFigures, Network, Stage, Step } from '../../../src/queueing/network/types.ts';
-import { affineLaw, type ServiceLaw } from '../../../src/queueing/service-law.ts';
+import { seededRandom } from '#base/random.ts';
+import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
+import { simulateNetwork } from '#queueing/network/simulate-network.ts';
+import type { Front, FrontFigures, Network, Stage, Step } from '#queueing/network/types.ts';
+import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
 
 export const MS = 1e6;
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type EmulatorProfile, emulatorSchema } from '../../../src/emulator/profile/schema.ts';
-import { toLaw } from '../../../src/emulator/profile/simulators.ts';
-import { toPolicy } from '../../../src/queueing/batcher-policy.ts';
-import { stepsByTensors } from '../../../src/queueing/network/plan.ts';
-import type { Network } from '../../../src/queueing/network/types.ts';
-import { ensembleSteps } from '../../../src/triton/config/ensemble-rules.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
+import { toLaw } from '#emulator/profile/simulators.ts';
+import { toPolicy } from '#queueing/batcher-policy.ts';
+import { stepsByTensors } from '#queueing/network/plan.ts';
+import type { Network } from '#queueing/network/types.ts';
+import { ensembleSteps } from '#triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { fp32Input, inferMessage } from '../../support/infer-clients.ts';
 import { openVirtualEmulator } from '../../support/virtual-emulator.ts';
 import { closed, relative, run } from './builders.ts';

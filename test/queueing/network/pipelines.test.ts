@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { stepsByTensors } from '../../../src/queueing/network/plan.ts';
-import type { Network, Step } from '../../../src/queueing/network/types.ts';
-import { simulate } from '../../../src/queueing/simulate.ts';
-import type { Traffic } from '../../../src/queueing/traffic.ts';
+import { stepsByTensors } from '#queueing/network/plan.ts';
+import type { Network, Step } from '#queueing/network/types.ts';
+import { simulate } from '#queueing/simulate.ts';
+import type { Traffic } from '#queueing/traffic.ts';
 import {
   at,
   batching,

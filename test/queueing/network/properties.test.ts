@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Network, Stage, Step } from '../../../src/queueing/network/types.ts';
+import type { Network, Stage, Step } from '#queueing/network/types.ts';
 import { batching, chain, closed, law, MS, poisson, relative, run, whole } from './builders.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];

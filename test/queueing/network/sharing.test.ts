@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Device, Network } from '../../../src/queueing/network/types.ts';
+import type { Device, Network } from '#queueing/network/types.ts';
 import { at, batching, chain, closed, latenciesMs, law, MS, plain, rate, relative, run, whole } from './builders.ts';
 
 const two = (device: Omit<Device, 'name'>, share = 1, instances = 1): Network => ({

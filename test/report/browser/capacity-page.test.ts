@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { CapacityDocument } from '../../../src/capacity/document-schema.ts';
-import { capacityHtml } from '../../../src/report/capacity/page.ts';
+import type { CapacityDocument } from '#capacity/document-schema.ts';
+import { capacityHtml } from '#report/capacity-page.ts';
 import { aCapacity } from '../../capacity/documents.ts';
 import { launchChromium, openPage } from './chromium.ts';
 

@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { StudyRecord } from '../../../src/study/records/records.ts';
-import { Board } from '../../../src/watch/board.ts';
-import type { PageOrder } from '../../../src/watch/serve/controls.ts';
-import { type RunningPage, servePage } from '../../../src/watch/serve/page-server.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import { Board } from '#watch/board.ts';
+import type { PageOrder } from '#watch/page-controls.ts';
+import { type RunningPage, servePage } from '#watch/page-server.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../../support/watched-fleet.ts';
 import { hostile, hostileStudy } from '../studies.ts';
 import { launchChromium, openPage } from './chromium.ts';

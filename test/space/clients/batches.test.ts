@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildCandidate } from '../../../src/space/candidate.ts';
-import { servingClients } from '../../../src/space/clients/batches.ts';
-import { clientChanges } from '../../../src/space/clients/changes.ts';
-import { assignments } from '../../../src/space/enumerate.ts';
-import { toModelConfig, toOriginal } from '../../../src/space/model-configs.ts';
-import { mostPlaces } from '../../../src/space/most-places.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
-import type { SearchSpace } from '../../../src/space/types.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { servingClients } from '#space/client-batches.ts';
+import { clientChanges } from '#space/client-changes.ts';
+import { assignments } from '#space/enumerate.ts';
+import { toModelConfig, toOriginal } from '#space/model-configs.ts';
+import { mostPlaces } from '#space/most-places.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '#space/source/load.ts';
+import type { SearchSpace } from '#space/types.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { spaceOf } from '../fixtures.ts';
 
 const config = (more: ModelConfig = {}): ModelConfig => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { clientChanges } from '../../../src/space/clients/changes.ts';
-import { jointOriginal } from '../../../src/space/joint/joint-space.ts';
-import { toCandidate, toOriginal } from '../../../src/space/model-configs.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+import { clientChanges } from '#space/client-changes.ts';
+import { jointOriginal } from '#space/joint/joint-space.ts';
+import { toCandidate, toOriginal } from '#space/model-configs.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 
 const tensor = (name: string, data_type = 'TYPE_FP32', dims: number[] = [4]) => ({ name, data_type, dims });
 const base: ModelConfig = {

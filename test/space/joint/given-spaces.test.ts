@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readStatedSpaces, type StatedSpaces } from '../../../src/space/joint/given-spaces.ts';
+import { readStatedSpaces, type StatedSpaces } from '#space/joint/given-spaces.ts';
 import { folderOf } from '../fixtures.ts';
 
 const namesOf = ({ members }: StatedSpaces) =>

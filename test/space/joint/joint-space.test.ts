@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/base/json.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import { listDifferences } from '../../../src/space/differences.ts';
-import { buildJoint, expectedMemberTime } from '../../../src/space/joint/build-joint.ts';
-import { jointFromJson, jointToJson, withinEnsembles } from '../../../src/space/joint/definition.ts';
+import type { JsonObject } from '#base/json.ts';
+import { seededRandom } from '#base/random.ts';
+import { listDifferences } from '#space/differences.ts';
+import { buildJoint, expectedMemberTime } from '#space/joint/build-joint.ts';
+import { jointFromJson, jointToJson, withinEnsembles } from '#space/joint/definition.ts';
 import {
   completeJoint,
   jointAssignments,
   jointSize,
   mostJointPlaces,
   sampleJoint,
-} from '../../../src/space/joint/enumerate-joint.ts';
-import { joinSpaces, jointOriginal } from '../../../src/space/joint/joint-space.ts';
-import { jointNeighbours } from '../../../src/space/joint/neighbours.ts';
-import { toModelConfigs, toOriginal } from '../../../src/space/model-configs.ts';
-import { mostPlaces } from '../../../src/space/most-places.ts';
-import { changesInPlace } from '../../../src/space/shape.ts';
-import { loadSpace } from '../../../src/space/source/load.ts';
-import { readJsonSource } from '../../../src/space/source/source.ts';
-import type { Assignment, Candidate, CandidateOutcome } from '../../../src/space/types.ts';
-import { jointSpaceView } from '../../../src/study/search/samplers/joint-space-view.ts';
-import { ensembleMisfit } from '../../../src/triton/config/ensemble-fit.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+} from '#space/joint/enumerate-joint.ts';
+import { joinSpaces, jointOriginal } from '#space/joint/joint-space.ts';
+import { jointNeighbours } from '#space/joint/neighbours.ts';
+import { toModelConfigs, toOriginal } from '#space/model-configs.ts';
+import { mostPlaces } from '#space/most-places.ts';
+import { changesInPlace } from '#space/shape.ts';
+import { loadSpace } from '#space/source/load.ts';
+import { readJsonSource } from '#space/source/source.ts';
+import type { Assignment, Candidate, CandidateOutcome } from '#space/types.ts';
+import { jointSpaceView } from '#study/search/samplers/joint-space-view.ts';
+import { ensembleMisfit } from '#triton/config/ensemble-fit.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { cpuModel, spaceOf } from '../fixtures.ts';
 
 const encoder: ModelConfig = { ...cpuModel, name: 'encoder' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ensemblesIn, listParts, readTopology } from '../../../src/space/joint/topology-of.ts';
-import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+import { ensemblesIn, listParts, readTopology } from '#space/joint/topology-of.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import { cpuModel } from '../fixtures.ts';
 
 const alone = (name: string): ModelConfig => ({ ...cpuModel, name });

@@ -1,21 +1,21 @@
+import { randomFor, standardNormal } from '#base/random.ts';
+import { toOriginal } from '#space/model-configs.ts';
+import { spaceFromJson } from '#space/source/load.ts';
+import type { Candidate } from '#space/types.ts';
+import { toSpec } from '#spec/spec-of-options.ts';
+import { FINAL_ROUNDS, representative } from '#study/final/final.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { makeSampler, type SamplerName } from '#study/search/samplers/registry.ts';
+import { viewSpace } from '#study/search/samplers/space-view.ts';
+import type { Goal, LevelRange } from '#study/types.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import { tune } from '#tuner/tune.ts';
 import { machineSpeed, speedKinds } from '../../../lab/problems/machine-speed.ts';
 import type { TestProblem } from '../../../lab/problems/problem.ts';
 import { atSpeed, type Truth } from '../../../lab/problems/truth.ts';
 import { usualSpeedsIn } from '../../../lab/problems/whole-study.ts';
 import { NOWHERE, OfflineWorld } from '../../../lab/problems/world.ts';
-import { randomFor, standardNormal } from '../../../src/base/random.ts';
-import { toOriginal } from '../../../src/space/model-configs.ts';
-import { spaceFromJson } from '../../../src/space/source/load.ts';
-import type { Candidate } from '../../../src/space/types.ts';
-import { toSpec } from '../../../src/spec/spec-of-options.ts';
-import { FINAL_ROUNDS, representative } from '../../../src/study/final/final.ts';
-import type { StudyRecord } from '../../../src/study/records/records.ts';
-import type { StudyState } from '../../../src/study/records/state.ts';
-import { makeSampler, type SamplerName } from '../../../src/study/search/samplers/registry.ts';
-import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
-import type { Goal, LevelRange } from '../../../src/study/types.ts';
-import type { TunerEvent } from '../../../src/tuner/seams.ts';
-import { tune } from '../../../src/tuner/tune.ts';
 import { goalOf, originalConfig, studyStarted } from '../builders.ts';
 
 /** A study on a made-up server whose truth is known, in virtual time. */

@@ -1,20 +1,20 @@
-import { formatMs, formatRate, formatRatio } from '../../../src/base/format.ts';
-import { closingLines } from '../../../src/headless/closing.ts';
-import { html } from '../../../src/report/html.ts';
-import { verdictHtml } from '../../../src/report/page/first/first-screen.ts';
-import { threeFigures } from '../../../src/report/page/first/three-figures.ts';
-import { notices } from '../../../src/report/page/verdict.ts';
-import { reportHtml } from '../../../src/report/report-html.ts';
-import type { StudyState } from '../../../src/study/records/state.ts';
-import { createHeadline } from '../../../src/study/summary/headline.ts';
-import type { StandingPoint } from '../../../src/study/summary/schema/point.ts';
-import { summarize } from '../../../src/study/summary/summary.ts';
-import type { Summary } from '../../../src/study/summary/summary-schema.ts';
-import { isToEmit } from '../../../src/study/summary/verdict.ts';
-import { standingRows } from '../../../src/tui/panels/standing.ts';
-import { ViewFold } from '../../../src/tui/state.ts';
-import type { TunerEvent } from '../../../src/tuner/seams.ts';
-import { studyView } from '../../../src/watch/view/study-view.ts';
+import { formatMs, formatRate, formatRatio } from '#base/format.ts';
+import { closingLines } from '#headless/closing.ts';
+import { html } from '#report/html.ts';
+import { verdictHtml } from '#report/page/first-screen.ts';
+import { threeFigures } from '#report/page/three-figures.ts';
+import { notices } from '#report/page/verdict.ts';
+import { reportHtml } from '#report/report-html.ts';
+import type { StudyState } from '#study/records/state.ts';
+import { createHeadline } from '#study/summary/headline.ts';
+import type { StandingPoint } from '#study/summary/point-schema.ts';
+import { summarize } from '#study/summary/summary.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
+import { isToEmit } from '#study/summary/verdict.ts';
+import { standingRows } from '#tui/panels/standing.ts';
+import { ViewFold } from '#tui/state.ts';
+import type { TunerEvent } from '#tuner/seams.ts';
+import { studyView } from '#watch/view/study-view.ts';
 
 const tones = {
   better: 'good',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../../src/study/records/fold.ts';
-import type { StudyRecord } from '../../../src/study/records/records.ts';
+import { foldStudy } from '#study/records/fold.ts';
+import type { StudyRecord } from '#study/records/records.ts';
 import { isNightly } from '../../support/fuzz.ts';
 import { simulatedStudy } from './simulated-studies.ts';
 import { faultsOf, statementsOf } from './statements.ts';

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../../base/errors.ts';
-import type { TensorMetadata } from '../../../triton/types.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { TensorMetadata } from '#triton/types.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 
 /**

@@ -1,25 +1,25 @@
-import { cacheDirectory } from '../../../adapter/triton/variants/cache.ts';
-import { withKnownBuilds } from '../../../adapter/triton/variants/known-builds.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import type { JsonObject } from '../../../base/json.ts';
-import { lookUp } from '../../../base/look-up.ts';
-import { MARK } from '../../../space/artifact.ts';
-import { checkVariants } from '../../../space/check-variants.ts';
-import { TRITON, toOriginal } from '../../../space/model-configs.ts';
-import { loadSpace, spaceFromJson } from '../../../space/source/load.ts';
-import { presetFor } from '../../../space/source/presets.ts';
-import type { ServerIdentity, StudyStarted } from '../../../study/records/records.ts';
-import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import { splitAddresses } from '../../../triton/wire/address-list.ts';
+import { cacheDirectory } from '#adapter/variants/cache.ts';
+import { withKnownBuilds } from '#adapter/variants/known-builds.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { JsonObject } from '#base/json.ts';
+import { lookUp } from '#base/look-up.ts';
+import { MARK } from '#space/artifact.ts';
+import { checkVariants } from '#space/check-variants.ts';
+import { TRITON, toOriginal } from '#space/model-configs.ts';
+import { loadSpace, spaceFromJson } from '#space/source/load.ts';
+import { presetFor } from '#space/source/presets.ts';
+import type { ServerIdentity, StudyStarted } from '#study/records/records.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
 import type { DescribedTarget, OpenStudy } from '../../study/study.ts';
 import { checkAlike } from './check-alike.ts';
+import { createJointTarget, jointTarget } from './joint-target.ts';
 import { readLimits, type TritonModels, toConfigs } from './models.ts';
-import { createJointTarget, jointTarget } from './pipeline/joint-target.ts';
-import type { Together } from './pipeline/read-together.ts';
-import { connectClients, type ServedClients } from './pipeline/served-clients.ts';
-import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
+import type { Together } from './read-together.ts';
+import { connectClients, type ServedClients } from './served-clients.ts';
 import { withEngine } from './served-settings.ts';
 import { spaceOnServers } from './space-on-servers.ts';
+import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './tuned-space.ts';
 
 /** The models of a Triton, and their search space. */
 export interface DescribedTriton extends DescribedTarget {

@@ -1,13 +1,13 @@
-import { holdModels } from '../../../adapter/triton/hold-model.ts';
-import type { Unlock } from '../../../study/records/journal-lock.ts';
-import { afterRestoring } from '../../restore/restore-first.ts';
+import { holdModels } from '#adapter/triton/hold-model.ts';
+import type { Unlock } from '#study/records/journal-lock.ts';
+import { warnWithoutKey } from '../../admit-run.ts';
+import { afterRestoring } from '../../restore-first.ts';
 import { checkResumed } from '../../server/check-own.ts';
 import { countClients, noteOwnRequests } from '../../server/client-requests.ts';
 import { checkLeftovers } from '../../server/leftover.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { checkParts, checkProtected } from '../../server/protect.ts';
 import type { Left, OpenStudy } from '../../study/study.ts';
-import { warnWithoutKey } from '../../trust/admit-run.ts';
 import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type TritonModels } from './models.ts';
 
 /**

@@ -1,16 +1,16 @@
-import { tritonAdapter } from '../../../adapter/triton/adapter.ts';
-import { createTracing } from '../../../adapter/triton/tracing.ts';
-import { TRITON } from '../../../space/model-configs.ts';
-import type { StudyStarted } from '../../../study/records/records.ts';
-import { tritonDocuments } from '../../output/documents.ts';
+import { tritonAdapter } from '#adapter/triton/adapter.ts';
+import { createTracing } from '#adapter/triton/tracing.ts';
+import { TRITON } from '#space/model-configs.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import { tritonDocuments } from '../../run-documents.ts';
 import { checkControllable, type OpenServer, openServer, toServer } from '../../server/open-server.ts';
 import type { StudyOfTarget, Target, TargetKind, TargetSetting } from '../../study/study.ts';
-import { callsFinder } from './calls/find-calls.ts';
 import { controlOfStudy } from './control.ts';
 import { describeTriton, startedOn } from './describe.ts';
+import { callsFinder } from './find-calls.ts';
 import { checkAllParts, takeModels } from './hold.ts';
 import { modelsNamedBy, type NamedModels } from './models.ts';
-import { unreadableLines } from './pipeline/read-together.ts';
+import { unreadableLines } from './read-together.ts';
 import { openPrompts, openTensors } from './sending.ts';
 
 /** A Triton that is running, or is started for the study. */

@@ -1,18 +1,18 @@
-import type { CountedRequests } from '../../../space/clients/batches.ts';
-import { nothingStated, readStatedSpaces, type StatedSpaces } from '../../../space/joint/given-spaces.ts';
-import type { RequestedTopology } from '../../../space/joint/topology-of.ts';
-import type { ModelConfigs } from '../../../space/model-configs.ts';
-import { otherModelsIn } from '../../../space/other-models.ts';
-import type { Limits } from '../../../space/types.ts';
-import type { StudySpec } from '../../../spec/study-spec.ts';
-import type { StudyStarted } from '../../../study/records/records.ts';
-import type { TritonClient } from '../../../triton/types.ts';
+import type { CountedRequests } from '#space/client-batches.ts';
+import { nothingStated, readStatedSpaces, type StatedSpaces } from '#space/joint/given-spaces.ts';
+import type { RequestedTopology } from '#space/joint/topology-of.ts';
+import type { ModelConfigs } from '#space/model-configs.ts';
+import { otherModelsIn } from '#space/other-models.ts';
+import type { Limits } from '#space/types.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import type { StudyStarted } from '#study/records/records.ts';
+import type { TritonClient } from '#triton/types.ts';
 import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 import type { OpenStudy } from '../../study/study.ts';
+import { topologyRequest } from './asked-topology.ts';
 import { controlOver } from './control.ts';
 import { listOriginals } from './originals.ts';
-import { topologyRequest } from './pipeline/asked-topology.ts';
-import { readParts, readTogether, type Together } from './pipeline/read-together.ts';
+import { readParts, readTogether, type Together } from './read-together.ts';
 
 /**
  * The models that a study may change, where their names are known before the server is asked, and

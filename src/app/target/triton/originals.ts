@@ -1,6 +1,6 @@
-import type { OriginalState } from '../../../adapter/triton/model/control-options.ts';
-import { toModelConfig, toModelConfigs, toOtherConfigs } from '../../../space/model-configs.ts';
-import type { StudyStarted } from '../../../study/records/records.ts';
+import type { OriginalState } from '#adapter/triton/control-options.ts';
+import { toModelConfig, toModelConfigs, toOtherConfigs } from '#space/model-configs.ts';
+import type { StudyStarted } from '#study/records/records.ts';
 
 /** The part of a journal's first record about the models that the study changes. */
 export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers' | 'topology'>;

@@ -1,13 +1,13 @@
-import type { AccuracyRule } from '../../../adapter/triton/variants/accuracy-guard.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import { plainLine } from '../../../base/format.ts';
-import { didYouMean } from '../../../base/nearest.ts';
-import { OTHER_OUTPUTS, type Tolerance } from '../../../loadgen/accuracy.ts';
-import type { StudySpec } from '../../../spec/study-spec.ts';
-import { takesSequences } from '../../../triton/config/batching-rules.ts';
-import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import { type AccuracyCommand, parseAccuracyCommand } from '../../traffic/tensors/accuracy-command.ts';
-import { trafficTo } from './pipeline/front-inputs.ts';
+import type { AccuracyRule } from '#adapter/variants/accuracy-guard.ts';
+import { TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import { didYouMean } from '#base/nearest.ts';
+import { OTHER_OUTPUTS, type Tolerance } from '#loadgen/accuracy.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
+import { takesSequences } from '#triton/config/batching-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { type AccuracyCommand, parseAccuracyCommand } from '../../traffic/accuracy-command.ts';
+import { trafficTo } from './front-inputs.ts';
 
 /** Default tolerance of outputs. */
 export const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };

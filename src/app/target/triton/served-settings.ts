@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { formatMessage, TrituneError } from '../../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../base/json.ts';
-import { readDocument } from '../../../base/read-document.ts';
-import { buildCandidate } from '../../../space/candidate.ts';
-import { withEngineSettings } from '../../../space/engine/candidate.ts';
-import type { Candidate, SearchSpace } from '../../../space/types.ts';
-import type { StudySpec } from '../../../spec/study-spec.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { isJsonObject, type JsonObject } from '#base/json.ts';
+import { readDocument } from '#base/read-document.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { withEngineSettings } from '#space/engine-candidate.ts';
+import type { Candidate, SearchSpace } from '#space/types.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 
 /**
  * Returns the original with the known settings of its engine. Errors: USAGE if they are unknown but

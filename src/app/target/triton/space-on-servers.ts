@@ -1,6 +1,6 @@
-import type { Candidate, CandidateShape } from '../../../space/types.ts';
-import { splitAddresses } from '../../../triton/wire/address-list.ts';
-import type { TunedSpace } from './pipeline/tuned-space.ts';
+import type { Candidate, CandidateShape } from '#space/types.ts';
+import { splitAddresses } from '#triton/wire/address-list.ts';
+import type { TunedSpace } from './tuned-space.ts';
 
 /**
  * Returns the space of a model that several servers (`A,B`) serve as one: the performance model

@@ -1,8 +1,8 @@
-import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import type { PreparedInputs } from '#loadgen/inputs.ts';
 import type { OpenStudy } from '../../study/study.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
+import { type FrontInputs, inputsOfFronts } from './front-inputs.ts';
 import type { TritonModels } from './models.ts';
-import { type FrontInputs, inputsOfFronts } from './pipeline/front-inputs.ts';
 import { inputsOfWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
 
 /** The requests of a study of tensors, for each front and under each workload. */

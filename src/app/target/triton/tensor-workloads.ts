@@ -1,16 +1,16 @@
-import type { TensorWorkload } from '../../../adapter/triton/profile.ts';
-import type { ProfiledWorkloads } from '../../../adapter/workloads.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import type { PreparedInputs } from '../../../loadgen/inputs.ts';
-import type { Topology } from '../../../space/topology.ts';
-import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { TensorWorkload } from '#adapter/triton/profile.ts';
+import type { ProfiledWorkloads } from '#adapter/workloads.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { PreparedInputs } from '#loadgen/inputs.ts';
+import type { Topology } from '#space/topology.ts';
+import type { StudySpec } from '#spec/study-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
-import { type StudiedWorkload, type StudiedWorkloads, toProfiled } from '../../study/workloads/read-workloads.ts';
+import { type StudiedWorkload, type StudiedWorkloads, toProfiled } from '../../study/read-workloads.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
-import type { OpenFronts } from '../../traffic/tensors/open-fronts.ts';
+import type { OpenFronts } from '../../traffic/open-fronts.ts';
 import { findLimits, listFronts, prepareClassInputs, type WorkloadFront } from '../../traffic/workload.ts';
+import { trafficTo } from './front-inputs.ts';
 import type { TritonModels } from './models.ts';
-import { trafficTo } from './pipeline/front-inputs.ts';
 
 /** The inputs of a study's fronts under each workload: by workload, then by front. */
 export type WorkloadInputs = readonly (readonly PreparedInputs[])[];

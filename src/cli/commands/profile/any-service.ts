@@ -1,11 +1,11 @@
-import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
-import { toServiceKind } from '../../../app/profile/services/kind-of.ts';
-import type { ServiceKind } from '../../../app/profile/services/service.ts';
-import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
-import { checkCombination } from '../../../spec/combinations.ts';
-import { filledOptions, namesOfChanges } from '../../../spec/flat-options.ts';
-import { type EndpointSpec, profileOptions } from '../../../spec/profile-spec.ts';
-import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { combinationOfService } from '#app/profile/combination-of-service.ts';
+import { toServiceKind } from '#app/profile/kind-of-service.ts';
+import type { ServiceKind } from '#app/profile/service.ts';
+import type { AnyProtocol } from '#app/server/find-protocol.ts';
+import { checkCombination } from '#spec/combinations.ts';
+import { filledOptions, namesOfChanges } from '#spec/flat-options.ts';
+import { type EndpointSpec, profileOptions } from '#spec/profile-spec.ts';
+import type { PromptSpec } from '#workload/prompt-spec.ts';
 import { filledBy } from '../../options/filled-rows.ts';
 import { addOptions } from '../../options/option-table.ts';
 import { type SetFlags, setOptionTable } from '../../options/set.ts';
@@ -76,6 +76,6 @@ export function addServiceOptions(command: AbbreviatingCommand): (flags: Profile
 /** A language model's endpoint says its protocol, and any URL is one of HTTP. */
 async function chooseProtocolOptions(kind: ServiceKind, options: ProfileFlags): Promise<AllOptions> {
   if (kind !== 'triton') return { protocol: 'http', ...options };
-  const { withProtocol } = await import('../../../app/server/find-protocol.ts');
+  const { withProtocol } = await import('#app/server/find-protocol.ts');
   return withProtocol<AllOptions>(options, withoutAliases);
 }

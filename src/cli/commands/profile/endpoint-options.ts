@@ -1,6 +1,6 @@
-import { TrituneError } from '../../../base/errors.ts';
-import { languageEndpoints } from '../../../spec/language-spec.ts';
-import type { EndpointSpec } from '../../../spec/profile-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { languageEndpoints } from '#spec/language-spec.ts';
+import type { EndpointSpec } from '#spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
 /** The options for asking a language model. */

@@ -1,4 +1,4 @@
-import type { HttpSpec } from '../../../spec/http-spec.ts';
+import type { HttpSpec } from '#spec/http-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';

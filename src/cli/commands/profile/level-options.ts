@@ -1,4 +1,4 @@
-import type { LevelSpec } from '../../../spec/profile-spec.ts';
+import type { LevelSpec } from '#spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { latencyMs } from '../../options/option-values.ts';
 import {

@@ -1,10 +1,10 @@
-import type { ProfileDocuments } from '../../../app/profile/documents.ts';
-import type { LevelTarget } from '../../../app/profile/measuring.ts';
-import { type ProfilePlan, toSettings } from '../../../app/profile/plan.ts';
-import type { LoadLevel } from '../../../loadgen/types.ts';
-import type { LevelReport } from '../../../profiler/level-report.ts';
-import type { ProfileProgress } from '../../../profiler/progress.ts';
-import type { MeasureLevel } from '../../../profiler/sweep.ts';
+import type { ProfileDocuments } from '#app/profile/documents.ts';
+import type { LevelTarget } from '#app/profile/measuring.ts';
+import { type ProfilePlan, toSettings } from '#app/profile/plan.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
+import type { MeasureLevel } from '#profiler/sweep.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';

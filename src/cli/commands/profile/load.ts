@@ -1,6 +1,6 @@
-import type { ServiceKind } from '../../../app/profile/services/service.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import type { LevelSpec } from '../../../spec/profile-spec.ts';
+import type { ServiceKind } from '#app/profile/service.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { LevelSpec } from '#spec/profile-spec.ts';
 
 /** The options, and the user's maximum of requests in flight; undefined for no limit. */
 export interface ChosenLoad<O> {

@@ -1,4 +1,4 @@
-import type { GoodputLimits, MeasuringSpec } from '../../../spec/profile-spec.ts';
+import type { GoodputLimits, MeasuringSpec } from '#spec/profile-spec.ts';
 import { goodputLimits } from '../../options/goodput.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { percentileOrNone } from '../../options/sweep-values.ts';

@@ -1,6 +1,6 @@
-import { TrituneError } from '../../../base/errors.ts';
-import type { ProfileSpec } from '../../../spec/profile-spec.ts';
-import type { Protocol } from '../../../spec/server-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { ProfileSpec } from '#spec/profile-spec.ts';
+import type { Protocol } from '#spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';

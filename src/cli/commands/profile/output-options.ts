@@ -1,4 +1,4 @@
-import type { ProfileOutputs } from '../../../spec/profile-spec.ts';
+import type { ProfileOutputs } from '#spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { otlpOption } from '../../options/otlp.ts';
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { TrituneError } from '../../../base/errors.ts';
+import { TrituneError } from '#base/errors.ts';
 import type { ProfileOptions } from './options.ts';
 import { refusedFlags } from './perf-analyzer-options.ts';
 

@@ -1,5 +1,5 @@
-import { TrituneError } from '../../../base/errors.ts';
-import type { TraceSpec } from '../../../spec/profile-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import type { TraceSpec } from '#spec/profile-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole, wholeNumber } from '../../options/option-values.ts';
 import { oneBatch } from '../../options/requests.ts';

@@ -1,5 +1,5 @@
-import { plainLine } from '../../../base/format.ts';
-import type { LevelReport } from '../../../profiler/level-report.ts';
+import { plainLine } from '#base/format.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
 
 /** perf_analyzer's own exit codes, for programs that run it. */
 export const perfAnalyzerExitCodes = { done: 0, unstable: 2, noRequests: 3, failed: 99 } as const;

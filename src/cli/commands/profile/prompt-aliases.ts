@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { TrituneError } from '../../../base/errors.ts';
-import { lookUp } from '../../../base/look-up.ts';
-import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { TrituneError } from '#base/errors.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { PromptSpec } from '#workload/prompt-spec.ts';
 
 const counted = ['inputTokens', 'outputTokens', 'turns', 'thinkTimeMs'] as const;
 type Counted = (typeof counted)[number];

@@ -1,7 +1,7 @@
 import type { Option } from 'commander';
-import type { ServiceKind } from '../../../app/profile/services/service.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import { isTextEndpoint } from '../../../spec/language-spec.ts';
+import type { ServiceKind } from '#app/profile/service.ts';
+import { TrituneError } from '#base/errors.ts';
+import { isTextEndpoint } from '#spec/language-spec.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { honouredByHttp, plainHttpOptionTable } from './http-options.ts';
 import { promptAliasNames } from './prompt-aliases.ts';

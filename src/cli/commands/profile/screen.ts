@@ -1,19 +1,19 @@
-import { formatMs, formatRate } from '../../../base/format.ts';
-import { findSummary, heyLines } from '../../../headless/hey-summary.ts';
-import { classLines } from '../../../headless/perf-analyzer/class-lines.ts';
+import { formatMs, formatRate } from '#base/format.ts';
+import { findSummary, heyLines } from '#headless/hey-summary.ts';
+import { classLines } from '#headless/perf-analyzer/class-lines.ts';
 import {
   closingLines,
   levelHeading,
   levelLines,
   levelWarnings,
   windowLine,
-} from '../../../headless/perf-analyzer/level-lines.ts';
-import { type ProfileSettings, settingsLines } from '../../../headless/perf-analyzer/settings.ts';
-import { tokenLines } from '../../../headless/perf-analyzer/token-lines.ts';
-import { trustLines } from '../../../headless/perf-analyzer/trust-lines.ts';
-import type { LoadLevel } from '../../../loadgen/types.ts';
-import type { LevelReport } from '../../../profiler/level-report.ts';
-import type { ProfileProgress } from '../../../profiler/progress.ts';
+} from '#headless/perf-analyzer/level-lines.ts';
+import { type ProfileSettings, settingsLines } from '#headless/perf-analyzer/settings.ts';
+import { tokenLines } from '#headless/perf-analyzer/token-lines.ts';
+import { trustLines } from '#headless/perf-analyzer/trust-lines.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { LevelReport } from '#profiler/level-report.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const MS_TO_US = 1e3;

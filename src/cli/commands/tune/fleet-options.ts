@@ -1,4 +1,4 @@
-import type { TemporalFlags } from '../../../app/fleet/temporal-options.ts';
+import type { TemporalFlags } from '#app/fleet/temporal-options.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 

@@ -1,6 +1,6 @@
-import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
-import { constraintHelp } from '../../../study/goal/goal-text.ts';
-import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
+import { constraintHelp } from '#study/goal/goal-text.ts';
+import { builtInMetrics } from '#study/goal/metrics/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { percentile } from '../../options/option-values.ts';
 

@@ -1,4 +1,4 @@
-import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
 import { allowance } from '../../options/allowance.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 

@@ -1,6 +1,6 @@
-import { type AddressSpec, protocols } from '../../../spec/server-spec.ts';
-import { studyDocument } from '../../../spec/spec-of-options.ts';
-import { type FlatStudyOptions, serviceKinds } from '../../../spec/tune-options.ts';
+import { type AddressSpec, protocols } from '#spec/server-spec.ts';
+import { studyDocument } from '#spec/spec-of-options.ts';
+import { type FlatStudyOptions, serviceKinds } from '#spec/tune-options.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { filledBy } from '../../options/filled-rows.ts';

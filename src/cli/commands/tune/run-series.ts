@@ -1,10 +1,10 @@
-import { exitCodes, worstExitCode } from '../../../app/exit-codes.ts';
-import { closeTelemetry, openTelemetry, type Telemetry, withTelemetry } from '../../../app/otlp/telemetry.ts';
-import { exportConfig } from '../../../app/output/documents.ts';
-import type { OpenSeries } from '../../../app/series/open-series.ts';
-import { type SeriesWatch, tuneSeries } from '../../../app/series/tune-series.ts';
-import { formatCommandLine } from '../../../base/command-name.ts';
-import type { SeriesEntry } from '../../../study/summary/summary-schema.ts';
+import { exitCodes, worstExitCode } from '#app/exit-codes.ts';
+import { exportConfig } from '#app/run-documents.ts';
+import type { OpenSeries } from '#app/study/open-series.ts';
+import { type SeriesWatch, tuneSeries } from '#app/study/tune-series.ts';
+import { closeTelemetry, openTelemetry, type Telemetry, withTelemetry } from '#app/telemetry.ts';
+import { formatCommandLine } from '#base/command-name.ts';
+import type { SeriesEntry } from '#study/summary/summary-schema.ts';
 import { toFailure } from '../../failure.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,19 +1,19 @@
 import { dirname } from 'node:path';
-import { exitCodes } from '../../../app/exit-codes.ts';
-import type { StudyWatch } from '../../../app/study/watch.ts';
-import { formatMessage, TrituneError } from '../../../base/errors.ts';
-import { BREAKS, closingLines } from '../../../headless/closing.ts';
-import { createJsonLines } from '../../../headless/json-lines.ts';
-import { createLines } from '../../../headless/lines.ts';
-import { reportLongLoads } from '../../../headless/long-loads.ts';
-import { seriesLines } from '../../../headless/series-lines.ts';
-import type { WrittenRun } from '../../../report/write-run.ts';
-import type { StudyRecord } from '../../../study/records/records.ts';
-import type { SeriesSummary } from '../../../study/summary/summary-schema.ts';
-import type { Trial } from '../../../study/types.ts';
-import type { Tui } from '../../../tui/open.ts';
-import type { Reach } from '../../../tui/store.ts';
-import { Steering } from '../../../tuner/steering.ts';
+import { exitCodes } from '#app/exit-codes.ts';
+import type { StudyWatch } from '#app/study/watch.ts';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { BREAKS, closingLines } from '#headless/closing.ts';
+import { createJsonLines } from '#headless/json-lines.ts';
+import { createLines } from '#headless/lines.ts';
+import { reportLongLoads } from '#headless/long-loads.ts';
+import { seriesLines } from '#headless/series-lines.ts';
+import type { WrittenRun } from '#report/write-run.ts';
+import type { StudyRecord } from '#study/records/records.ts';
+import type { SeriesSummary } from '#study/summary/summary-schema.ts';
+import type { Trial } from '#study/types.ts';
+import type { Tui } from '#tui/open.ts';
+import type { Reach } from '#tui/store.ts';
+import { Steering } from '#tuner/steering.ts';
 import type { Terminal, TerminalCanvas } from '../../terminal.ts';
 import type { UiName } from './options.ts';
 
@@ -128,7 +128,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
   const canvas = createCanvas(terminal);
   // React's development build is slower, and keeps a record of every render.
   process.env.NODE_ENV ??= 'production';
-  const { openTui } = await import('../../../tui/open.ts');
+  const { openTui } = await import('#tui/open.ts');
   const tui = openTui({ ...reach, ...canvas });
   const lines: string[] = [];
   let isOpen = true;

@@ -1,6 +1,6 @@
-import { checkSamplerName } from '../../../app/study/find-sampler.ts';
-import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
-import { samplerNames } from '../../../study/search/samplers/registry.ts';
+import { checkSamplerName } from '#app/study/find-sampler.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
+import { samplerNames } from '#study/search/samplers/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
 type SearchOptions = Pick<

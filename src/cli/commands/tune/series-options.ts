@@ -1,5 +1,5 @@
-import type { BlsCalls, Budget, SeriesOptions } from '../../../spec/series-fields.ts';
-import { studyDocument } from '../../../spec/spec-of-options.ts';
+import type { BlsCalls, Budget, SeriesOptions } from '#spec/series-fields.ts';
+import { studyDocument } from '#spec/spec-of-options.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { collect, latencyMs, positiveNumber } from '../../options/option-values.ts';
 import { setOptionTable } from '../../options/set.ts';

@@ -1,5 +1,5 @@
-import type { FlatStudyOptions } from '../../../spec/tune-options.ts';
-import { parseRobustRule } from '../../../workload/robust-rule.ts';
+import type { FlatStudyOptions } from '#spec/tune-options.ts';
+import { parseRobustRule } from '#workload/robust-rule.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveNumbers } from '../../options/option-values.ts';
 

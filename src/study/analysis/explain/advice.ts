@@ -1,10 +1,10 @@
-import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
-import { findGpuMemory } from '../../../perfmodel/memory/gpu-memory.ts';
+import { formatFigure, formatMs, formatRate } from '#base/format.ts';
+import { findGpuMemory } from '#perfmodel/gpu-memory.ts';
 import { describeLevel } from '../../summary/describe.ts';
 import { chooseRateUnit } from '../../summary/rate-unit.ts';
 import type { Trial } from '../../types.ts';
-import { listAttempts } from '../memory/attempts.ts';
-import { measuredFootprint } from '../memory/footprint.ts';
+import { listAttempts } from '../memory-attempts.ts';
+import { measuredFootprint } from '../memory-footprint.ts';
 import { largerIn } from './changed-parameters.ts';
 import type { LimitingFactor } from './limit-words.ts';
 

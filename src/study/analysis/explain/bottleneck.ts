@@ -1,7 +1,7 @@
-import { atClientBatch, toChoice } from '../../../perfmodel/modelled-config.ts';
-import { createNetworkSimulator } from '../../../perfmodel/network/network-simulator.ts';
-import { measuredChoices, type StageBottleneck } from '../../../perfmodel/simulator.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import { atClientBatch, toChoice } from '#perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
+import { measuredChoices, type StageBottleneck } from '#perfmodel/simulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
 

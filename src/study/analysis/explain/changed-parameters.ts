@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lookUp } from '../../../base/look-up.ts';
-import { bindSpace } from '../../../space/bound-space.ts';
-import { buildCandidate } from '../../../space/candidate.ts';
-import { buildJoint } from '../../../space/joint/build-joint.ts';
-import { byMember, type JointSpace, jointly } from '../../../space/joint/joint-space.ts';
-import { optionsFor } from '../../../space/options.ts';
-import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import { bindSpace } from '#space/bound-space.ts';
+import { buildCandidate } from '#space/candidate.ts';
+import { buildJoint } from '#space/joint/build-joint.ts';
+import { byMember, type JointSpace, jointly } from '#space/joint/joint-space.ts';
+import { optionsFor } from '#space/options.ts';
+import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '#space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
 import { findJointSpace, findSpace } from '../settings.ts';
 

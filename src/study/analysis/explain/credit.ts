@@ -1,15 +1,15 @@
-import type { LoadLevel } from '../../../loadgen/types.ts';
-import { createNetworkPredictor } from '../../../perfmodel/network/network-predictor.ts';
-import { createPredictor, type Predictor } from '../../../perfmodel/predictor.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Assignment, Candidate } from '../../../space/types.ts';
-import { relativeHalfWidth } from '../../../stats/precision.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import { createNetworkPredictor } from '#perfmodel/network/network-predictor.ts';
+import { createPredictor, type Predictor } from '#perfmodel/predictor.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
+import { relativeHalfWidth } from '#stats/precision.ts';
 import { representative } from '../../final/final.ts';
-import { findInFlight, isHighest, isSameLevel } from '../../level/line.ts';
+import { findInFlight, isHighest, isSameLevel } from '../../level-line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { trialsToFit } from '../../search/queueing/training-subset.ts';
+import type { Credit, ParameterCredit, ParameterFigures } from '../../summary/explanation-schema.ts';
 import { reportDraw } from '../../summary/prediction.ts';
-import type { Credit, ParameterCredit, ParameterFigures } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { type ChangedParameters, listChangedParameters } from './changed-parameters.ts';
 

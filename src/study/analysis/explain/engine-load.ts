@@ -1,6 +1,6 @@
-import { formatFigure, formatMs } from '../../../base/format.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { CandidateShape } from '../../../space/types.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { CandidateShape } from '#space/types.ts';
 
 /**
  * Means over a measurement of a language model's engine; null for figures that its metrics page

@@ -1,10 +1,10 @@
-import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { representative } from '../../final/final.ts';
 import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
-import type { Explanation } from '../../summary/schema/explanation.ts';
+import type { Explanation } from '../../summary/explanation-schema.ts';
 import { isOriginal } from '../../summary/verdict.ts';
 import type { Trial } from '../../types.ts';
 import { createBottlenecks } from './bottleneck.ts';

@@ -1,5 +1,5 @@
-import { formatMs } from '../../../base/format.ts';
-import type { LimitKind } from '../../summary/schema/explanation.ts';
+import { formatMs } from '#base/format.ts';
+import type { LimitKind } from '../../summary/explanation-schema.ts';
 import { cheaperModel, higherLevels, lowerLatency, moreInstances, moreMemory } from './advice.ts';
 import { cacheWords } from './engine-load.ts';
 import {

@@ -1,7 +1,7 @@
-import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
-import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
-import { countFailedRequests, describeTooManyFailed } from '../../../profiler/failed-requests.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import { formatFigure, formatMs, formatRate } from '#base/format.ts';
+import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import { countFailedRequests, describeTooManyFailed } from '#profiler/failed-requests.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';
 import type { StudyState } from '../../records/state.ts';
 import {
@@ -11,8 +11,8 @@ import {
   formatChange,
   MIN_INSTANCE_GAIN,
 } from '../../summary/describe.ts';
+import type { Limit, TimeSplit } from '../../summary/explanation-schema.ts';
 import { chooseRateUnit } from '../../summary/rate-unit.ts';
-import type { Limit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
 import { NO_MORE } from './limit.ts';

@@ -1,9 +1,9 @@
-import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '../../../base/format.ts';
-import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
-import type { Assignment } from '../../../space/types.ts';
+import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '#base/format.ts';
+import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import type { Assignment } from '#space/types.ts';
 import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
+import type { Credit, ParameterCredit, Reason, ReasonBar } from '../../summary/explanation-schema.ts';
 import { chooseRateUnit } from '../../summary/rate-unit.ts';
-import type { Credit, ParameterCredit, Reason, ReasonBar } from '../../summary/schema/explanation.ts';
 import type { Trial } from '../../types.ts';
 import { computeLength } from './time-bar.ts';
 

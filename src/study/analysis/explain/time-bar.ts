@@ -1,6 +1,6 @@
-import { formatFigure, formatMs } from '../../../base/format.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
 import type { StudyState } from '../../records/state.ts';
-import type { ReasonBar, TimePart } from '../../summary/schema/explanation.ts';
+import type { ReasonBar, TimePart } from '../../summary/explanation-schema.ts';
 import type { Trial } from '../../types.ts';
 import { stageSplits } from '../stages.ts';
 import type { SplitMeasurement } from './words.ts';

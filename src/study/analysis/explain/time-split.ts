@@ -1,8 +1,8 @@
-import { summarizeLatencies } from '../../../profiler/latency-summary.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
-import type { CandidateShape } from '../../../space/types.ts';
-import type { TimeSplit } from '../../summary/schema/explanation.ts';
+import { summarizeLatencies } from '#profiler/latency-summary.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import type { CandidateShape } from '#space/types.ts';
+import type { TimeSplit } from '../../summary/explanation-schema.ts';
 
 const US_PER_MS = 1e3;
 

@@ -1,8 +1,8 @@
-import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../../base/format.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '#base/format.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { describeAssignment, describeLevel } from '../../summary/describe.ts';
+import type { Credit, ParameterCredit, TimeSplit } from '../../summary/explanation-schema.ts';
 import { chooseRateUnit } from '../../summary/rate-unit.ts';
-import type { Credit, ParameterCredit, TimeSplit } from '../../summary/schema/explanation.ts';
 import type { Goal } from '../../types.ts';
 import { tokenTimeSentence } from './engine-load.ts';
 import { percent } from './limit-words.ts';

@@ -1,10 +1,10 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
-import { countGpus } from '../../../space/gpus.ts';
-import type { Candidate } from '../../../space/types.ts';
-import type { Interval } from '../../../stats/interval.ts';
-import { replicasFor, usableRate } from '../../../stats/replicas.ts';
-import type { CostTerms } from '../../records/schema/goal.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
+import { countGpus } from '#space/gpus.ts';
+import type { Candidate } from '#space/types.ts';
+import type { Interval } from '#stats/interval.ts';
+import { replicasFor, usableRate } from '#stats/replicas.ts';
+import type { CostTerms } from '../../records/goal-schema.ts';
 import { costPerMillion } from '../cost-per-million.ts';
 import type { Derivation, Metric, MetricColumn, MetricNeed } from './metric.ts';
 import { findPart, nameOfModel } from './of-model.ts';

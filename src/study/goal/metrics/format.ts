@@ -1,4 +1,4 @@
-import { formatFigure, type RateUnit } from '../../../base/format.ts';
+import { formatFigure, type RateUnit } from '#base/format.ts';
 import type { Metric } from './metric.ts';
 
 /** Returns the metric; one of inferences with what the study's throughput counts. */

@@ -1,6 +1,6 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
-import { findGoodput } from '../../../profiler/windows/class-figures.ts';
-import type { Interval } from '../../../stats/interval.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { findGoodput } from '#profiler/windows/class-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 import type { Metric } from './metric.ts';
 
 const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };

@@ -1,6 +1,6 @@
-import { formatFigure } from '../../../base/format.ts';
-import type { LatencySummary } from '../../../profiler/figure-schemas.ts';
-import { summarizeLatencies } from '../../../profiler/latency-summary.ts';
+import { formatFigure } from '#base/format.ts';
+import type { LatencySummary } from '#profiler/figure-schemas.ts';
+import { summarizeLatencies } from '#profiler/latency-summary.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 

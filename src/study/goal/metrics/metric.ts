@@ -1,7 +1,7 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
-import type { Candidate } from '../../../space/types.ts';
-import type { Interval } from '../../../stats/interval.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
+import type { Candidate } from '#space/types.ts';
+import type { Interval } from '#stats/interval.ts';
 
 /**
  * A metric for objectives and constraints. One entry in the registry is enough: options,

@@ -1,5 +1,5 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
-import { findGoodput } from '../../../profiler/windows/class-figures.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { findGoodput } from '#profiler/windows/class-figures.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { partsOfName } from './of-model.ts';
 

@@ -1,9 +1,9 @@
-import { lookUp } from '../../../base/look-up.ts';
-import type { FrontMeasurement, Measurement } from '../../../profiler/measurement.ts';
-import type { ServerBreakdown } from '../../../profiler/server-figures.ts';
-import { countedMs } from '../../../profiler/stage-breakdowns.ts';
-import type { Candidate } from '../../../space/types.ts';
-import type { Interval } from '../../../stats/interval.ts';
+import { lookUp } from '#base/look-up.ts';
+import type { FrontMeasurement, Measurement } from '#profiler/measurement.ts';
+import type { ServerBreakdown } from '#profiler/server-figures.ts';
+import { countedMs } from '#profiler/stage-breakdowns.ts';
+import type { Candidate } from '#space/types.ts';
+import type { Interval } from '#stats/interval.ts';
 import type { Metric } from './metric.ts';
 
 const US_PER_MS = 1e3;

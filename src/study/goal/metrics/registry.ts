@@ -1,8 +1,8 @@
-import { TrituneError } from '../../../base/errors.ts';
-import { didYouMean } from '../../../base/nearest.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Candidate } from '../../../space/types.ts';
-import type { CostTerms } from '../../records/schema/goal.ts';
+import { TrituneError } from '#base/errors.ts';
+import { didYouMean } from '#base/nearest.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
+import type { CostTerms } from '../../records/goal-schema.ts';
 import { builtInEntries } from './built-in.ts';
 import { listColumns } from './columns.ts';
 import { metricsByPrices } from './cost-metrics.ts';

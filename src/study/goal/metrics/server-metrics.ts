@@ -1,4 +1,4 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 

@@ -1,5 +1,5 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Candidate } from '../../../space/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
 import type { Goal } from '../../types.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { type Metrics, toMetrics } from './registry.ts';

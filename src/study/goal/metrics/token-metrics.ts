@@ -1,7 +1,7 @@
-import type { LatencySummary } from '../../../profiler/figure-schemas.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { TokenFigures } from '../../../profiler/token-figures.ts';
-import type { Interval } from '../../../stats/interval.ts';
+import type { LatencySummary } from '#profiler/figure-schemas.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { TokenFigures } from '#profiler/token-figures.ts';
+import type { Interval } from '#stats/interval.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 

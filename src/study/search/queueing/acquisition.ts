@@ -1,9 +1,9 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import type { Candidate } from '../../../space/types.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { Candidate } from '#space/types.ts';
 import type { LevelRange } from '../../types.ts';
 import { atCoarseBatches, atFineBatches, coarseLevels, fineLevels } from './candidate-levels.ts';
 import type { Without } from './mechanisms.ts';
-import type { PosteriorModel, PosteriorPrediction } from './posterior/posterior-model.ts';
+import type { PosteriorModel, PosteriorPrediction } from './posterior-model.ts';
 
 /** A candidate at a load level that could be measured next. */
 export interface AcquisitionPoint {

@@ -1,4 +1,4 @@
-import { atClientBatch, type Choice, largestRequest, listParts } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice, largestRequest, listParts } from '#perfmodel/modelled-config.ts';
 import type { LevelPoint, LevelRange } from '../../types.ts';
 
 /** Requests in flight per place in a batch beyond which more requests only wait, … */

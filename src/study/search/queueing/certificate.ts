@@ -1,12 +1,12 @@
 import { rootMeanSquare } from 'simple-statistics';
-import { MIN_NOISE } from '../../../perfmodel/correction.ts';
-import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
-import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
+import { MIN_NOISE } from '#perfmodel/correction.ts';
+import { atClientBatch, type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
 import type { Certificate, Goal, LevelRange, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
 import { type AcquisitionPoint, coarsePoints, finePoints } from './acquisition.ts';
-import type { PosteriorModel } from './posterior/posterior-model.ts';
+import type { PosteriorModel } from './posterior-model.ts';
 import { boundInCost, byBound } from './screen.ts';
 import type { SearchState } from './search-state.ts';
 

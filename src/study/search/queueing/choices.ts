@@ -1,6 +1,6 @@
-import { seededRandom } from '../../../base/random.ts';
-import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
-import type { Assignment } from '../../../space/types.ts';
+import { seededRandom } from '#base/random.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import type { Assignment } from '#space/types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { lookUp } from '../../../base/look-up.ts';
-import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
+import { lookUp } from '#base/look-up.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
 import type { FailureKind, Trial } from '../../types.ts';
 import { isNamedCause } from '../blamed-settings.ts';
 

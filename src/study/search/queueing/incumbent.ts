@@ -1,9 +1,9 @@
-import type { PendingPoint } from '../../../perfmodel/correction.ts';
-import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
+import type { PendingPoint } from '#perfmodel/correction.ts';
+import type { MeasuredChoice } from '#perfmodel/simulator.ts';
 import { assess, isFeasible } from '../../goal/goal.ts';
 import type { Goal } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel } from './posterior/posterior-model.ts';
+import type { PosteriorModel } from './posterior-model.ts';
 
 /** The cost of the incumbent, as a logarithm; null while nothing is feasible. */
 export interface Incumbent {

@@ -1,8 +1,8 @@
-import { seededRandom } from '../../../base/random.ts';
-import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
-import type { Simulator } from '../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
-import type { Candidate } from '../../../space/types.ts';
+import { seededRandom } from '#base/random.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import type { Simulator } from '#perfmodel/simulator.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
+import type { Candidate } from '#space/types.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import { memoizeByIdentity } from './memoize.ts';

@@ -1,11 +1,11 @@
-import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
-import { type Choice, listParts, toChoice } from '../../../perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
-import { instancesPerDevice } from '../../../queueing/batcher-policy.ts';
+import { gpuMemoryNeed } from '#perfmodel/gpu-memory-need.ts';
+import { type Choice, listParts, toChoice } from '#perfmodel/modelled-config.ts';
+import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import { instancesPerDevice } from '#queueing/batcher-policy.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel } from './posterior/posterior-model.ts';
+import type { PosteriorModel } from './posterior-model.ts';
 
 /**
  * Returns the model with feasibility and expected improvement multiplied by the chance that the

@@ -1,6 +1,6 @@
 import { mean } from 'simple-statistics';
-import { canonicalJson } from '../../../base/json.ts';
-import type { Assignment, ParameterValue } from '../../../space/types.ts';
+import { canonicalJson } from '#base/json.ts';
+import type { Assignment, ParameterValue } from '#space/types.ts';
 
 /** A load that a trial made. */
 export interface ObservedLoad {

@@ -1,6 +1,6 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import type { Simulator } from '../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { Simulator } from '#perfmodel/simulator.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 import { type AcquisitionContext, type AcquisitionPoint, climbingValue, pointsAt } from './acquisition.ts';
 import type { NeighboursOf } from './joint-candidates.ts';

@@ -1,5 +1,5 @@
-import { correctionParts } from '../../../perfmodel/correction.ts';
-import { modelParts } from '../../../perfmodel/parts.ts';
+import { correctionParts } from '#perfmodel/correction.ts';
+import { modelParts } from '#perfmodel/parts.ts';
 
 /**
  * The mechanisms of the sampler that a benchmark can leave out (`bench-search --without NAME`),

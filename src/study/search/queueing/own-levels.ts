@@ -1,6 +1,6 @@
-import { type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
-import { measuredChoices } from '../../../perfmodel/simulator.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import { measuredChoices } from '#perfmodel/simulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { missedTimes } from '../../goal/goal.ts';
 import type { Goal, LevelPoint, RunningTrial } from '../../types.ts';
 import {

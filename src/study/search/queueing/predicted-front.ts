@@ -1,7 +1,7 @@
-import { paretoFront } from '../../../stats/front.ts';
+import { paretoFront } from '#stats/front.ts';
 import type { PredictedPoint } from '../../types.ts';
 import type { AcquisitionPoint } from './acquisition.ts';
-import type { PosteriorModel } from './posterior/posterior-model.ts';
+import type { PosteriorModel } from './posterior-model.ts';
 
 /**
  * Returns the Pareto front of predicted throughput (infer/s) and predicted latency (ms) over

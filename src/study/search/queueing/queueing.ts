@@ -1,12 +1,12 @@
-import { formatFigure } from '../../../base/format.ts';
-import { atClientBatch, type Choice, toChoice } from '../../../perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '../../../perfmodel/simulator.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Candidate } from '../../../space/types.ts';
+import { formatFigure } from '#base/format.ts';
+import { atClientBatch, type Choice, toChoice } from '#perfmodel/modelled-config.ts';
+import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Candidate } from '#space/types.ts';
 import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
 import { nextLevel } from '../../goal/levels.ts';
 import { bestTrial, findChosen } from '../../goal/ranking.ts';
-import { findInFlight } from '../../level/line.ts';
+import { findInFlight } from '../../level-line.ts';
 import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Stop, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import {
@@ -25,7 +25,7 @@ import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
-import type { PosteriorModel } from './posterior/posterior-model.ts';
+import type { PosteriorModel } from './posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
 import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {

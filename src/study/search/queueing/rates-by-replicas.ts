@@ -1,5 +1,5 @@
 import { median } from 'simple-statistics';
-import { usableRate } from '../../../stats/replicas.ts';
+import { usableRate } from '#stats/replicas.ts';
 import { assess, costOfServed, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';
 import { bestTrial, findChosen } from '../../goal/ranking.ts';

@@ -1,4 +1,4 @@
-import { type Choice, listParts } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, listParts } from '#perfmodel/modelled-config.ts';
 import { findChosen } from '../../goal/ranking.ts';
 import type { LevelRange, Trial } from '../../types.ts';
 

@@ -1,7 +1,7 @@
-import { seededRandom } from '../../../base/random.ts';
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import type { BoundLimits, Simulator } from '../../../perfmodel/simulator.ts';
-import type { DeviceMetrics } from '../../../profiler/server-figures.ts';
+import { seededRandom } from '#base/random.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import type { BoundLimits, Simulator } from '#perfmodel/simulator.ts';
+import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../../base/format.ts';
+import { formatDuration } from '#base/format.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
 import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, Remaining, Trial } from '../../types.ts';

@@ -1,7 +1,7 @@
 import { mean } from 'simple-statistics';
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import { changesInPlace } from '../../../space/shape.ts';
-import type { Candidate } from '../../../space/types.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
+import { changesInPlace } from '#space/shape.ts';
+import type { Candidate } from '#space/types.ts';
 import type { Trial } from '../../types.ts';
 import { fitLoadTime, type LoadTime, type ObservedLoad } from './load-times.ts';
 

@@ -1,7 +1,7 @@
-import { type Random, seededRandom, shuffle } from '../../../base/random.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import { besideInstances } from '../../../space/shape.ts';
-import type { Candidate } from '../../../space/types.ts';
+import { type Random, seededRandom, shuffle } from '#base/random.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import { besideInstances } from '#space/shape.ts';
+import type { Candidate } from '#space/types.ts';
 import type { History, Proposal, Sampler, Trial } from '../../types.ts';
 
 /** The plan of measurements for every candidate. */

@@ -1,4 +1,4 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Measurement } from '#profiler/measurement.ts';
 import { assess } from '../../goal/goal.ts';
 import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';

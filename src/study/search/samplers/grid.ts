@@ -1,5 +1,5 @@
-import { canonicalJson, type Json } from '../../../base/json.ts';
-import type { CandidateShape } from '../../../space/types.ts';
+import { canonicalJson, type Json } from '#base/json.ts';
+import type { CandidateShape } from '#space/types.ts';
 import type { FailureKind, Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { nextInSweep } from './grid-sweep.ts';
 import { perHistory } from './per-history.ts';

@@ -1,4 +1,4 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import type { Choice } from '#perfmodel/modelled-config.ts';
 import { assess } from '../../goal/goal.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';

@@ -1,9 +1,9 @@
-import { buildJoint, expectedMemberTime } from '../../../space/joint/build-joint.ts';
-import { completeJoint, jointAssignments, sampleJoint } from '../../../space/joint/enumerate-joint.ts';
-import { type JointSpace, jointName } from '../../../space/joint/joint-space.ts';
-import { jointNeighbours } from '../../../space/joint/neighbours.ts';
-import { type Narrowing, whyRuledOut } from '../../../space/narrowing.ts';
-import type { Candidate } from '../../../space/types.ts';
+import { buildJoint, expectedMemberTime } from '#space/joint/build-joint.ts';
+import { completeJoint, jointAssignments, sampleJoint } from '#space/joint/enumerate-joint.ts';
+import { type JointSpace, jointName } from '#space/joint/joint-space.ts';
+import { jointNeighbours } from '#space/joint/neighbours.ts';
+import { type Narrowing, whyRuledOut } from '#space/narrowing.ts';
+import type { Candidate } from '#space/types.ts';
 import { type SpaceView, slowLoads } from './space-view.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type Choice, listParts, toChoice } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, listParts, toChoice } from '#perfmodel/modelled-config.ts';
 import { listChoices } from '../queueing/choices.ts';
 import type { SpaceView } from './space-view.ts';
 

@@ -1,4 +1,4 @@
-import type { Assignment } from '../../../space/types.ts';
+import type { Assignment } from '#space/types.ts';
 import type { Sampler } from '../../types.ts';
 import { type SpaceView, untried } from './space-view.ts';
 

@@ -1,6 +1,6 @@
-import { type Random, seededRandom } from '../../../base/random.ts';
-import type { Assignment, ParameterValue } from '../../../space/types.ts';
-import { type CrowdedRank, compareCrowded, crowdedRanks } from '../../../stats/crowded-sort.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import type { Assignment, ParameterValue } from '#space/types.ts';
+import { type CrowdedRank, compareCrowded, crowdedRanks } from '#stats/crowded-sort.ts';
 import { frontAxes, toPoint } from '../../goal/ranking.ts';
 import type { Goal, History, Sampler, Trial } from '../../types.ts';
 import { anyUntried } from './random.ts';

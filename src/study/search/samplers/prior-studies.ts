@@ -1,6 +1,6 @@
-import type { LoadLevel } from '../../../loadgen/types.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Assignment, Candidate } from '../../../space/types.ts';
+import type { LoadLevel } from '#loadgen/types.ts';
+import type { Measurement } from '#profiler/measurement.ts';
+import type { Assignment, Candidate } from '#space/types.ts';
 import { assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
 import { atSpeed } from '../../speed/at-speed.ts';
 import type { Goal, LevelRange, Proposal, Sampler, Trial } from '../../types.ts';

@@ -1,5 +1,5 @@
-import { type Random, seededRandom } from '../../../base/random.ts';
-import type { Assignment } from '../../../space/types.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import type { Assignment } from '#space/types.ts';
 import type { History, Sampler } from '../../types.ts';
 import { seedAt } from './seeds.ts';
 import { type SpaceView, untried } from './space-view.ts';

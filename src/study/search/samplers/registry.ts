@@ -1,4 +1,4 @@
-import type { Assignment } from '../../../space/types.ts';
+import type { Assignment } from '#space/types.ts';
 import type { Sampler } from '../../types.ts';
 import { queueingSampler } from '../queueing/queueing.ts';
 import type { QueueingOptions } from '../queueing/search-state.ts';

@@ -1,6 +1,6 @@
-import { lookUp } from '../../../base/look-up.ts';
-import { type Random, seededRandom } from '../../../base/random.ts';
-import type { Assignment } from '../../../space/types.ts';
+import { lookUp } from '#base/look-up.ts';
+import { type Random, seededRandom } from '#base/random.ts';
+import type { Assignment } from '#space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
 import { findChosen } from '../../goal/ranking.ts';
 import type { Goal, History, Sampler, Trial } from '../../types.ts';
