@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SlowFirst } from './test/support/slow-first.ts';
+import { listTests } from './test/support/test-kinds.ts';
 
 /**
  * The suite on a real Triton, one file after the other, in two halves that take as long: CI lets
@@ -22,91 +23,66 @@ const onTriton = {
 };
 
 /**
- * Rooms and files whose tests start no process of their own: they compute, and need no more workers
- * than there are cores.
- */
-const rooms = [
-  ...[
-    'adapter',
-    'base',
-    'bench',
-    'capacity',
-    'emulator',
-    'fuzz',
-    'headless',
-    'loadgen',
-    'perfmodel',
-    'profiler',
-    'queueing',
-    'report',
-    'space',
-    'spec',
-  ],
-  ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
-];
-const computing = [
-  ...rooms.map((room) => `test/${room}/**/*.test.ts`),
-  // Nothing of the lab starts a process but its commands.
-  'test/lab/*.test.ts',
-  ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
-];
-/**
  * Files that need a process of their own: they count what it holds, or set a variable that a
  * package reads when it is loaded.
  */
-const alone = ['soak/soak', 'tui/frames', 'security/hostile-words', 'fuzz/emulator'].map(testFile);
+const alone = [...['cli/transport-options', 'fuzz/emulator', 'security/hostile-words', 'soak/soak', 'tui/frames']].map(
+  testFile,
+);
+const tests = listTests();
+const isAlone = (file: string): boolean => alone.includes(file);
 /**
  * All other files share loaded modules, which takes half of the time: a test leaves the process as
  * it found it.
  */
-const unit = {
-  globalSetup: [ownFolder],
-  testTimeout: 60_000,
-};
-const processes = {
-  ...unit,
-  // More than two cores have: many tests wait for a process that they started.
-  maxWorkers: 4,
-  globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
-  // As the program has it before it draws: React checks more otherwise, which takes half as long
-  // again.
-  env: { NODE_ENV: 'production' },
-};
+const shared = { globalSetup: [ownFolder], testTimeout: 60_000, isolate: false };
+// As the program has it before it draws: React checks more otherwise, which takes half as long
+// again.
+const env = { NODE_ENV: 'production' };
+const system = { globalSetup: [ownFolder, 'test/support/bundled-cli.ts'], testTimeout: 60_000, env };
 
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
     projects: [
-      // Projects run in the order of their names, and one of these files takes long.
-      { test: { name: 'isolated', include: alone, ...processes } },
+      // They compute, but for some that wait.
       {
         test: {
+          ...shared,
           name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: [
-            ...[
-              'test/real/**',
-              'test/report/browser/**',
-              'test/package/**',
-              'test/fleet/temporal/**',
-              'test/site/**',
-              'test/combinations/**',
-            ],
-            ...[...computing, ...alone],
-          ],
-          isolate: false,
-          ...processes,
+          include: tests.unit.filter((file) => !isAlone(file)),
+          maxWorkers: 3,
+          env,
         },
       },
       {
         test: {
-          name: 'unit-shared',
-          include: computing,
-          exclude: ['test/report/browser/**', ...alone],
-          isolate: false,
+          name: 'unit-alone',
+          include: tests.unit.filter(isAlone),
+          globalSetup: [ownFolder],
+          testTimeout: 60_000,
+          maxWorkers: 2,
+          env,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      // More workers than two cores have: many tests wait for a process that they started.
+      {
+        test: {
+          ...shared,
+          ...system,
+          name: 'system',
+          include: tests.system.filter((file) => !isAlone(file)),
+          maxWorkers: 4,
+        },
+      },
+      {
+        test: {
+          ...system,
+          name: 'system-alone',
+          include: tests.system.filter(isAlone),
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
-          ...unit,
         },
       },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },

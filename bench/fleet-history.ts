@@ -17,7 +17,7 @@ import { makeSampler } from '#study/search/samplers/registry.ts';
 import { steadySpeeds } from '#study/speed/speeds.ts';
 import { createPlan, toGoal } from '../lab/problems/contest.ts';
 import { OfflineWorld } from '../lab/problems/world.ts';
-import { freshDirectory } from '../test/support/cli.ts';
+import { freshDirectory } from '../test/support/run-directory.ts';
 import { startTemporal } from '../test/support/temporal-server.ts';
 import { historiesOf, largestPayloadOf, type StudyHistory } from './fleet-histories.ts';
 import { judgeJournal } from './fleet-journal.ts';

@@ -10,7 +10,7 @@ import { adapterConformance } from '#testing/adapter-conformance.ts';
 import { tune } from '#tuner/tune.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { writeJournal } from '../support/write-journal.ts';
 import { KnobServer, knobSpace } from './knobs.ts';
 

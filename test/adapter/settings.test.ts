@@ -7,7 +7,7 @@ import { type Summary, tune } from '#library/index.ts';
 import type { Assignment } from '#space/types.ts';
 import { adapterConformance } from '#testing/adapter-conformance.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const rule = { percentile: 99, precision: 0.5 };
 const signal = (): AbortSignal => AbortSignal.timeout(10_000);

@@ -5,6 +5,7 @@ import { loadProfile, parseProfile } from '#emulator/profile/profiles.ts';
 import { toModelConfig } from '#space/model-configs.ts';
 import type { Trial } from '#study/types.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 
@@ -25,25 +26,30 @@ const precisions = {
   tensorrt_precision: ['none', 'FP32', 'FP16'],
 };
 
-it.each([
+const twins = [
   ['sleeper', sizes, 10],
   ['demo', { ...batching, max_batch_size: [1, 8, 16] }, 50],
   ['cliff', sizes, 40],
   ['oom', sizes, 30],
   ['slow-precision', precisions, 60],
   ['tft-t4-pytorch', sizes, 100],
-] as const)('tuning the twin of %s finds as good a config as tuning it', async (name, parameters, budgetMs) => {
-  const profile = loadProfile(name);
-  const real = await tuneVirtually(profile, parameters, budgetMs);
-  const twin = parseProfile(stringify(fitTwin(real.records)), 'the twin');
-  const dry = await tuneVirtually(twin, parameters, budgetMs);
-  const truth = new VirtualServer(profile);
-  const best = capacity(truth, toModelConfig((real.state.best as Trial).candidate), budgetMs);
-  const found = capacity(truth, toModelConfig((dry.state.best as Trial).candidate), budgetMs);
-  expect(best).toBeGreaterThan(0);
-  expect(found / best).toBeGreaterThan(0.95);
-  // It promises what the server then does, too, and refuses what it refused.
-  const promised = capacity(new VirtualServer(twin), toModelConfig((dry.state.best as Trial).candidate), budgetMs);
-  expect(Math.abs(promised / found - 1)).toBeLessThan(0.1);
-  expect(dry.state.counts.failed).toBe(real.state.counts.failed);
-});
+] as const;
+
+it.each(twins.slice(0, isNightly ? undefined : 2))(
+  'tuning the twin of %s finds as good a config as tuning it',
+  async (name, parameters, budgetMs) => {
+    const profile = loadProfile(name);
+    const real = await tuneVirtually(profile, parameters, budgetMs);
+    const twin = parseProfile(stringify(fitTwin(real.records)), 'the twin');
+    const dry = await tuneVirtually(twin, parameters, budgetMs);
+    const truth = new VirtualServer(profile);
+    const best = capacity(truth, toModelConfig((real.state.best as Trial).candidate), budgetMs);
+    const found = capacity(truth, toModelConfig((dry.state.best as Trial).candidate), budgetMs);
+    expect(best).toBeGreaterThan(0);
+    expect(found / best).toBeGreaterThan(0.95);
+    // It promises what the server then does, too, and refuses what it refused.
+    const promised = capacity(new VirtualServer(twin), toModelConfig((dry.state.best as Trial).candidate), budgetMs);
+    expect(Math.abs(promised / found - 1)).toBeLessThan(0.1);
+    expect(dry.state.counts.failed).toBe(real.state.counts.failed);
+  },
+);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { collectOutputs, parseAccuracyCommand, runAccuracyCommand } from '#app/traffic/accuracy-command.ts';
 import { encodeTexts } from '#loadgen/input-data/text-elements.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const never = new AbortController().signal;
 const raw = (values: ArrayBufferView): Uint8Array => new Uint8Array(values.buffer);

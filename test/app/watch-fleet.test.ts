@@ -7,7 +7,7 @@ import { realClock } from '#base/clock.ts';
 import type { StudyStatus } from '#fleet/temporal/studies.ts';
 import { Board } from '#watch/board.ts';
 import type { StudyView } from '#watch/view/study-view.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { fleetProgress, fleetRecords, windowEvent, workFor } from '../support/watched-fleet.ts';
 
 const viewOf = (board: Board, study: string): StudyView | undefined => {

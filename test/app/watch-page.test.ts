@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPage, type WatchSpec } from '#app/watch-page.ts';
 import { newAuthority } from '../support/certificates.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const order = async (): Promise<void> => undefined;
 const open = async (spec: Partial<WatchSpec>, orders: typeof order | null = order) => {

@@ -14,7 +14,7 @@ import { aCapacity } from './documents.ts';
 const published = resolve(import.meta.dirname, '../../docs/capacity.schema.json');
 
 describe('the document of a capacity', () => {
-  // To bring the file up to date: npx vitest run --project unit-shared
+  // To bring the file up to date: npx vitest run --project unit
   // test/capacity/document.test.ts -u
   it('has a schema, which is the one in docs/', async () => {
     const schema = writtenJsonSchema(capacityDocumentSchema);

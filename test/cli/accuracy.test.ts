@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { failuresIn, freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { failuresIn, freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 /** A study of the original and one other setting, whose outputs a command judges. */
 async function prepare() {

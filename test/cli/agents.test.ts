@@ -6,9 +6,10 @@ import { realClock } from '#base/clock.ts';
 import type { Faults } from '#emulator/faults.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, type RunningCli, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { type RunningCli, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 /** A silent controller is given up by an agent within this time, on a busy machine. */
 const GIVEN_UP_MS = 3000 + 2500;

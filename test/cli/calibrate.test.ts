@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { loadProfile } from '#emulator/profile/profiles.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/queueing/${name}`, import.meta.url));
 

@@ -5,9 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CapacityDocument, capacityDocumentSchema } from '#capacity/document-schema.ts';
 import { loadProfile } from '#emulator/profile/profiles.ts';
 import { connectHttp } from '#triton/control/connect.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest, languageProfile, smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const SECONDS = 12;
 

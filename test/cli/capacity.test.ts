@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { capacityDocumentSchema } from '#capacity/document-schema.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 describe('tritune capacity', () => {
   it('finds the capacity of a server, and writes what it found', async () => {

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { freshDirectory } from '../support/cli.ts';
 import { cliProgram } from '../support/cli-program.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');

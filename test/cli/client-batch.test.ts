@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const started = async (output: string) => {
   const [first] = await recordsOf(output);

@@ -3,8 +3,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Faults } from '#emulator/faults.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const faults: Faults = {};
 const emulator = await startEmulator({ profile: smallProfile(), faults });

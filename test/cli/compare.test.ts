@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const around = (value: number) => ({ value, low: value * 0.98, high: value * 1.02 });
 

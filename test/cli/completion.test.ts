@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { uiNames } from '#cli/commands/tune/options.ts';
 import { createProgram } from '#cli/program.ts';
 import { samplerNames } from '#study/search/samplers/registry.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const run = promisify(execFile);
 

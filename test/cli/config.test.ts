@@ -13,8 +13,9 @@ import { startEmulator } from '#emulator/start-emulator.ts';
 import { parseConfigText } from '#triton/config/parser.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 const client = connectGrpc(emulator.grpcUrl);

@@ -6,7 +6,7 @@ import { toGoal } from '#app/study/goal.ts';
 import { documents } from '#cli/commands/schema-documents.ts';
 import { toSpec } from '#spec/spec-of-options.ts';
 import { checkStudySpec } from '#spec/study-spec.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const example = resolve(import.meta.dirname, '../../examples/prices.yaml');
 const published = resolve(import.meta.dirname, '../../docs/prices.schema.json');

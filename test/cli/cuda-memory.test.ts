@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { failuresIn, freshDirectory, runCli, startCli, summaryOf } from '../support/cli.ts';
+import { runCli, startCli } from '../support/cli.ts';
+import { failuresIn, freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { ownObjects } from '../support/shared-memory-suite.ts';
 import { buildStandInCuda } from '../support/stand-in-cuda.ts';
 

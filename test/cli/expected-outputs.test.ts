@@ -5,8 +5,8 @@ import type { CapacityDocument } from '#capacity/document-schema.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 /**
  * Answers with zeros; each request to `stream` has three replies, and `seq` has a slot for each of

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /** A request of the study may take two seconds, and each instance builds an engine for longer. */
 const BUILD_MS = 5_000;

@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connectHttp } from '#triton/control/connect.ts';
-import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 it('ends a run whose model others use: code, exit code 4, the model put back, what was found written; unless allowed', async () => {
   const emulator = await emulatorForTest({ profile: smallProfile({ a: 4 }) });

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { gatewayForTest } from '../support/gateway.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { textServer } from '../support/text-server.ts';
 
 const commands = {

@@ -5,7 +5,7 @@ import { flagsAgain, readHeaders, withHeadersAgain, withoutHeaderValues } from '
 import { warnIfInsecure } from '#app/server/tls.ts';
 import { secretsOut } from '#base/secrets.ts';
 import type { HeaderSpec } from '#spec/server-spec.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 let directory: string;
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import { viewSpace } from '#study/search/samplers/space-view.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /**
  * Studies of tritune 0.1.0 on its emulator; `killed` ended with its first candidate on the server.

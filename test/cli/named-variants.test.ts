@@ -9,8 +9,9 @@ import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
 import { isOnServer, lastLineOf, runHere, untilOnServer } from '../faults/own-stage.ts';
-import { freshDirectory, recordsOf, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const OTHER_TENSOR = [{ name: 'IN', data_type: 'TYPE_INT32', dims: [4] }];
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { capacityDocumentSchema } from '#capacity/document-schema.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
-import { type CliOutcome, freshDirectory, startCli } from '../support/cli.ts';
+import { type CliOutcome, startCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { until } from '../support/transport-suite.ts';
 
 /** Longer than a measurement takes to see that nobody serves (`src/profiler/traffic.ts`). */

@@ -6,8 +6,9 @@ import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.t
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { isOnServer, lastLineOf, runHere } from '../faults/own-stage.ts';
-import { freshDirectory, recordsOf, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /**
  * The ensemble `outer` of `first` and `chain`, an ensemble of `m` and `second`; and `caller`, which

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const PICTURES = ['latency_parts.png', 'latency_parts.svg', 'throughput_vs_latency.png', 'throughput_vs_latency.svg'];
 

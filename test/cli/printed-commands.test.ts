@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { inShell, printedSteps } from '../support/printed-commands.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const quick = ['--ui', 'lines', '--sampler', 'grid', '--max-trials', '1', '--precision', '50'];
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Measurement } from '#profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { openAiServer } from '../support/openai-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { ownObjects } from '../support/shared-memory-suite.ts';
 
 const phases = [

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readResultTable } from '#emulator/profile/result-table.ts';
 import { callCli } from '../support/call-cli.ts';
-import { dropIn, freshDirectory, runCli, startCli } from '../support/cli.ts';
+import { dropIn, runCli, startCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { textServer } from '../support/text-server.ts';
 
 const target = async (profile = smallProfile()) => {

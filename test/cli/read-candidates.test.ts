@@ -6,7 +6,7 @@ import { toOriginal } from '#space/model-configs.ts';
 import { loadSpace } from '#space/source/load.ts';
 import { viewSpace } from '#study/search/samplers/space-view.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const fileWith = async (text: string): Promise<string> => {
   const file = join(await freshDirectory(), 'candidates.yaml');

@@ -10,7 +10,7 @@ import {
 } from '#app/study/read-workloads.ts';
 import { toSpec } from '#spec/spec-of-options.ts';
 import type { FlatStudyOptions } from '#spec/tune-options.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const steady = {
   workloadVersion: 1,

@@ -4,8 +4,9 @@ import { startEmulator } from '#emulator/start-emulator.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 const client = connectGrpc(emulator.grpcUrl);

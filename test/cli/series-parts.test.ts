@@ -12,7 +12,7 @@ import { seriesOptionTable } from '#cli/commands/tune/series-options.ts';
 import { addOptions } from '#cli/options/option-table.ts';
 import { modelsIn, type SeriesOptions } from '#spec/series-fields.ts';
 import { optionsFor, toSeries } from '#spec/series-options.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const parse = (...args: string[]): SeriesOptions => {
   const command = addOptions(new Command(), seriesOptionTable)

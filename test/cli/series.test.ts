@@ -6,8 +6,9 @@ import type { SeriesSummary } from '#study/summary/summary-schema.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: seriesProfile('a', 'b') });
 const client = connectGrpc(emulator.grpcUrl);

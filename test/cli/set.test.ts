@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 it('sets fields of a file of a study, and of each study of a series', async () => {
   const directory = await freshDirectory();

@@ -5,8 +5,8 @@ import { countInstances } from '#triton/config/instances.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const QUICK = ['--precision', '50', '--ui', 'lines'];
 

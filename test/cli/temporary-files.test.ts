@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const started = ['-m', 'yolov7', '--launch', 'emulator:demo'];
 const shortly = ['--concurrency', '1:1', '--precision', '50', '--max-trials', '1'];

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shellLine } from '#base/shell-words.ts';
 import { textEndpoints } from '#spec/language-spec.ts';
-import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { cliProgram } from '../support/cli-program.ts';
 import { emulatorForTest, languageProfile, languageProfileFile } from '../support/emulator.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 
 const requests = ['-m', 'talk', '-b', '4', '--input-tokens', '16', '--prompts', '40'];
 

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type Emulator, startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
 import { type Authority, newAuthority } from '../support/certificates.ts';
-import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 
 type Proxy = Awaited<ReturnType<typeof startTlsProxy>>;

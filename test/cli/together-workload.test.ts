@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '#emulator/profile/profiles.ts';
 import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /** The server with four GPUs, with two models of its kind. */
 function twoOnFourGpus(): EmulatorProfile {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /** Two models without a device in common: `a` takes 4 ms an execution, `b` 10 ms. */
 function twoModels(): EmulatorProfile {

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const real = resolve(import.meta.dirname, '../fixtures/trace/triton-2.51.trace');
 

@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { shellLine } from '#base/shell-words.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const script = resolve(import.meta.dirname, '../support/batching-service.ts');
 const launch = `${shellLine([process.execPath, script])} --port {port} --workers {workers} --batch {batch} --wait {wait}`;

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import type { ModelExplanation } from '#explain/explanation.ts';
 import { anExplanation } from '../explain/documents.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const OPTIONS = ['--max-trials', '1', '--precision', '50', '--concurrency', '1:4', '--ui', 'lines'];
 const startsIn = async (directory: string) =>

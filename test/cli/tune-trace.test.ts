@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const args = (url: string, output: string) => [
   ...['tune', '-m', 'm', '-u', url, '--trace', '--concurrency', '1:1', '--max-trials', '1', '--precision', '50'],

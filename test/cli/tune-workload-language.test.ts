@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shellLine } from '#base/shell-words.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { quickSpace } from '../support/language/quick-space.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
 const launch = `${shellLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;

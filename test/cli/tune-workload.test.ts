@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { ownObjects } from '../support/shared-memory-suite.ts';
 
 const space = `name: batches

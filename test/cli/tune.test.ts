@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());

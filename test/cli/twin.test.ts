@@ -6,8 +6,9 @@ import { toModelConfig } from '#space/model-configs.ts';
 import { foldStudy } from '#study/records/fold.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, startCli, summaryOf } from '../support/cli.ts';
+import { startCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 import { writeJournal } from '../support/write-journal.ts';
 

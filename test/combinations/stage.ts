@@ -15,9 +15,9 @@ import {
   subjects,
 } from '#spec/combinations.ts';
 import { noLimits, TOKEN } from '../support/agents.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { everyKindProfile, languageProfile } from '../support/emulator.ts';
 import { quickSpace } from '../support/language/quick-space.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /**
  * Returns every combination of a driver: each load alone, and each extra but a fleet with the load

@@ -6,10 +6,10 @@ import { seededRandom } from '#base/random.ts';
 import { tune } from '#library/tune.ts';
 import { readJournal } from '#study/records/journal.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { type HostileCase, hostileOptions, hostileProfile, isMisled, singleCases } from '../support/hostile-cases.ts';
 import { startHostileServer } from '../support/hostile-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** `npm run bench:hostile` has all of them, in processes whose time and memory are limited. */
 const CASES = isNightly ? 300 : 1;

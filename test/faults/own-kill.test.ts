@@ -8,9 +8,10 @@ import type { Faults } from '#emulator/faults.ts';
 import { foldStudy } from '#study/records/fold.ts';
 import { readJournal } from '#study/records/journal.ts';
 import type { StudyRecord } from '#study/records/records.ts';
-import { freshDirectory, startCli, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { repeatedTrials } from '../support/killed-study.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
 /** Of all studies together. A study is killed so often at most, and then comes to its end. */

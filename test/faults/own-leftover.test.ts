@@ -9,7 +9,8 @@ import type { ModelConfig } from '#triton/config/model-config.ts';
 import { printConfigText } from '#triton/config/printer.ts';
 import { RUN_MARK, withRunMark } from '#triton/config/run-mark.ts';
 import { createLabProgram } from '../../lab/program.ts';
-import { dropIn, freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { dropIn, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 import { writeJournal } from '../support/write-journal.ts';
 import { isOnServer, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 

@@ -12,8 +12,8 @@ import { createJournal } from '#study/records/journal.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { createLabProgram } from '../../lab/program.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 import { everyCandidate, play, space, untilItStops, World } from '../tuner/world.ts';
 import { lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 

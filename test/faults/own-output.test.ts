@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { foldStudy } from '#study/records/fold.ts';
 import { readJournal } from '#study/records/journal.ts';
-import { failuresIn, freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
+import { failuresIn, freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 
 const execute = promisify(execFile);

@@ -6,9 +6,9 @@ import { createJournal } from '#study/records/journal.ts';
 import { parseForRestoring, parseJournal } from '#study/records/journal-text.ts';
 import { runKeyPath } from '#study/records/run-key.ts';
 import type { Control } from '#tuner/adapter.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { FlushedDisk, statesAfterPowerCut } from '../support/power-cut.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { play, World } from '../tuner/world.ts';
 
 /** Of the states in which a write to the journal can be cut off. */

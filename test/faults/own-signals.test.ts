@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Faults } from '#emulator/faults.ts';
-import { freshDirectory, recordsOf, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf } from './own-stage.ts';
 
 const ENDS_WITHIN_MS = 40_000;

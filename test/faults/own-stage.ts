@@ -12,9 +12,10 @@ import { compareConfigs } from '#triton/config/comparison.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
-import { type CliOutcome, type RunningCli, recordsOf } from '../support/cli.ts';
+import type { CliOutcome, RunningCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { isNightly } from '../support/fuzz.ts';
+import { recordsOf } from '../support/run-directory.ts';
 
 /** A server with these models, and a way to see what each serves. */
 export interface OwnStage {

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { startNullServer } from '#loadgen/client/null-server.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { SendOutcome } from '#loadgen/types.ts';
-import { freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { startCli, untilRecorded } from '../support/cli.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { casesOf, endsWithin, isOnServer, lastLineOf, shortRun, stageOf } from './own-stage.ts';
 
 const dyingThread = join(import.meta.dirname, '../support/dying-thread.ts');

@@ -4,8 +4,9 @@ import { exitCodes } from '#app/exit-codes.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { toModelConfig } from '#space/model-configs.ts';
 import type { StudyRecord } from '#study/records/records.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { nightlyRows, type Row, requestRows, rows } from './server-rows.ts';
 import { ENDS_WITHIN_MS, executionMsOf, type Played, playFaults, wayProfile, writeSpace } from './server-stage.ts';
 

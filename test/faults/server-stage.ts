@@ -13,9 +13,9 @@ import type { StudyRecord } from '#study/records/records.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { isNightly } from '../support/fuzz.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { type SwitchedProxy, startSwitchedProxy } from '../support/switched-proxy.ts';
 
 /**

@@ -25,14 +25,14 @@ const meanShare = (results: readonly Result[], measurements: number): number =>
 
 describe('the figures of docs/search.md for recorded grids', () => {
   const AFTER = 12;
-  const [GRIDS, SEEDS] = isNightly ? [3, 16] : [3, 2];
+  const [GRIDS, SEEDS] = isNightly ? [3, 16] : [1, 2];
   /**
-   * 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; two are a small
-   * sample of that.
+   * Three grids with 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; one with
+   * two is a small sample of that.
    */
   const least = isNightly
     ? { median: 0.97, worstTenth: 0.87, mean: 0.95, ahead: 1.2 }
-    : { median: 0.97, worstTenth: 0.75, mean: 0.92, ahead: 1.2 };
+    : { median: 0.95, worstTenth: 0.7, mean: 0.88, ahead: 1.2 };
 
   it(`are reached: ${SEEDS} seeds, ${3 * GRIDS * SEEDS} problems`, async () => {
     const results: Result[] = [];
@@ -59,45 +59,52 @@ describe('the figures of docs/search.md for recorded grids', () => {
 });
 
 describe('the offline comparison of samplers', () => {
-  it('finds the queueing sampler ahead of tpe too where servers report no statistics', async () => {
-    const results = await runSuite(
-      {
-        samplers: { queueing: queueingSampler, tpe: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
-        testProblems: [scenario(12), grid],
-        measurements: MEASUREMENTS,
-        seed: 1,
-        statistics: false,
-      },
-      () => undefined,
-    );
-    const computeMedian = (name: string) =>
-      summarize(
-        results.filter(({ sampler }) => sampler === name),
-        MEASUREMENTS,
-      ).median;
-    expect(computeMedian('queueing')).toBeGreaterThan(1.1 * computeMedian('tpe'));
-  }, 180_000);
+  it.runIf(isNightly)(
+    'finds the queueing sampler ahead of tpe too where servers report no statistics',
+    async () => {
+      const results = await runSuite(
+        {
+          samplers: { queueing: queueingSampler, tpe: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
+          testProblems: [scenario(12), grid],
+          measurements: MEASUREMENTS,
+          seed: 1,
+          statistics: false,
+        },
+        () => undefined,
+      );
+      const computeMedian = (name: string) =>
+        summarize(
+          results.filter(({ sampler }) => sampler === name),
+          MEASUREMENTS,
+        ).median;
+      expect(computeMedian('queueing')).toBeGreaterThan(1.1 * computeMedian('tpe'));
+    },
+    180_000,
+  );
 
-  it('sees the queueing sampler load less of what does not fit where servers report the memory of their GPUs', async () => {
-    const testProblem = scenario(58);
-    expect(testProblem.name).toContain('memory');
-    const problem = listBudgetedProblems(testProblem).at(-1);
-    if (!problem) throw new Error('no problem');
-    const refusedWith = async (gpuMemory: boolean) => {
-      let refused = 0;
-      const refusal = (candidate: Candidate) => {
-        const words = testProblem.refusal(candidate);
-        if (words !== null) refused++;
-        return words;
+  it.runIf(isNightly)(
+    'sees the queueing sampler load less of what does not fit where servers report the memory of their GPUs',
+    async () => {
+      const testProblem = scenario(58);
+      expect(testProblem.name).toContain('memory');
+      const problem = listBudgetedProblems(testProblem).at(-1);
+      if (!problem) throw new Error('no problem');
+      const refusedWith = async (gpuMemory: boolean) => {
+        let refused = 0;
+        const refusal = (candidate: Candidate) => {
+          const words = testProblem.refusal(candidate);
+          if (words !== null) refused++;
+          return words;
+        };
+        const counted = { ...problem, testProblem: { ...testProblem, refusal } };
+        const { standings } = await contest(counted, queueingSampler, 8, { seed: 1, statistics: true, gpuMemory });
+        return { refused, share: standings.at(-1)?.share ?? 0 };
       };
-      const counted = { ...problem, testProblem: { ...testProblem, refusal } };
-      const { standings } = await contest(counted, queueingSampler, 8, { seed: 1, statistics: true, gpuMemory });
-      return { refused, share: standings.at(-1)?.share ?? 0 };
-    };
-    const [blind, seeing] = [await refusedWith(false), await refusedWith(true)];
-    expect(seeing.refused).toBeLessThan(blind.refused - 1);
-    expect(seeing.share).toBeGreaterThan(0.9);
-  });
+      const [blind, seeing] = [await refusedWith(false), await refusedWith(true)];
+      expect(seeing.refused).toBeLessThan(blind.refused - 1);
+      expect(seeing.share).toBeGreaterThan(0.9);
+    },
+  );
 
   const kinds = [
     { speedKind: 'heating', numbers: [0, 1], reached: 0.95, ahead: 0.02 },

@@ -131,7 +131,7 @@ describe('launch', () => {
 
   it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {
     const starter = join(directory, 'starter.ts');
-    const launchModule = new URL('#launch/local-server.ts', import.meta.url).pathname;
+    const launchModule = new URL('../../src/launch/local-server.ts', import.meta.url).pathname;
     await writeFile(
       starter,
       `import { launchLocal } from ${JSON.stringify(launchModule)};

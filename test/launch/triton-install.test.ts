@@ -4,7 +4,7 @@ import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findTriton, installTriton } from '#launch/triton-install.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** A Python whose pip writes the wheel's files, and does not know the package `unknown`. */
 const PYTHON = `#!/bin/sh

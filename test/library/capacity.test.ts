@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { capacityDocumentSchema } from '#capacity/document-schema.ts';
 import { type CapacityEvent, type CapacityOptions, capacity } from '#library/index.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 describe('capacity in the library', { timeout: 300_000 }, () => {
   it('says what the command says, with the same documents, and no command line', async () => {

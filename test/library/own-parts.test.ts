@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { type Metric, type SamplerDefinition, type TuneOptions, tune } from '#library/index.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type SeriesEvent, type TuneSeriesOptions, tuneSeries } from '#library/index.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 const quick: TuneSeriesOptions = { concurrency: { low: 1, high: 1 }, maxTrials: 1, precision: 50 };
 

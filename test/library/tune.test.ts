@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { type Summary, type TuneEvent, type TuneOptions, tune } from '#library/index.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());

@@ -7,6 +7,7 @@ import { foldStudy } from '#study/records/fold.ts';
 import type { StudyRecord } from '#study/records/records.ts';
 import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { measure } from './simulate.ts';
 
 /** Lognormal with mean 1. */
@@ -110,7 +111,7 @@ async function calledDifferent(measureOne: (trial: number) => Measurement | Prom
   }
 }
 
-describe.each(scenarios)('measurements of %s', (_, { level, model }) => {
+describe.each(scenarios.slice(0, isNightly ? undefined : 1))('measurements of %s', (_, { level, model }) => {
   const measured = (async () => {
     const all: Measurement[] = [];
     for (let run = 0; run < RUNS; run++)

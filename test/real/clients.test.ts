@@ -8,10 +8,10 @@ import type { ModelConfig } from '#triton/config/model-config.ts';
 import { printConfigText } from '#triton/config/printer.ts';
 import { clientScript, modelAnalyzer, searchWithAnalyzer } from '../../bench/analyzer.ts';
 import { type PerfAnalyzer, perfAnalyzer, pythonClients } from '../../bench/peers.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { cliProgram } from '../support/cli-program.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { realTriton } from '../support/real-triton.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** Clients that nobody here wrote, against the emulator. */
 const run = promisify(execFile);

@@ -5,7 +5,8 @@ import type { ModelExplanation, ServiceExplanation } from '#explain/explanation.
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, startCli } from '../support/cli.ts';
+import { startCli } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const { grpcUrl } = inject('realServer');
 /** It sleeps for 4 ms and a fifth of a millisecond for each sample. */

@@ -8,9 +8,10 @@ import type { StudyRecord } from '#study/records/records.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { killTriton } from '../support/kill-triton.ts';
 import { startRealTriton } from '../support/real-triton.ts';
+import { freshDirectory, recordsOf } from '../support/run-directory.ts';
 
 /** Of these tests alone: they delete from it. */
 const modelRepository = await freshDirectory();

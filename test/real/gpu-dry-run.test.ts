@@ -5,9 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toModelConfig } from '#space/model-configs.ts';
-import { recordsOf, summaryOf } from '../support/cli.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 import { installDirectory, realTriton } from '../support/real-triton.ts';
+import { recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /**
  * The whole way of bench/gpu, with models that compute little: pack, unpack, serve, tune, and the

@@ -6,7 +6,7 @@ import { replyCheck } from '#loadgen/reply-check.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '#loadgen/types.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');

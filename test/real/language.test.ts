@@ -6,10 +6,11 @@ import type { LaunchedServer } from '#launch/types.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
-import { failuresIn, freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { dynamoPackages, nodeLlama, smolModel } from '../support/language/packages.ts';
 import { languageRepository } from '../support/language/triton-language.ts';
 import { realTriton, startRealTriton } from '../support/real-triton.ts';
+import { failuresIn, freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 /** Short replies, and few of them: a token takes some 20 ms here. */
 const traffic = [

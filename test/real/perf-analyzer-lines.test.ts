@@ -5,10 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
 import { startEmulator } from '#emulator/start-emulator.ts';
 import { type PerfAnalyzer, perfAnalyzer } from '../../bench/peers.ts';
-import { dropIn, freshDirectory } from '../support/cli.ts';
+import { dropIn } from '../support/cli.ts';
 import { everyKindProfile } from '../support/emulator.ts';
 import { realTriton } from '../support/real-triton.ts';
 import { type RecordedRequest, recordGrpc, recordHttp } from '../support/recording-proxy.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** The last of an option counts in both programs. */
 const QUICK = ['-p', '400', '-r', '3', '-s', '100000'];

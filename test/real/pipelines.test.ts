@@ -8,11 +8,12 @@ import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc, connectHttp } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
-import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { grpcInferClient, type InferClient } from '../support/infer-clients.ts';
 import { startRealTriton } from '../support/real-triton.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
 const fronts = ['judge', 'find_and_name', 'tenant_large', 'tenant_small'];

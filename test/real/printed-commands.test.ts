@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { LaunchedServer } from '#launch/types.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { inShell, type PrintedStep, printedSteps } from '../support/printed-commands.ts';
 import { cacheWithTriton, startRealTriton } from '../support/real-triton.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { spaceFile } from './spaces.ts';
 
 const { modelRepository } = inject('realServer');

@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 import { spaceFile } from './spaces.ts';
 
 const server = inject('realServer');

@@ -12,7 +12,7 @@ import { openTransport } from '#loadgen/transports/open.ts';
 import type { InferRequest, ReplyOutputs } from '#loadgen/types.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');
 const model = 'running_sum';

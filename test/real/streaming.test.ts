@@ -5,7 +5,8 @@ import { openGrpcLean } from '#loadgen/transports/grpc-lean.ts';
 import { openGrpcStream } from '#loadgen/transports/grpc-stream.ts';
 import type { InferRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { inferRequest, sendMany } from '../support/transport-suite.ts';
 import { spaceFile } from './spaces.ts';
 

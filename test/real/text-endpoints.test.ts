@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Measurement } from '#profiler/measurement.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');
 const client = connectGrpc(grpcUrl);

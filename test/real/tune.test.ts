@@ -5,8 +5,9 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
-import { failuresIn, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { startRealTriton } from '../support/real-triton.ts';
+import { failuresIn, freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { spaceFile } from './spaces.ts';
 
 const server = inject('realServer');

@@ -7,9 +7,10 @@ import type { LaunchedServer } from '#launch/types.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import type { TritonClient } from '#triton/types.ts';
-import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { openvinoPackages } from '../support/openvino.ts';
 import { realTriton, startRealTriton } from '../support/real-triton.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 
 const run = promisify(execFile);
 const example = resolve(import.meta.dirname, '../../examples/variants');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import type { Measurement } from '#profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { codeTrace, TRACE_RATE, TRACE_S } from '../support/code-trace.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** The trace is played in a quarter of its time, its rates as they are. */
 const TIME_SCALE = 0.25;

@@ -5,9 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '#emulator/start-emulator.ts';
 import { startSupervised } from '#launch/supervised.ts';
 import { connectHttp } from '#triton/control/connect.ts';
-import { freshDirectory, runCli } from '../support/cli.ts';
+import { runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const TOKEN = 'tok"en/of+the user 12345';
 const FORMS = [

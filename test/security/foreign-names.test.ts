@@ -4,9 +4,9 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmulatorProfile, emulatorSchema } from '#emulator/profile/schema.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 import { sourcesIn } from '../support/import-graph.ts';
+import { freshDirectory, summaryOf } from '../support/run-directory.ts';
 
 /** Properties that every object inherits. */
 const NAMES = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'] as const;

@@ -7,8 +7,8 @@ import { runCommand } from '#launch/command.ts';
 import { launchDocker } from '#launch/docker-server.ts';
 import { launchLocal } from '#launch/local-server.ts';
 import type { LaunchedServer } from '#launch/types.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /** A server that is live, and writes down how it was called. */
 const fakeServer = (calls: string) => `#!${process.execPath}

@@ -19,7 +19,7 @@ import { loadSpace } from '#space/source/load.ts';
 import { readJournal, resumeJournal } from '#study/records/journal.ts';
 import { readWorkload } from '#workload/read-workload.ts';
 import { readGridFile } from '../../lab/recording/recording.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const folder = await freshDirectory();
 const pipe = join(folder, 'pipe');

@@ -3,9 +3,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Json } from '#base/json.ts';
 import { readJournal } from '#study/records/journal.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 /**
  * A Triton over HTTP whose replies are changed: `change` gets those of JSON. Returns its address.

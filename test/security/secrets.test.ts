@@ -8,8 +8,9 @@ import { resumedSpec } from '#app/study/resumed-spec.ts';
 import { type Emulator, startEmulator } from '#emulator/start-emulator.ts';
 import { toSpec } from '#spec/spec-of-options.ts';
 import { readJournal } from '#study/records/journal.ts';
-import { type CliOutcome, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { type CliOutcome, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { startTokenFront, type TokenFront } from '../support/token-front.ts';
 import { writeJournal } from '../support/write-journal.ts';
 

@@ -17,8 +17,8 @@ import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { configOf, goalOf, measured, studyStarted, toCandidate } from '../study/builders.ts';
 import { callCli, callLab } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { startTokenFront, type TokenFront } from '../support/token-front.ts';
 import { writeJournal } from '../support/write-journal.ts';
 

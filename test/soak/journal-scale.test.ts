@@ -5,8 +5,9 @@ import { readJournal, resumeJournal } from '#study/records/journal.ts';
 import type { StudyRecord } from '#study/records/records.ts';
 import { makeSampler } from '#study/search/samplers/registry.ts';
 import type { Trial } from '#study/types.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { longGoal, longStudy, longView } from '../support/long-journal.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { writeJournal } from '../support/write-journal.ts';
 import { play } from '../tuner/world.ts';
 
@@ -14,8 +15,8 @@ import { play } from '../tuner/world.ts';
  * Absolute times are for bench/journal.ts; here it is that five times the trials cost about five
  * times as much.
  */
-const FEW = 1_000;
-const MANY = 5_000;
+const FEW = isNightly ? 1_000 : 300;
+const MANY = 5 * FEW;
 const MAX_TIMES = 8;
 
 /**
@@ -48,7 +49,7 @@ async function resumedRecords(path: string): Promise<readonly StudyRecord[]> {
   }
 }
 
-describe('a journal of 5,000 trials', () => {
+describe(`a journal of ${MANY} trials`, () => {
   it('opens, and resumes at the next trial, at a cost that grows with its length and no faster', async () => {
     const directory = await freshDirectory();
     const paths = [FEW, MANY].map((trials) => join(directory, `${trials}.jsonl`)) as [string, string];

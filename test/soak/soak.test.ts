@@ -13,9 +13,9 @@ import { tune } from '#library/index.ts';
 import type { LoadLevel } from '#loadgen/types.ts';
 import { toCandidate, toModelConfig } from '#space/model-configs.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { isNightly } from '../support/fuzz.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { growth, median, type ProcessState, processState, thirds } from './process-state.ts';
 import { openScreen, type WatchedScreen } from './screen.ts';
 

@@ -11,7 +11,7 @@ import { specFileSchema } from '#spec/series-spec.ts';
 import { changedSpec, studyOptionNames, toSpec } from '#spec/spec-of-options.ts';
 import { checkStudySpec, specToJson } from '#spec/study-spec.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const published = resolve(import.meta.dirname, '../../docs/study.schema.json');
 

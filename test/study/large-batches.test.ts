@@ -6,6 +6,7 @@ import { mostPlaces } from '#space/most-places.ts';
 import { loadSpace } from '#space/source/load.ts';
 import type { SearchSpace } from '#space/types.ts';
 import { findChosen } from '#study/goal/ranking.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { searchVirtually } from '../support/virtual-study.ts';
 
@@ -41,17 +42,21 @@ models:
 const BUDGET_MS = 120;
 const original = new VirtualServer(profile).original;
 
-it('finds batches of hundreds with more than a thousand requests in flight', { timeout: 180_000 }, async () => {
-  const space = loadSpace('base', { limits: { latency_budget_us: BUDGET_MS * 1e3 } });
-  const high = Math.min(4096, 2 * mostPlaces(space, toOriginal(original)));
-  expect(high).toBe(4096);
-  const { best, trials } = (await searchVirtually(profile, space, BUDGET_MS, { high })).state;
-  const found = best && findChosen(best);
-  expect(found?.throughput.value).toBeGreaterThan(0.95 * truth(space));
-  expect(best?.candidate.shape.policy.maxBatchSize).toBeGreaterThanOrEqual(512);
-  expect(found?.level.value).toBeGreaterThan(1000);
-  expect(trials.length).toBeLessThan(16);
-});
+it.runIf(isNightly)(
+  'finds batches of hundreds with more than a thousand requests in flight',
+  { timeout: 180_000 },
+  async () => {
+    const space = loadSpace('base', { limits: { latency_budget_us: BUDGET_MS * 1e3 } });
+    const high = Math.min(4096, 2 * mostPlaces(space, toOriginal(original)));
+    expect(high).toBe(4096);
+    const { best, trials } = (await searchVirtually(profile, space, BUDGET_MS, { high })).state;
+    const found = best && findChosen(best);
+    expect(found?.throughput.value).toBeGreaterThan(0.95 * truth(space));
+    expect(best?.candidate.shape.policy.maxBatchSize).toBeGreaterThanOrEqual(512);
+    expect(found?.level.value).toBeGreaterThan(1000);
+    expect(trials.length).toBeLessThan(16);
+  },
+);
 
 /**
  * The highest throughput within the budget of two instances with batches of 512 and 1,024, on a

@@ -6,7 +6,8 @@ import { listStudies } from '#fleet/temporal/studies.ts';
 import { freePorts } from '#launch/free-ports.ts';
 import type { StudyRecord } from '#study/records/records.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
-import { freshDirectory, type RunningCli, startCli } from './cli.ts';
+import { type RunningCli, startCli } from './cli.ts';
+import { freshDirectory } from './run-directory.ts';
 import { startTemporal, type TemporalServer } from './temporal-server.ts';
 import { recordIn } from './write-journal.ts';
 

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { sitDown } from './pseudo-terminal.ts';
 
 describe('explain --ui tui', { timeout: 120_000 }, () => {

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmulator } from '#emulator/start-emulator.ts';
-import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/run-directory.ts';
 import { type Sitting, sitDown } from './pseudo-terminal.ts';
 
 const emulator = await startEmulator({ profile: smallProfile({ config: { dynamic_batching: {} } }) });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { goalOf, studyStarted } from '../study/builders.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 import { writeJournal } from '../support/write-journal.ts';
 import { sitDown } from './pseudo-terminal.ts';
 

@@ -7,7 +7,7 @@ import { computeMeanRate, createPlan } from '#workload/plan/plan-of.ts';
 import { parseWorkload, readWorkload } from '#workload/read-workload.ts';
 import type { Phase, TraceArrivals } from '#workload/workload.ts';
 import { workloadJsonSchema } from '#workload/workload-schema.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const published = resolve(import.meta.dirname, '../../docs/workload.schema.json');
 
@@ -118,7 +118,7 @@ describe('a workload file', () => {
     expect(await refusal(text)).toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  // To bring the file up to date: npx vitest run --project unit-shared test/workload/file.test.ts
+  // To bring the file up to date: npx vitest run --project unit test/workload/file.test.ts
   // -u
   it('has the JSON Schema in docs/', async () => {
     await expect(`${JSON.stringify(workloadJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(published);

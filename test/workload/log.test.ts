@@ -6,7 +6,7 @@ import { NS_PER_S } from '#base/units.ts';
 import { classOfTarget } from '#workload/log-class.ts';
 import type { LogRule } from '#workload/log-tally.ts';
 import type { Phase, TraceArrivals } from '#workload/workload.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const recorded = async (content: string | readonly string[], rule: Partial<LogRule> = {}) => {
   const folder = await freshDirectory();

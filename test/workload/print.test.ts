@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { printWorkload, traceText } from '#workload/print-workload.ts';
 import { parseWorkload } from '#workload/read-workload.ts';
-import { freshDirectory } from '../support/cli.ts';
+import { freshDirectory } from '../support/run-directory.ts';
 
 const content = `workloadVersion: 1
 name: all of it

@@ -5,8 +5,8 @@ import { listCapacityFigures } from '#app/otlp-figures.ts';
 import { openTelemetry } from '#app/telemetry.ts';
 import { aCapacity } from '../../capacity/documents.ts';
 import { callCli } from '../../support/call-cli.ts';
-import { freshDirectory } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
+import { freshDirectory } from '../../support/run-directory.ts';
 
 interface Span {
   readonly name: string;

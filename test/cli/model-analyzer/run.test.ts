@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { emulatorSchema } from '#emulator/profile/schema.ts';
 import type { SeriesSummary } from '#study/summary/summary-schema.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
+import { runCli } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../../support/run-directory.ts';
 
 it("runs a file of Model Analyzer's as it is: its models, values, levels and limits, and says what is ignored", async () => {
   const [model] = smallProfile({ a: 4, b: 0.4 }).models;

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '#base/clock.ts';
 import { freePorts } from '#launch/free-ports.ts';
 import type { StudyRecord } from '#study/records/records.ts';
-import { type CliOutcome, freshDirectory, type RunningCli, startCli } from '../../support/cli.ts';
+import { type CliOutcome, type RunningCli, startCli } from '../../support/cli.ts';
 import { type ComposeFile, commandInPlace, type InPlace, readCompose } from '../../support/compose.ts';
+import { freshDirectory } from '../../support/run-directory.ts';
 import { startTemporal, type TemporalServer } from '../../support/temporal-server.ts';
 
 const TOKEN = 'a-token-of-the-tests-only';

@@ -6,8 +6,9 @@ import { toGrid } from '../../../lab/problems/problems.ts';
 import { checkRecording, type Recording } from '../../../lab/recording/recording.ts';
 import { goalOf, studyStarted } from '../../study/builders.ts';
 import { callLab } from '../../support/call-cli.ts';
-import { freshDirectory, recordsOf, startCli, untilRecorded } from '../../support/cli.ts';
+import { startCli, untilRecorded } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
+import { freshDirectory, recordsOf } from '../../support/run-directory.ts';
 import { writeJournal } from '../../support/write-journal.ts';
 
 const labProgram = join(import.meta.dirname, '../../../lab/tritune-lab.ts');

@@ -5,7 +5,7 @@ import { isNightly } from '../../support/fuzz.ts';
 import { simulatedStudy } from './simulated-studies.ts';
 import { faultsOf, statementsOf } from './statements.ts';
 
-const STUDIES = isNightly ? 5000 : 120;
+const STUDIES = isNightly ? 5000 : 60;
 /** Every so many studies have a whole report. */
 const WHOLE_REPORTS = 25;
 const TIMEOUT_MS = isNightly ? 7_200_000 : 300_000;
