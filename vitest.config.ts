@@ -51,7 +51,7 @@ export default defineConfig({
           ...shared,
           name: 'unit',
           include: tests.unit.filter((file) => !isAlone(file)),
-          maxWorkers: 3,
+          maxWorkers: 2,
           env,
         },
       },

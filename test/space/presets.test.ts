@@ -19,7 +19,7 @@ function configsOf(preset: string, base: ModelConfig, limits: Limits = {}): stri
   const space = loadSpace(preset, { limits });
   const random = seededRandom(7);
   if (assignments(space, toOriginal(base)).next().done) return [];
-  return Array.from({ length: 300 }, () => {
+  return Array.from({ length: 100 }, () => {
     const outcome = buildCandidate(space, toOriginal(base), sampleAssignment(space, toOriginal(base), random));
     if (!outcome.legal) throw new Error(outcome.reason);
     return JSON.stringify(toModelConfig(outcome.candidate));

@@ -6,8 +6,8 @@ const tests = resolve(import.meta.dirname, '..');
 
 /** Folders of tests that have a project, and a server or a browser, of their own. */
 const APART = ['real', 'report/browser', 'package', 'fleet/temporal', 'site', 'combinations'];
-/** Folders of tests that run whole studies against faults, for long, or as a program does. */
-const WHOLE = ['faults', 'library', 'soak'];
+/** Tests that run whole studies: against faults, for long, in real time, or as a program does. */
+const WHOLE = ['faults', 'gpu', 'lab', 'library', 'profiler/first-answers.test.ts', 'soak'];
 /** What starts tritune's commands, in a process or in this one. */
 const STARTERS = ['cli.ts', 'call-cli.ts', 'cli-program.ts'].map((name) => join(tests, 'support', name));
 
@@ -22,8 +22,8 @@ function startsCommands(file: string, seen: Set<string>): boolean {
   return imported.some((path) => startsCommands(resolve(dirname(file), path), seen));
 }
 
-const isBelow = (name: string, folders: readonly string[]): boolean =>
-  folders.some((folder) => name.startsWith(`${folder}/`));
+const isBelow = (name: string, paths: readonly string[]): boolean =>
+  paths.some((path) => name === path || name.startsWith(`${path}/`));
 
 /**
  * Returns the files of tests, as Vitest's `include` takes them: `unit` of functions and rooms, and
