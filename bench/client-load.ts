@@ -5,7 +5,7 @@ import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { defaultOpenLoopRule, OpenLoop } from '#loadgen/open-loop.ts';
 import { constantRate } from '#loadgen/pacers.ts';
 import { type Batch, Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { openRegions, type SharedRegions } from '#loadgen/shared-memory/open-regions.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { RequestSet } from '#loadgen/types.ts';

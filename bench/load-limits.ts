@@ -9,7 +9,7 @@ import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { OpenLoop } from '#loadgen/open-loop.ts';
 import { constantRate } from '#loadgen/pacers.ts';
 import { type Batch, Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { Transport } from '#loadgen/types.ts';
 import { limitedSends, newSendLimits, SendThrottle } from '#loadgen/workers/send-limits.ts';

@@ -99,6 +99,11 @@ describe('architecture', () => {
     expect(rows.flat().sort()).toEqual(folders.sort());
   });
 
+  it('has two levels of folders in a room at most', () => {
+    const places = sourcesIn(root).map((file) => relative(root, file));
+    expect(places.filter((place) => place.split('/').length > 4)).toEqual([]);
+  });
+
   it('lets imports go one way only', () => {
     expect(sourcesIn(root).flatMap(faultsOf)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { listObservations } from '#perfmodel/observations.ts';
 import { createPredictor } from '#perfmodel/predictor.ts';
 import { csvText } from '#report/csv.ts';
-import { createDraw } from '#study/analysis/what-if-draw.ts';
+import { createDraw } from '#study/analysis/study-model.ts';
 import type { StudyState } from '#study/records/state.ts';
 import { describeAssignment, describeLevel } from '#study/summary/describe.ts';
 

@@ -1,15 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { readTraceFile } from '#adapter/triton/tracing.ts';
 import { errorLine } from '#base/error-line.ts';
-import { plainLine } from '#base/format.ts';
+import { formatMs, plainLine } from '#base/format.ts';
 import { shownUrl } from '#base/secrets.ts';
+import { nsToMs } from '#base/units.ts';
 import { findTriton } from '#launch/triton-install.ts';
+import { lookAtAgent } from '#loadgen/agents/look-at-agent.ts';
 import { metricsProbe } from '#profiler/devices/device-probe.ts';
 import type { AddressSpec } from '#spec/server-spec.ts';
 import type { AgentsSpec } from '#spec/traffic-spec.ts';
 import { readOtherConfigs } from '#triton/control/other-configs.ts';
 import type { ModelIndexEntry } from '#triton/types.ts';
-import { examineAgents } from './examine-agents.ts';
 import { examineModel } from './examine-model.ts';
 import { type Finding, failed, note, ok } from './finding.ts';
 import { connectControl, resolveAddresses } from './server/addresses.ts';
@@ -17,6 +18,30 @@ import { findMetrics } from './server/find-metrics.ts';
 import { leftoversIn } from './server/leftover.ts';
 import { checkControllable, type OpenServer } from './server/open-server.ts';
 import { readTls } from './server/read-tls.ts';
+import { agentAccess } from './traffic/client-threads.ts';
+
+/**
+ * Reports for each agent whether it answers, its version, its cores, and how well its clock is
+ * known. Makes it send nothing. Never throws.
+ */
+async function* examineAgents(spec: AgentsSpec): AsyncGenerator<Finding> {
+  const { agents = [] } = spec;
+  if (agents.length === 0) return;
+  try {
+    const access = await agentAccess(spec);
+    for (const address of agents) {
+      try {
+        const { version, cores, offsetNs, uncertaintyNs } = await lookAtAgent(address, access);
+        const clock = `clock ahead by ${formatMs(nsToMs(offsetNs))} ± ${formatMs(nsToMs(uncertaintyNs))}`;
+        yield ok('agent', `${address}: tritune ${version}, ${cores} cores, ${clock}`);
+      } catch (error) {
+        yield failed('agent', error);
+      }
+    }
+  } catch (error) {
+    yield failed('agents', error);
+  }
+}
 
 export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: string };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { toTransportOptions } from '#app/traffic/open-traffic.ts';
 import { openSharedRegions } from '#app/traffic/shared-memory.ts';
-import { toTransportOptions } from '#app/traffic/transport.ts';
 import type { SharedMemory } from '#triton/types.ts';
 
 describe('the options of transports', () => {

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodes } from '#app/exit-codes.ts';
+import { startGrpcServer } from '#emulator/grpc/front.ts';
 import type { GrpcCall } from '#emulator/grpc/methods.ts';
-import { startGrpcServer } from '#emulator/grpc/server.ts';
 import { openEndpoint } from '#loadgen/endpoints/open-endpoint.ts';
 import { openPlainHttp } from '#loadgen/plain-http.ts';
 import { INFER_PATH, STREAM_INFER_PATH } from '#loadgen/transports/grpc-status.ts';

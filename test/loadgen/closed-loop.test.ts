@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { type Batch, Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import type { SendOutcome } from '#loadgen/types.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
 

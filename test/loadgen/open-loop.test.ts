@@ -5,7 +5,7 @@ import { realClock } from '#base/clock.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule } from '#loadgen/open-loop.ts';
 import { bursts, constantRate, intervalList, limited, type Pacer, poissonArrivals } from '#loadgen/pacers.ts';
 import { type Batch, Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
 

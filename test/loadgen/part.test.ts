@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computePiece, computeShare, type Part } from '#loadgen/paced-part.ts';
 import { createPacer, dealt, limited, type Schedule } from '#loadgen/pacers.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { partOfRule } from '#loadgen/sequences.ts';
 import type { InferRequest, PreparedRequest, Transport } from '#loadgen/types.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import type { InferRequest, PreparedRequest, Transport } from '#loadgen/types.ts';
 
 describe('requestCycle', () => {

@@ -9,7 +9,7 @@ import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { OpenLoop } from '#loadgen/open-loop.ts';
 import { limited, poissonArrivals } from '#loadgen/pacers.ts';
 import { Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '#loadgen/types.ts';
 import { grpcFrame, inferResponse } from '../support/infer-servers.ts';

@@ -3,7 +3,7 @@ import { realClock } from '#base/clock.ts';
 import { NS_PER_MS } from '#base/units.ts';
 import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { type Batch, Recorder } from '#loadgen/recorder.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { RequestSet } from '#loadgen/types.ts';
 

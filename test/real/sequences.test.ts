@@ -6,7 +6,7 @@ import { ClosedLoop } from '#loadgen/closed-loop.ts';
 import { readInputs } from '#loadgen/inputs.ts';
 import { Recorder } from '#loadgen/recorder.ts';
 import { replyCheck } from '#loadgen/reply-check.ts';
-import { requestCycle } from '#loadgen/request-cycle.ts';
+import { requestCycle } from '#loadgen/request-turns.ts';
 import { Sequences } from '#loadgen/sequences.ts';
 import { openTransport } from '#loadgen/transports/open.ts';
 import type { InferRequest, ReplyOutputs } from '#loadgen/types.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLines } from '#headless/lines.ts';
 import { reportHtml } from '#report/report-html.ts';
-import { workloadsCsv } from '#report/workloads-csv.ts';
+import { workloadsCsv } from '#report/write-run.ts';
 import { decidingWorkload } from '#study/goal/deciding-workload.ts';
 import { foldStudy } from '#study/records/fold.ts';
 import { checkRecord } from '#study/records/record-schema.ts';

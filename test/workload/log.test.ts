@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recordedWorkload } from '#app/workload-from-log.ts';
 import { NS_PER_S } from '#base/units.ts';
-import { classOfTarget } from '#workload/log-class.ts';
-import type { LogRule } from '#workload/log-tally.ts';
+import { classOfTarget, type LogRule } from '#workload/log-tally.ts';
 import type { Phase, TraceArrivals } from '#workload/workload.ts';
 import { freshDirectory } from '../support/run-directory.ts';
 

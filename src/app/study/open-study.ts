@@ -1,4 +1,5 @@
 import type { AdapterDefinition } from '#adapter/definition.ts';
+import { TrituneError } from '#base/errors.ts';
 import { checkFree } from '#base/run-files.ts';
 import { DOCUMENT_NAMES } from '#report/write-run.ts';
 import { toCombination } from '#spec/combination-of.ts';
@@ -18,7 +19,6 @@ import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, readHeaders, withoutSecretValues } from '../server/headers.ts';
 import { findAdapter } from '../target/find-adapter.ts';
 import { toTarget } from '../target/target-of.ts';
-import { checkWorkloads } from './check-workloads.ts';
 import { withPrices } from './cost-terms.ts';
 import { findSampler } from './find-sampler.ts';
 import { chooseLevels, toGoal } from './goal.ts';
@@ -26,6 +26,25 @@ import { readPriors } from './read-priors.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './read-workloads.ts';
 import { hasBegun, isSeries, occupied } from './series-directory.ts';
 import type { OpenStudy } from './study.ts';
+
+/** Errors: USAGE for options that do not work with workloads. */
+function checkWorkloads(spec: StudySpec): void {
+  if (!spec.workloads) return;
+  const { levels, measurement, together, adapter } = spec;
+  if (levels.concurrency) refuse('--concurrency', 'give --request-rate instead');
+  if (levels.batch) refuse('--batch-size', 'set the batch of each class in the workload file');
+  if (levels.requestDistribution !== 'constant')
+    refuse('--request-distribution', 'leave it out: the workload file has the arrivals');
+  if (measurement.stability !== 'interval')
+    refuse('--stability', 'leave it out: a workload is measured over whole passes');
+  if (together?.mix) refuse('--mix', 'set the weights of the classes in the workload file');
+  if (adapter !== undefined) refuse('--adapter', 'use --request-rate instead: an adapter sends its own requests');
+  if (spec.recording) refuse('recordings', 'record without --workload');
+}
+
+function refuse(what: string, hint: string): never {
+  throw new TrituneError('USAGE', `--workload cannot be used with ${what}`, hint);
+}
 
 /** Values that a spec cannot hold. */
 export interface BesideSpec {

@@ -1,7 +1,8 @@
 import { holdModels } from '#adapter/triton/hold-model.ts';
 import { throwIfInterrupted } from '#base/abort.ts';
-import { realClock } from '#base/clock.ts';
+import { type Clock, realClock } from '#base/clock.ts';
 import { formatMessage, isTrituneError, TrituneError } from '#base/errors.ts';
+import { MS_PER_S, nsToMs } from '#base/units.ts';
 import type { StudySpec } from '#spec/study-spec.ts';
 import type { SeriesSummary } from '#study/summary/summary-schema.ts';
 import { toExitCode } from '../exit-codes.ts';
@@ -17,11 +18,31 @@ import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '.
 import type { OpenSeries, Turn } from './open-series.ts';
 import { planStudy } from './plan-study.ts';
 import { recordSeries, type TurnEnding } from './series-record.ts';
-import { timeShares } from './series-time-shares.ts';
 import { takeTurns } from './series-turns.ts';
 import type { OpenStudy } from './study.ts';
 import { tuneStudy } from './tune-study.ts';
 import type { StudyWatch } from './watch.ts';
+
+/**
+ * `--time-budget` covers all runs of the whole series. When a turn begins, the time left is split
+ * evenly among the models that have not had their turn. Returns the seconds for all runs of one
+ * study together; undefined for no limit.
+ */
+export function timeShares(
+  timeBudget: number | undefined,
+  turns: readonly Pick<Turn, 'spentSeconds'>[],
+  clock: Clock,
+): { computeShare(turn: Pick<Turn, 'spentSeconds'>, modelsLeft: number): number | undefined } {
+  const startNs = clock.nowNs();
+  const before = turns.reduce((sum, { spentSeconds }) => sum + spentSeconds, 0);
+  return {
+    computeShare: (turn, modelsLeft) => {
+      if (timeBudget === undefined) return undefined;
+      const left = timeBudget - before - nsToMs(clock.nowNs() - startNs) / MS_PER_S;
+      return turn.spentSeconds + Math.max(0, left) / modelsLeft;
+    },
+  };
+}
 
 /** A turn that tunes. */
 export type OpenTurn = Turn & { readonly study: OpenStudy };

@@ -1,16 +1,41 @@
 import { realClock } from '#base/clock.ts';
+import { isTrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
 import { withRunDirectory } from '#base/restore-advice.ts';
 import { modelLine } from '#headless/closing.ts';
+import { traceLines } from '#headless/trace-lines.ts';
 import type { WrittenRun } from '#report/write-run.ts';
+import type { StudyState } from '#study/records/state.ts';
 import type { TunerEvent } from '#tuner/seams.ts';
 import { tune } from '#tuner/tune.ts';
 import { writeDocuments } from '../run-documents.ts';
 import { readServerMachine } from '../server/devices.ts';
 import { onTarget, type StudyEnding } from './on-target.ts';
 import { planStudy } from './plan-study.ts';
+import { readTraceFiles } from './read-traces.ts';
 import type { OpenStudy, Target } from './study.ts';
-import { traceReport } from './trace-report.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
+
+/** Ways to launch a server that writes its traces next to its log. */
+const onOurDisk: readonly string[] = ['local', 'docker'];
+
+/**
+ * Returns the report after a run with `--trace`: the summary if the server's disk is ours, else the
+ * place of the file. Empty without a trace.
+ */
+async function traceReport({ tracing, started }: StudyState): Promise<readonly string[]> {
+  if (!tracing?.ended) return [];
+  const { file, trial } = tracing.started;
+  if (!onOurDisk.includes(`${started.spec.server.launch}`)) {
+    return [`the traces of trial ${trial} are in ${plainLine(file)} on the server's disk: there, run tritune trace`];
+  }
+  try {
+    return [`the traces of trial ${trial}, in ${plainLine(file)}:`, ...traceLines(await readTraceFiles([file]), false)];
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+    return [`no traces of trial ${trial}: ${error.message}`];
+  }
+}
 
 /**
  * Tunes the target of a study, and writes the documents, also after an early end. Returns how it

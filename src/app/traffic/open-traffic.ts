@@ -3,10 +3,11 @@ import { nullRuns } from '#loadgen/client/ceiling.ts';
 import type { PreparedInputs } from '#loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '#loadgen/open-loop.ts';
 import type { SequenceRule } from '#loadgen/sequences.ts';
+import type { OpenOptions } from '#loadgen/transports/open.ts';
 import type { ReplyCheck, RequestSet, Transport } from '#loadgen/types.ts';
 import type { OnObserved } from '#loadgen/workers/observed-requests.ts';
 import type { StudySpec } from '#spec/study-spec.ts';
-import type { TrafficSpec } from '#spec/traffic-spec.ts';
+import type { TrafficSpec, TransportSpec } from '#spec/traffic-spec.ts';
 import type { LevelRange } from '#study/types.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { splitAddresses } from '#triton/wire/address-list.ts';
@@ -15,7 +16,24 @@ import { checkAgents, startInferThreads } from './client-threads.ts';
 import { type Sender, threadSender } from './sender.ts';
 import { openSharedTransport } from './shared-memory.ts';
 import { createReplyCheck, findSequences } from './tensor-requests.ts';
-import { toTransportOptions } from './transport.ts';
+
+/**
+ * Returns the options of the transport. Errors: USAGE for a decoupled model without streams, which
+ * it requires.
+ */
+export function toTransportOptions(
+  { streaming, compression, tensorFormat }: TransportSpec,
+  { name, model_transaction_policy }: ModelConfig,
+): Pick<OpenOptions, 'streaming' | 'compression' | 'tensorFormat'> {
+  if (model_transaction_policy?.decoupled && !streaming) {
+    throw new TrituneError(
+      'USAGE',
+      `'${name}' is decoupled and accepts requests on gRPC streams only`,
+      'add -i grpc --streaming',
+    );
+  }
+  return { streaming, tensorFormat, compression: compression === 'none' ? undefined : compression };
+}
 
 /**
  * The requests, their transport and their senders. `seed` seeds everything random in them.

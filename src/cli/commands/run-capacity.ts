@@ -9,12 +9,43 @@ import { afterRestoring } from '#app/restore-first.ts';
 import { commandLineWithoutValues } from '#app/server/headers.ts';
 import { warnIfInsecure } from '#app/server/tls.ts';
 import { closeTelemetry, openTelemetry } from '#app/telemetry.ts';
+import { formatFigure, formatMs } from '#base/format.ts';
 import type { CapacityDocument } from '#capacity/document-schema.ts';
-import { capacityLines, capacityNotes } from '#headless/capacity-lines.ts';
+import type { CapacityEvent } from '#capacity/means.ts';
+import type { CapacityLimit } from '#capacity/reading.ts';
+import { capacityLines, capacityNotes, eventLine } from '#headless/capacity-lines.ts';
+import type { ProfileProgress } from '#profiler/progress.ts';
 import type { Terminal } from '../terminal.ts';
 import type { ParsedCapacityOptions } from './capacity-options.ts';
-import { capacityScreen } from './capacity-screen.ts';
 import { interruptible, shownCommandLine } from './profile/run.ts';
+
+/** The output during the search for a capacity. */
+interface CapacityScreen {
+  readonly onEvent: (event: CapacityEvent) => void;
+  readonly onProgress: (progress: ProfileProgress) => void;
+}
+
+/** Prints a line for every attempt, and a progress line if a person watches. */
+function capacityScreen(limit: CapacityLimit, terminal: Terminal): CapacityScreen {
+  let doing = '';
+  return {
+    onEvent: (event) => {
+      const line = eventLine(event, limit);
+      if (line.kind === 'doing') {
+        doing = line.text;
+        terminal.status(doing);
+        return;
+      }
+      terminal.status(null);
+      terminal.print(line.text);
+    },
+    onProgress: (progress) => {
+      if (progress.phase !== 'window') return;
+      const { throughput, latencyMs } = progress;
+      terminal.status(`${doing}: window ${progress.window}, ${formatFigure(throughput)}/s, ${formatMs(latencyMs)}`);
+    },
+  };
+}
 
 /**
  * Finds the capacity, shows its progress, and writes the documents, also after an early end.

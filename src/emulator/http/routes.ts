@@ -1,6 +1,8 @@
 import type { Json } from '#base/json.ts';
+import type { LogSettings } from '../log-settings.ts';
 import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { ServerContext } from '../server-context.ts';
+import type { TraceChange } from '../trace-settings.ts';
 import {
   configJson,
   cudaRegionMessage,
@@ -9,8 +11,31 @@ import {
   traceSettingsJson,
 } from '../wire/messages.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import { countIn, parseBodyJson, pathSegment, textIn } from './request.ts';
-import { changedLog, changedTrace } from './settings-routes.ts';
+import { countIn, listIn, parseBodyJson, pathSegment, textIn } from './request.ts';
+
+/**
+ * Returns the body of a trace setting: strings, a list for the levels, null to clear. Throws
+ * INTERNAL for any other value.
+ */
+function changedTrace(body: { readonly [name: string]: unknown }): TraceChange {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      if (value === null) return [name, null];
+      if (name === 'trace_level') {
+        return [name, listIn(value).map(textIn)];
+      }
+      return [name, [textIn(value)]];
+    }),
+  );
+}
+
+/** Applies the body of a log setting. Throws as `LogSettings.update`. */
+function changedLog(settings: LogSettings, body: { readonly [name: string]: unknown }): void {
+  settings.update(
+    body,
+    (format) => new ProtocolFailure('UNAVAILABLE', `invalid argument for --log_format, got: ${format}`),
+  );
+}
 
 /** Returns the JSON of the reply; undefined for a reply without a body. */
 type Route = (context: ServerContext, body: Buffer) => Json | undefined | Promise<Json | undefined>;

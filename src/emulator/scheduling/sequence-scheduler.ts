@@ -3,10 +3,42 @@ import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
 import type { Execution } from '#queueing/execution.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import { LaneExecution } from './lane-execution.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 import { sequencePolicy } from './sequence-policy.ts';
+
+/**
+ * An execution of a single-instance batcher, with the number of that instance in the whole model.
+ */
+class LaneExecution implements Execution {
+  readonly instance: number;
+  readonly #started: Execution;
+
+  constructor(instance: number, started: Execution) {
+    this.instance = instance;
+    this.#started = started;
+  }
+
+  get batchSize(): number {
+    return this.#started.batchSize;
+  }
+
+  get requestCount(): number {
+    return this.#started.requestCount;
+  }
+
+  requestId(index: number): number {
+    return this.#started.requestId(index);
+  }
+
+  samples(index: number): number {
+    return this.#started.samples(index);
+  }
+
+  enqueuedNs(index: number): number {
+    return this.#started.enqueuedNs(index);
+  }
+}
 
 /**
  * One live sequence. At most one of its requests is with its instance's batcher; the others wait

@@ -1,7 +1,7 @@
 import { type Distribution, wholeNumbers } from '#base/distribution.ts';
 import { formatMessage, TrituneError } from '#base/errors.ts';
 import { listed, plainLine } from '#base/format.ts';
-import { seededRandom } from '#base/random.ts';
+import { type Random, seededRandom } from '#base/random.ts';
 import { BadRecord, type FileRecord, invalidAt, readFileRecords } from '#base/records.ts';
 import { loadPictures } from './pictures.ts';
 import { listTexts, type Prompt } from './prompt.ts';
@@ -15,9 +15,39 @@ import {
   type RecordedTurn,
   readConversations,
 } from './recorded-prompts.ts';
-import { Reservoir } from './reservoir.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { type CsvTrace, findCsvTrace, mooncakeRow } from './trace-rows.ts';
+
+/**
+ * Keeps a random selection from a stream of unknown length, each item equally likely, in order of
+ * arrival (Vitter, Random Sampling with a Reservoir, 1985, algorithm R).
+ */
+class Reservoir<T> {
+  readonly #most: number;
+  readonly #random: Random;
+  readonly #kept: { readonly item: T; readonly number: number }[] = [];
+  #seen = 0;
+
+  constructor(most: number, random: Random) {
+    this.#most = most;
+    this.#random = random;
+  }
+
+  get seen(): number {
+    return this.#seen;
+  }
+
+  add(item: T): void {
+    const number = this.#seen++;
+    const place = number < this.#most ? number : this.#random.int(0, number);
+    if (place < this.#most) this.#kept[place] = { item, number };
+  }
+
+  /** The kept items, in order of arrival. */
+  get items(): readonly T[] {
+    return this.#kept.toSorted((one, other) => one.number - other.number).map(({ item }) => item);
+  }
+}
 
 /** Options for reading a file. */
 export interface PromptFileRule {

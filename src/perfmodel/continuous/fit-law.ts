@@ -2,8 +2,8 @@ import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
 import type { StepParts } from '#queueing/continuous/step-law.ts';
 import { computeSum, type LeastSquaresFit, leastSquares, type ResidualBlock } from '#stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
+import { distanceBetween, toPlace } from '../places.ts';
 import { simulatedFigure } from '../simulated.ts';
-import { farApart } from './far-apart.ts';
 import { lawSums } from './law-sums.ts';
 import { observedLengths, type TokenObservation } from './observed-traffic.ts';
 import { meanRunning, roughFigures } from './rough-figures.ts';
@@ -11,6 +11,26 @@ import { simulateEngine } from './simulate-engine.ts';
 import { summarizeTokens } from './simulated-tokens.ts';
 import { type EngineLaw, lawPriors, toLaw } from './step-law-parameters.ts';
 import { readTokenFigure, type TokenFigureName } from './token-figures.ts';
+
+/**
+ * Returns the first observation and those that differ most from the ones before, at most `most` of
+ * them, in the order in which they were picked: a few that are far apart in all knobs and levels
+ * tell more of a law than as many alike (Kennard and Stone, Technometrics 11, 1969).
+ */
+export function farApart(observations: readonly TokenObservation[], most: number): readonly TokenObservation[] {
+  if (observations.length <= most) return observations;
+  const left = observations.map((observation) => ({
+    observation,
+    place: toPlace(observation.choice, observation.measurement.level.value, 0),
+    distance: Number.POSITIVE_INFINITY,
+  }));
+  return Array.from({ length: most }, () => {
+    const next = left.reduce((farthest, each) => (each.distance > farthest.distance ? each : farthest));
+    for (const each of left) each.distance = Math.min(each.distance, distanceBetween(each.place, next.place, 1));
+    next.distance = -1;
+    return next.observation;
+  });
+}
 
 /** The laws of an engine by its settings, fitted to measurements. */
 export interface FittedLaw {

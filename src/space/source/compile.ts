@@ -1,18 +1,83 @@
-import type { JsonObject } from '#base/json.ts';
-import { compileCondition } from '../condition.ts';
+import type { Json, JsonObject } from '#base/json.ts';
+import { compileCondition, parametersIn } from '../condition.ts';
 import { FieldFault } from '../edits/config-fields.ts';
-import { parseExpression } from '../expression.ts';
+import { parseExpression, parseValue } from '../expression.ts';
 import type { Names } from '../subject.ts';
-import type { Parameter, Rule, SearchSpace } from '../types.ts';
-import { compileLaw, toTraits } from './compile-engine.ts';
+import type { EngineSettingNames, EngineTraits, Expression, Parameter, Rule, SearchSpace } from '../types.ts';
 import { readDroppedFields } from './dropped.ts';
+import type { EngineFile, LawFile } from './engine-form.ts';
 import type { JoinedSpace, Placed } from './inherit.ts';
 import { knownKnobNames } from './known-knobs.ts';
-import { orderParameters } from './order.ts';
 import { compileParameter } from './parameter.ts';
 import type { RuleFile } from './schema.ts';
 import { spaceInvalid } from './source-fault.ts';
 import { VARIANT, variantParameter } from './variants.ts';
+
+const rank = { expensive: 0, reload: 1, 'in-place': 2 } as const;
+
+/** The possible values of the others depend on the model. */
+const computeRank = ({ cases, change }: Parameter): number =>
+  cases.some(({ options }) => options.some(({ model }) => model !== undefined)) ? -1 : rank[change];
+
+/**
+ * Orders the parameters for choosing: the one that chooses a model first; those that a condition
+ * reads before the parameter with the condition; and otherwise the most expensive change first, so
+ * that enumeration varies the cheap in-place changes fastest. Errors: SPACE_INVALID for circular
+ * conditions.
+ */
+function orderParameters(parameters: readonly Parameter[], joined: JoinedSpace): Parameter[] {
+  const ordered: Parameter[] = [];
+  const waiting = new Set(parameters);
+  const chosen = new Set<string>();
+  const inSpace = new Set(parameters.map(({ name }) => name));
+  const isReady = (parameter: Parameter): boolean =>
+    conditionsOn(parameter).every((name) => chosen.has(name) || !inSpace.has(name));
+  while (waiting.size > 0) {
+    const next = [...waiting].filter(isReady).sort((a, b) => computeRank(a) - computeRank(b))[0];
+    if (next === undefined) throw circleFault([...waiting], joined);
+    waiting.delete(next);
+    chosen.add(next.name);
+    ordered.push(next);
+  }
+  return ordered;
+}
+
+function conditionsOn(parameter: Parameter): string[] {
+  return parameter.cases.flatMap(({ when }) => parametersIn(when));
+}
+
+function circleFault(circle: readonly Parameter[], joined: JoinedSpace): Error {
+  const names = circle.map(({ name }) => `'${name}'`).join(', ');
+  const at = joined.parameters.get(circle[0]?.name ?? '')?.findPlace('when');
+  const reason = `the conditions of ${names} depend on each other in a circle`;
+  return spaceInvalid(at?.place ?? { label: joined.name, position: () => null }, at?.path ?? [], reason);
+}
+
+const toTraits = ({ version: _, ...traits }: EngineFile): EngineTraits => traits;
+
+/** Reads a law's expressions. Errors: SPACE_INVALID with the place. */
+function compileLaw({ value: law, place, path: at }: Placed<LawFile>, names: Names): EngineSettingNames {
+  const parseOptionalExpression = (name: keyof LawFile): Expression | null => {
+    const value: Json | undefined = law[name];
+    if (value === undefined || value === null) return null;
+    if (typeof value !== 'string') return { kind: 'value', value: value as number | boolean };
+    try {
+      return parseValue(value, names);
+    } catch (error) {
+      if (error instanceof FieldFault) throw spaceInvalid(place, [...at, name], error.message);
+      throw error;
+    }
+  };
+  return {
+    maxSequences: parseOptionalExpression('maxSequences'),
+    maxStepTokens: parseOptionalExpression('maxStepTokens'),
+    chunksPrefill: parseOptionalExpression('chunksPrefill'),
+    mixesPrefill: parseOptionalExpression('mixesPrefill'),
+    kvCacheTokens: parseOptionalExpression('kvCacheTokens'),
+    cachesPrefixes: parseOptionalExpression('cachesPrefixes'),
+    gpus: parseOptionalExpression('gpus'),
+  };
+}
 
 /**
  * Checks a joined space and compiles it for building candidates. Errors: SPACE_INVALID with the

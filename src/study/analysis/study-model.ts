@@ -7,8 +7,17 @@ import { isModelled, listObservations } from '#perfmodel/observations.ts';
 import { createPredictor, type Predictor } from '#perfmodel/predictor.ts';
 import type { Topology } from '#space/topology.ts';
 import type { Candidate, CandidateShape } from '#space/types.ts';
+import { reportDraw } from '../summary/prediction.ts';
 import type { Trial } from '../types.ts';
-import { createDraw } from './what-if-draw.ts';
+
+/**
+ * Requests of one simulation: 20 beyond the p99. The stated range includes its sampling error,
+ * because the prediction does.
+ */
+const REQUESTS = 2000;
+
+/** Returns the settings of the simulations of all what-if predictions and their ranges. */
+export const createDraw = (percentile: number) => reportDraw(percentile, REQUESTS);
 
 /**
  * The performance model of a study: for its one model, or for the models that are tuned together.

@@ -1,14 +1,85 @@
 import { TrituneError } from '#base/errors.ts';
-import { randomFor } from '#base/random.ts';
+import { gammaFrom, type Random, randomFor, shuffle } from '#base/random.ts';
 import { NS_PER_S } from '#base/units.ts';
 import type { ArrivalPlan } from '../arrival-plan.ts';
-import { findDuration, type Phase, type Workload } from '../workload.ts';
-import { drawClasses } from './draw-classes.ts';
+import { findDuration, type Mix, type Phase, type Workload } from '../workload.ts';
 import { type Events, together } from './events.ts';
 import { alongCurve, naturalCount, rateCurve } from './rate-curve.ts';
 import { resampled, spread } from './resample.ts';
 import { drawTurns, meanTurns, withTurns } from './sessions.ts';
-import { placeOnCircle } from './unit-gaps.ts';
+
+/**
+ * Returns a source of gaps with mean 1 and this coefficient of variation: equal ones for 0,
+ * exponential ones for 1 (a Poisson process, by inverse transform sampling), else those of a gamma
+ * distribution with shape 1/cv².
+ */
+function unitGaps(cv: number, random: Random): () => number {
+  if (cv === 0) return () => 1;
+  if (cv === 1) return () => -Math.log(1 - random.float());
+  const shape = 1 / (cv * cv);
+  const draw = gammaFrom(shape, random);
+  return () => draw() / shape;
+}
+
+/**
+ * Places exactly `count` arrivals in [0, 1), in rising order, as a renewal process on a circle: the
+ * gaps are drawn, stretched so that they fill it, and turned by a random part of it, so that no gap
+ * is cut where one pass ends and the next begins. For exponential gaps that is the Poisson process
+ * given its number of arrivals, whose arrivals are independent and uniform. Evenly spaced ones
+ * begin at 0.
+ *
+ * The coefficient of variation of n gaps that fill a circle is below √(n − 1): of few arrivals it
+ * is less than was asked for.
+ */
+function placeOnCircle(count: number, cv: number, random: Random): Float64Array {
+  const places = new Float64Array(count);
+  if (cv === 0) return places.map((_, index) => index / count);
+  const gap = unitGaps(cv, random);
+  let sum = 0;
+  for (let index = 0; index < count; index++) {
+    places[index] = sum;
+    sum += gap();
+  }
+  // Gaps of a very high variation can all be too small for a number.
+  if (!(sum > 0)) return places.fill(random.float());
+  const turn = random.float();
+  for (let index = 0; index < count; index++) places[index] = ((places[index] as number) / sum + turn) % 1;
+  return places.sort();
+}
+
+/**
+ * Draws the class of each arrival by the weights at its time. The draws are one of each n-th of [0,
+ * 1) in random order (a Latin hypercube of one dimension; McKay, Beckman and Conover, Technometrics
+ * 21, 1979): each is as random as an independent one, and the shares of the classes over the phase
+ * are those of the weights as nearly as whole requests can be.
+ */
+function drawClasses(times: Float64Array, duration: number, { from, to }: Mix, random: Random): Uint16Array {
+  const classOf = new Uint16Array(times.length);
+  const only = from.findIndex((weight, index) => weight > 0 || (to[index] as number) > 0);
+  const others = from.some((weight, index) => index !== only && (weight > 0 || (to[index] as number) > 0));
+  if (!others) return classOf.fill(only);
+  const [fromShares, toShares] = [listShares(from), listShares(to)];
+  const order = shuffle(
+    Uint32Array.from(times, (_, index) => index),
+    random,
+  );
+  for (let index = 0; index < times.length; index++) {
+    const drawn = ((order[index] as number) + random.float()) / times.length;
+    const passed = (times[index] as number) / duration;
+    let [each, sum] = [-1, 0];
+    do {
+      each++;
+      sum += (fromShares[each] as number) * (1 - passed) + (toShares[each] as number) * passed;
+    } while (sum <= drawn && each < from.length - 1);
+    classOf[index] = each;
+  }
+  return classOf;
+}
+
+function listShares(weights: readonly number[]): readonly number[] {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}
 
 export interface PlanOptions {
   readonly seed: number;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { farApart } from '#perfmodel/continuous/far-apart.ts';
+import { farApart } from '#perfmodel/continuous/fit-law.ts';
 import type { TokenObservation } from '#perfmodel/continuous/observed-traffic.ts';
 import { toChoice } from '#perfmodel/modelled-config.ts';
 import { engineCandidate } from '../../../lab/engines/engine-space.ts';

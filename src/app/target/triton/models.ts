@@ -1,3 +1,6 @@
+import { TrituneError } from '#base/errors.ts';
+import { listed } from '#base/format.ts';
+import { lookUp } from '#base/look-up.ts';
 import type { CountedRequests } from '#space/client-batches.ts';
 import { nothingStated, readStatedSpaces, type StatedSpaces } from '#space/joint/given-spaces.ts';
 import type { RequestedTopology } from '#space/joint/topology-of.ts';
@@ -9,10 +12,35 @@ import type { StudyStarted } from '#study/records/records.ts';
 import type { TritonClient } from '#triton/types.ts';
 import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 import type { OpenStudy } from '../../study/study.ts';
-import { topologyRequest } from './asked-topology.ts';
 import { controlOver } from './control.ts';
 import { listOriginals } from './originals.ts';
 import { readParts, readTogether, type Together } from './read-together.ts';
+
+/**
+ * Returns the topology that a spec asks for. Errors: USAGE for settings of a model that gets no
+ * requests.
+ */
+function topologyRequest({
+  model,
+  together = {},
+  goal,
+}: Pick<StudySpec, 'model' | 'together' | 'goal'>): RequestedTopology {
+  const { models = [model], mix = {}, requests = {}, blsComposing = {} } = together;
+  const fronts = [...new Set([model, ...models])];
+  const named = [mix, requests, goal.modelBudgetsMs ?? {}].flatMap(Object.keys);
+  const stray = named.find((name) => !fronts.includes(name));
+  if (stray !== undefined)
+    throw refuse(`--mix names '${stray}', which gets no requests`, `use only ${listed(fronts)} in --mix`);
+  const mixed = fronts.map((front) => ({ model: front, ...lookUp(mix, front) }));
+  if (mixed.every((front) => 'requestsPerSecond' in front))
+    throw refuse(
+      'every model of --mix has a fixed rate, so there is no load level to search',
+      'give one model a share, such as --mix a=1,b=40/s',
+    );
+  return { fronts: mixed, calls: blsComposing };
+}
+
+const refuse = (what: string, hint: string): TrituneError => new TrituneError('USAGE', what, hint);
 
 /**
  * The models that a study may change, where their names are known before the server is asked, and

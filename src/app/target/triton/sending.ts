@@ -1,21 +1,29 @@
 import { createProfile, shorterWindows, studyWindows } from '#adapter/triton/profile.ts';
-import { type AccuracyGuard, createAccuracyGuard } from '#adapter/variants/accuracy-guard.ts';
+import { type AccuracyGuard, type AccuracyRule, createAccuracyGuard } from '#adapter/variants/accuracy-guard.ts';
 import { realClock } from '#base/clock.ts';
+import { TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import { didYouMean } from '#base/nearest.ts';
 import { MS_PER_S } from '#base/units.ts';
-import type { Accuracy } from '#loadgen/accuracy.ts';
+import { type Accuracy, OTHER_OUTPUTS, type Tolerance } from '#loadgen/accuracy.ts';
+import type { PreparedInputs } from '#loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '#profiler/level-options.ts';
 import { configOfModel } from '#space/model-configs.ts';
 import type { Candidate } from '#space/types.ts';
 import type { StudySpec } from '#spec/study-spec.ts';
 import type { LevelRange } from '#study/types.ts';
+import { takesSequences } from '#triton/config/batching-rules.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
 import type { Profile } from '#tuner/adapter.ts';
 import { listDevices } from '../../server/devices.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { nothingSeen, type Seen } from '../../study/expected-duration.ts';
 import { levelsOfStudy } from '../../study/goal.ts';
 import type { OpenStudy, TargetSetting } from '../../study/study.ts';
+import { type AccuracyCommand, parseAccuracyCommand } from '../../traffic/accuracy-command.ts';
 import { compareReplies, expectsOutputs } from '../../traffic/compare-outputs.ts';
 import { firstTimeoutMs, lookFirst } from '../../traffic/first-requests.ts';
+import { checkEndOnly } from '../../traffic/limits.ts';
 import { openFronts } from '../../traffic/open-fronts.ts';
 import type { TrafficOrder } from '../../traffic/open-traffic.ts';
 import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
@@ -24,11 +32,61 @@ import { promptRequests } from '../prompt-requests.ts';
 import { requestProfile } from '../request-profile.ts';
 import { toFirstAnswersMs } from '../time-limits.ts';
 import type { DescribedTriton } from './describe.ts';
-import { type FrontInputs, trafficTo } from './front-inputs.ts';
+import { type FrontInputs, inputsOfFronts, trafficTo } from './front-inputs.ts';
 import type { TritonModels } from './models.ts';
-import { checkAllowances, EXACT, readCommand } from './required-accuracy.ts';
-import { inputsOfStudy } from './study-inputs.ts';
-import { profiledWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
+import { inputsOfWorkloads, profiledWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
+
+/** The requests of a study of tensors, for each front and under each workload. */
+interface StudyInputs {
+  readonly inputs: PreparedInputs;
+  readonly otherFronts: readonly FrontInputs[];
+  readonly underWorkloads: WorkloadInputs;
+  /** All inputs, each once. */
+  readonly all: readonly PreparedInputs[];
+}
+
+/** Prepares the requests of a study. Errors: USAGE, INPUT_INVALID, those of `readRequests`. */
+async function inputsOfStudy(
+  { spec, workloads }: Pick<OpenStudy, 'spec' | 'workloads'>,
+  models: TritonModels,
+): Promise<StudyInputs> {
+  checkEndOnly(spec.goal.goodput, '--goodput');
+  const underWorkloads = workloads ? await inputsOfWorkloads(spec, models, workloads) : [];
+  const [{ inputs }, ...otherFronts] = await inputsOfFronts(spec, models, underWorkloads[0]);
+  const all = [inputs, ...otherFronts.map((front) => front.inputs), ...underWorkloads.slice(1).flat()];
+  return { inputs, otherFronts, underWorkloads, all };
+}
+
+/** Default tolerance of outputs. */
+const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
+
+/** Returns the user's command for outputs; null without one. Errors: USAGE. */
+function readCommand(spec: StudySpec, config: ModelConfig): AccuracyCommand | null {
+  const words = spec.accuracy?.command;
+  if (words === undefined) return null;
+  const command = parseAccuracyCommand(words);
+  const { inputData = [] } = trafficTo(spec, spec.model);
+  if (takesSequences(config)) throw unusable('a model with sequences');
+  if (inputData.every((name) => name === 'zero' || name === 'random')) throw unusable('made-up requests');
+  return command;
+}
+
+const unusable = (reason: string): TrituneError =>
+  new TrituneError('USAGE', `--accuracy-command cannot be used with ${reason}`, 'give requests with --input-data FILE');
+
+/** Errors: USAGE for an allowed error in an output that the model does not have. */
+function checkAllowances({ absolute, relative }: Tolerance, { output = [], name }: ModelConfig): void {
+  const outputs = output.map((each) => each.name);
+  const unknown = [absolute, relative]
+    .flatMap((each) => (typeof each === 'number' ? [] : Object.keys(each)))
+    .find((each) => each !== OTHER_OUTPUTS && outputs.length > 0 && !outputs.includes(each));
+  if (unknown === undefined) return;
+  throw new TrituneError(
+    'USAGE',
+    `model '${name}' has no output '${plainLine(unknown)}'${didYouMean(unknown, outputs)}`,
+    `its outputs are ${outputs.join(', ')}`,
+  );
+}
 
 /** The open senders of a study, in the form of a profile. */
 export interface StudySending {

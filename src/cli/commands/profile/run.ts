@@ -22,16 +22,39 @@ import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import { sweep } from '#profiler/sweep.ts';
 import { type ProfileHead, profileJson } from '#report/profile-json.ts';
 import { sweepOfReports } from '#report/sweep-plots.ts';
-import type { EndpointSpec } from '#spec/profile-spec.ts';
+import type { EndpointSpec, LevelSpec } from '#spec/profile-spec.ts';
 import type { PromptSpec } from '#workload/prompt-spec.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { PlainHttpFlags } from './http-options.ts';
 import { measureLevels } from './levels.ts';
-import { toLoad } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { runScenario } from './scenario.ts';
+
+/** The options, and the user's maximum of requests in flight; undefined for no limit. */
+interface ChosenLoad<O> {
+  readonly options: O;
+  readonly maxInFlight: number | undefined;
+}
+
+/**
+ * With a rate, a concurrency is the maximum number of requests in flight, and not a level;
+ * perf_analyzer takes only one of them for a model on a Triton. Errors: USAGE.
+ */
+function toLoad<O extends LevelSpec>(kind: ServiceKind, options: O): ChosenLoad<O> {
+  const { concurrencyRange, ...others } = options;
+  if (kind === 'triton' || !concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
+  const { start, end } = concurrencyRange;
+  if (start !== end) {
+    throw new TrituneError(
+      'USAGE',
+      'the limit of requests in flight is a single number',
+      `write --concurrency-range ${start}`,
+    );
+  }
+  return { options: others as O, maxInFlight: start };
+}
 
 /** The outcome of a profile. */
 export interface ProfileOutcome {

@@ -1,4 +1,6 @@
-import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import { atClientBatch, toChoice } from '#perfmodel/modelled-config.ts';
+import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
+import { measuredChoices, type StageBottleneck } from '#perfmodel/simulator.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { representative } from '../../final/final.ts';
 import { decidingWorkload } from '../../goal/deciding-workload.ts';
@@ -7,7 +9,6 @@ import { describeBottleneck } from '../../summary/describe.ts';
 import type { Explanation } from '../../summary/explanation-schema.ts';
 import { isOriginal } from '../../summary/verdict.ts';
 import type { Trial } from '../../types.ts';
-import { createBottlenecks } from './bottleneck.ts';
 import { listChangedSettings } from './changed-parameters.ts';
 import { computeCredit } from './credit.ts';
 import { findLimit } from './limit.ts';
@@ -17,6 +18,36 @@ import { type LimitSummary, listReasons } from './reasons.ts';
 import { createTimeBar } from './time-bar.ts';
 import { splitTime } from './time-split.ts';
 import { adviceSentence, creditSentences, type SplitMeasurement, splitSentences } from './words.ts';
+
+const SEED = 1;
+/** Requests per simulation. More than a search takes, because this is a single simulation. */
+const REQUESTS = 1200;
+
+/** Returns the bottleneck of a trial at a measured level; null without statistics of the models. */
+type BottleneckOf = (trial: Trial, measurement: Measurement) => StageBottleneck | null;
+
+const none: BottleneckOf = () => null;
+
+/**
+ * Returns what holds a trial's models back and the effect of one more instance, by laws fitted once
+ * to all measurements. Always null for a single model.
+ */
+function createBottlenecks({ started, trials, goal }: StudyState): BottleneckOf {
+  const { topology } = started;
+  if (!topology) return none;
+  const measured = trials.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
+  const simulator = createNetworkSimulator(measured, topology, {
+    mode: started.levels.mode,
+    percentile: goal.budget?.percentile ?? 99,
+    seed: SEED,
+    requests: REQUESTS,
+  });
+  if (!simulator.stageShares) return none;
+  return ({ candidate }, { level }) =>
+    candidate.shape.members
+      ? (simulator.bottleneck?.(atClientBatch(toChoice(candidate), level.batch), level.value) ?? null)
+      : null;
+}
 
 /**
  * Explains the best. Pure: the same state gives the same explanation. null when nothing was
