@@ -45,13 +45,13 @@ export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
     projects: [
-      // They compute, but for some that wait.
+      // One worker more than two cores have: some tests wait.
       {
         test: {
           ...shared,
           name: 'unit',
           include: tests.unit.filter((file) => !isAlone(file)),
-          maxWorkers: 2,
+          maxWorkers: 3,
           env,
         },
       },

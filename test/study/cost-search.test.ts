@@ -174,7 +174,7 @@ describe('the least cost for a rate, against every candidate at the highest leve
     );
   });
 
-  it('is found at request rates too', async () => {
+  it.runIf(isNightly)('is found at request rates too', async () => {
     const profile = servers['one whose instances pay'];
     const cost = terms(2000);
     expect(await foundBy(profile, cost, RATES)).toBeLessThanOrEqual(ROUNDING * exhaustive(profile, cost, RATES));

@@ -5,7 +5,7 @@ import { type ErrorCode, isTrituneError } from '#base/errors.ts';
 export const isNightly = process.env.TRITUNE_NIGHTLY === '1';
 
 /** Cases of each parser. */
-const CASES = isNightly ? 100_000 : 500;
+const CASES = isNightly ? 100_000 : 250;
 /** No property hangs: its cases are small, and one that takes seconds is a defect. */
 export const FUZZ_TIMEOUT_MS = isNightly ? 14_400_000 : 60_000;
 /**
