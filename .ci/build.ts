@@ -51,11 +51,10 @@ const latestChangeMs = (...paths: readonly string[]): number =>
     }),
   );
 
+const ofLab = readdirSync(join(root, 'lab')).filter((name) => name !== 'dist');
 const sources = [
   'src',
-  'lab/commands',
-  'lab/problems',
-  'lab/grids',
+  ...ofLab.map((name) => join('lab', name)),
   '.ci',
   'package.json',
   'package-lock.json',

@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
-import { importsOf, resolveImport, sourcesIn } from '../test/support/import-graph.ts';
+import { join, resolve } from 'node:path';
+import { importsOf, resolveImport } from '../test/support/import-graph.ts';
+import { listTests } from '../test/support/test-kinds.ts';
 
 /**
  * What a contributor runs after each change: types, lint of the changed files, architecture, and
@@ -22,18 +23,13 @@ const changed = [
   ...listFiles('ls-files', '--others', '--exclude-standard'),
 ].filter((name) => existsSync(join(root, name)));
 
-/** What needs a server, a browser or Temporal, which CI starts. */
-const APART = /^test\/(real|report\/browser|package|fleet\/temporal|site|combinations)\//;
-
-/** Returns the tests that changed, or that import a changed file. */
+/** Returns the tests that changed, or that import a changed file; none that only CI starts. */
 function touchedTests(): string[] {
   const files = new Set(changed.map((name) => join(root, name)));
   const isTouched = (test: string): boolean =>
     files.has(test) || importsOf(test).some(({ target }) => files.has(resolveImport(test, target) ?? ''));
-  return sourcesIn(join(root, 'test'))
-    .filter((file) => file.endsWith('.test.ts') && isTouched(file))
-    .map((file) => relative(root, file))
-    .filter((name) => !APART.test(name));
+  const { unit, system } = listTests();
+  return [...unit, ...system].filter((name) => isTouched(join(root, name)));
 }
 
 /**
