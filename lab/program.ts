@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { trituneVersion } from '../src/base/package.ts';
-import { obey } from '../src/cli/command-line.ts';
+import { runAtTerminal } from '../src/cli/command-line.ts';
 import { setUp } from '../src/cli/program.ts';
-import { requireNode } from '../src/cli/require-node.ts';
-import { outliveReaders, processTerminal, type Terminal } from '../src/cli/terminal.ts';
+import type { Terminal } from '../src/cli/terminal.ts';
 import { benchSearchCommand } from './commands/bench-search.ts';
 import { recordCommand } from './commands/record.ts';
 
@@ -23,11 +22,4 @@ export async function createLabProgram(terminal: Terminal): Promise<Command> {
  * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one
  * line.
  */
-export async function runLab(): Promise<void> {
-  outliveReaders();
-  const readArguments = async (): Promise<readonly string[]> => {
-    requireNode(process.versions.node);
-    return process.argv.slice(2);
-  };
-  await obey(readArguments, processTerminal, createLabProgram);
-}
+export const runLab = (): Promise<void> => runAtTerminal(async () => process.argv.slice(2), createLabProgram);

@@ -8,10 +8,26 @@ import { outliveReaders, processTerminal, type Terminal } from './terminal.ts';
  * Runs the program, from its arguments to its exit code. Errors: none; reports failures in one
  * line.
  */
-export async function runCommandLine(): Promise<void> {
+export const runCommandLine = (): Promise<void> => runAtTerminal(wantedCommand);
+
+/**
+ * Runs the command of a program that `readArguments` returns, in this process and at its terminal.
+ * Errors: as of runCommandLine, also for a Node that is too old.
+ */
+export async function runAtTerminal(
+  readArguments: () => Promise<readonly string[] | null>,
+  create: CreateProgram = createProgram,
+): Promise<void> {
   outliveReaders();
-  await obey(wantedCommand, processTerminal);
+  const read = async (): Promise<readonly string[] | null> => {
+    requireNode(process.versions.node);
+    return readArguments();
+  };
+  await obey(read, processTerminal, create);
 }
+
+/** Returns a program with the commands that its arguments name. */
+type CreateProgram = (terminal: Terminal, args: readonly string[]) => Promise<Command>;
 
 /**
  * Runs the command of a program that `readArguments` returns, if any, and sets the process's exit
@@ -20,7 +36,7 @@ export async function runCommandLine(): Promise<void> {
 export async function obey(
   readArguments: () => Promise<readonly string[] | null>,
   terminal: Terminal,
-  create: (terminal: Terminal, args: readonly string[]) => Promise<Command> = createProgram,
+  create: CreateProgram = createProgram,
 ): Promise<void> {
   let args: readonly string[] | null = null;
   try {
@@ -38,7 +54,6 @@ export async function obey(
  * left.
  */
 async function wantedCommand(): Promise<readonly string[] | null> {
-  requireNode(process.versions.node);
   const { canvas } = processTerminal;
   if (process.argv.length > 2 || !canvas?.isWatched) return process.argv.slice(2);
   const { guidedStart } = await import('./guided.ts');

@@ -1,9 +1,7 @@
 import { isTrituneError, TrituneError } from '#base/errors.ts';
 import { MS_PER_S } from '#base/units.ts';
-import { obey } from './command-line.ts';
+import { runAtTerminal } from './command-line.ts';
 import { durationSeconds, positiveNumber, positiveWhole } from './options/option-values.ts';
-import { requireNode } from './require-node.ts';
-import { outliveReaders, processTerminal } from './terminal.ts';
 
 /** Flags of hey (0.1.4) with a value, and what they are of `tritune profile`. */
 const valued: Readonly<Record<string, (value: string) => readonly string[]>> = {
@@ -93,11 +91,4 @@ const usage = (message: string, hint: string): TrituneError => new TrituneError(
  * The command of `hey-main.ts`: hey's flags, with the lines, figures and exit codes of `tritune
  * profile`. Errors: none; reports failures in one line.
  */
-export async function runHey(): Promise<void> {
-  outliveReaders();
-  const readWords = async (): Promise<readonly string[]> => {
-    requireNode(process.versions.node);
-    return toProfileWords(process.argv.slice(2));
-  };
-  await obey(readWords, processTerminal);
-}
+export const runHey = (): Promise<void> => runAtTerminal(async () => toProfileWords(process.argv.slice(2)));
