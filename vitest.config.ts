@@ -74,6 +74,7 @@ export default defineConfig({
           name: 'system',
           include: tests.system.filter((file) => !isAlone(file)),
           maxWorkers: 4,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -82,7 +83,7 @@ export default defineConfig({
           name: 'system-alone',
           include: tests.system.filter(isAlone),
           maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 3 },
         },
       },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
