@@ -8,6 +8,7 @@ import { profileSchema } from '#report/profile-json.ts';
 import { migrated } from '#study/records/migrate.ts';
 import { recordJsonSchema } from '#study/records/record-schema.ts';
 import { combinationsPage, exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
+import { constantsPage } from './reference/constants-page.ts';
 import type { JsonSchema } from './reference/json-schema.ts';
 import { printSections } from './reference/markdown.ts';
 import type { SchemaDocument } from './reference/parts.ts';
@@ -37,6 +38,7 @@ describe.each(schemaPages)('docs/reference/$file', (page) => {
 describe('docs/reference', () => {
   it.each([
     ['combinations.md', combinationsPage],
+    ['constants.md', constantsPage],
     ['exit-codes.md', exitCodesPage],
     ['metrics.md', metricsPage],
     ['results-csv.md', resultsCsvPage],

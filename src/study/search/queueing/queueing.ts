@@ -93,7 +93,7 @@ const MAX_LEVELS = 4;
  *
  * @param space the parameters, and the candidate of each assignment.
  * @param options see `QueueingOptions`. docs/search.md says what the search reaches and what each
- * mechanism is worth, docs/constants.md what kind of constant each number is.
+ * mechanism is worth, docs/reference/constants.md what each number means.
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
