@@ -44,8 +44,10 @@ export function simulateScaling(
   const waiting = new Float64Array(perSecond.length + 1);
   const lately: Wish[] = [];
   const total = { requests: 0, broken: 0, replicaSeconds: 0, most: ready };
-  for (const [second, rate] of perSecond.entries()) {
-    while ((starting[0] ?? Number.POSITIVE_INFINITY) <= second) {
+  // Millions of seconds are played: no iterator, and no read beyond an array's end.
+  for (let second = 0; second < perSecond.length; second++) {
+    const rate = perSecond[second] as number;
+    while (starting.length > 0 && (starting[0] as number) <= second) {
       starting.shift();
       ready++;
     }

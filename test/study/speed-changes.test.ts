@@ -1,3 +1,4 @@
+import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '#headless/closing.ts';
 import { createLines } from '#headless/lines.ts';
@@ -9,6 +10,7 @@ import { predictTrial } from '#study/summary/prediction.ts';
 import { summarize } from '#study/summary/summary.ts';
 import type { TunerEvent } from '#tuner/seams.ts';
 import { type OfflineStudy, offlineStudy, SLOWER_FROM_SECONDS, slowerLater } from '../support/drifting-study.ts';
+import { isNightly } from '../support/fuzz.ts';
 
 /** A moment every two seconds; the interval goes as far as this share to either side. */
 const courseOf = (values: readonly number[], halfWidth = 0.03): Speeds['course'] =>
@@ -132,12 +134,13 @@ function countUntilTold({ events }: OfflineStudy): number {
 
 describe('a study whose machine gets slower', { timeout: 240_000 }, () => {
   it('tells by how much, after a few measurements', async () => {
-    const studies = await Promise.all([1, 3, 5].map((model) => offlineStudy(slowerLater, model)));
-    const [, fallen = 0] = studies.map(({ events }) => computeFall(told(events))).toSorted((a, b) => a - b);
+    const models = isNightly ? [1, 3, 5] : [1];
+    const studies = await Promise.all(models.map((model) => offlineStudy(slowerLater, model)));
+    const fallen = median(studies.map(({ events }) => computeFall(told(events))));
     expect(fallen).toBeGreaterThan(0.55);
     expect(fallen).toBeLessThan(0.7);
     // It takes two to be sure, more where each has settings that were never measured before.
-    const [, needed] = studies.map(countUntilTold).toSorted((a, b) => a - b);
+    const needed = median(studies.map(countUntilTold));
     expect(needed).toBeGreaterThan(1);
     expect(needed).toBeLessThan(5);
   });

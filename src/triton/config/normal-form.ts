@@ -67,13 +67,15 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
     else values.set(field, value);
   }
   const always = promised[schema.name] ?? [];
-  const known = schema.fields.flatMap((field): [string, Json][] => {
+  const known: [string, Json][] = [];
+  for (const field of schema.fields) {
     const isStated = values.has(field);
-    if (!isStated && !always.includes(field.name)) return [];
+    const isPromised = always.includes(field.name);
+    if (!isStated && !isPromised) continue;
     const value = isStated ? normalField(field, values.get(field), at(path, field.name)) : undefined;
-    const kept = value ?? (always.includes(field.name) ? defaultValue(field) : undefined);
-    return kept === undefined ? [] : [[field.name, kept]];
-  });
+    const kept = value ?? (isPromised ? defaultValue(field) : undefined);
+    if (kept !== undefined) known.push([field.name, kept]);
+  }
   // fromEntries makes own properties even for a key such as __proto__.
   const normal = Object.fromEntries([...known, ...unknown]);
   normalOnes.set(normal, schema);

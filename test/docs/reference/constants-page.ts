@@ -17,7 +17,9 @@ const folders = [
 const CONSTANT =
   /(?:\/\*\*\n?((?:[^*]|\*(?!\/))*)\*\/\n)?^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: [^=\n]+)? = (.*\d.*|\{)$/gm;
 
-/** Returns the page of the constants of the default sampler and of the capacity search, as Markdown. */
+/**
+ * Returns the page of the constants of the default sampler and of the capacity search, as Markdown.
+ */
 export function constantsPage(): string {
   const files = folders.flatMap((folder) =>
     readdirSync(join(src, folder))
