@@ -6,6 +6,8 @@ import { shownUrl } from '#base/secrets.ts';
 import { nsToMs } from '#base/units.ts';
 import { findTriton } from '#launch/triton-install.ts';
 import { lookAtAgent } from '#loadgen/agents/look-at-agent.ts';
+import { hasProcFiles } from '#loadgen/client/host-cpu.ts';
+import { hasSharedMemory } from '#loadgen/shared-memory/shared-object.ts';
 import { metricsProbe } from '#profiler/devices/device-probe.ts';
 import type { AddressSpec } from '#spec/server-spec.ts';
 import type { AgentsSpec } from '#spec/traffic-spec.ts';
@@ -43,6 +45,10 @@ async function* examineAgents(spec: AgentsSpec): AsyncGenerator<Finding> {
   }
 }
 
+/** What a run does not know on a system other than Linux. */
+const WITHOUT_PROC =
+  'not Linux: what else ran on this machine, and waits for its CPUs, are unknown; its clock and its own CPU time are measured';
+
 export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: string };
 
 /** Server extensions: how a run uses them, and what it does without them. */
@@ -64,6 +70,7 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
  */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   yield await machine();
+  if (!hasProcFiles()) yield note('machine', WITHOUT_PROC);
   yield* examineAgents(options);
   let subject: Subject | null = null;
   try {
@@ -126,9 +133,11 @@ const control: Look = async function* ({ client }) {
 const extensions: Look = async function* ({ client }) {
   const { extensions: there } = await client.serverMetadata();
   for (const [name, use, without] of EXTENSIONS) {
-    yield there.includes(name)
-      ? ok(name.replace('system_', ''), use)
-      : note(name.replace('system_', ''), `not available: ${without}`);
+    const about = name.replace('system_', '');
+    if (!there.includes(name)) yield note(about, `not available: ${without}`);
+    else if (name === 'system_shared_memory' && !hasSharedMemory())
+      yield note(about, `not on this machine: ${without}`);
+    else yield ok(about, use);
   }
 };
 

@@ -78,9 +78,20 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   };
 }
 
-/** `taskset` replaces itself with the server. */
-export const onCpus = (cpus: string | undefined): readonly string[] =>
-  cpus === undefined ? [] : ['taskset', '--cpu-list', cpus];
+/**
+ * Returns the words that pin a server to the CPUs, before its own: `taskset` replaces itself with
+ * it. Errors: UNSUPPORTED on a system other than Linux.
+ */
+export function onCpus(cpus: string | undefined): readonly string[] {
+  if (cpus === undefined) return [];
+  if (process.platform !== 'linux')
+    throw new TrituneError(
+      'UNSUPPORTED',
+      'a server is pinned to CPUs with taskset, which only Linux has',
+      'leave out --server-cpus',
+    );
+  return ['taskset', '--cpu-list', cpus];
+}
 
 function wordsIn(file: string): string {
   try {

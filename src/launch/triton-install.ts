@@ -66,6 +66,7 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
   const packages = [...new Set([...(present?.packages ?? []), ...(options.packages ?? [])])].sort();
   if (present && packages.length === present.packages.length) return present;
 
+  checkMachine(process.platform, process.arch === 'x64' ? 'x86_64' : process.arch);
   const step = options.onStep ?? (() => undefined);
   const python = options.python ?? 'python3';
   const facts = await pythonFacts(python, options.signal);
@@ -133,12 +134,8 @@ async function pythonFacts(python: string, signal?: AbortSignal): Promise<Python
   ].join('\n');
   const answer = JSON.parse(await run(python, ['-c', program], signal)) as [string, string, string, string, string];
   const [version, libraryDirectory, library, machine, platform] = answer;
-  if (platform !== 'linux' || machine !== 'x86_64') {
-    throw failed(
-      `Triton's wheel is for Linux on x86-64, this is ${platform} on ${machine}`,
-      'use --launch docker or a server elsewhere (-u)',
-    );
-  }
+  // Python may be one for another architecture.
+  checkMachine(platform, machine);
   const shared = `libpython${version}.so.1.0`;
   await access(join(libraryDirectory, library?.endsWith('.so.1.0') ? library : shared)).catch(() => {
     throw failed(
@@ -147,6 +144,14 @@ async function pythonFacts(python: string, signal?: AbortSignal): Promise<Python
     );
   });
   return { version, libraryDirectory };
+}
+
+function checkMachine(platform: string, architecture: string): void {
+  if (platform === 'linux' && architecture === 'x86_64') return;
+  throw failed(
+    `Triton's wheel is for Linux on x86-64, this is ${platform} on ${architecture}`,
+    'use --launch docker or a server elsewhere (-u)',
+  );
 }
 
 async function run(file: string, args: readonly string[], signal?: AbortSignal): Promise<string> {

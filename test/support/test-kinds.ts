@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { sourcesIn } from './import-graph.ts';
 
 const tests = resolve(import.meta.dirname, '..');
@@ -22,6 +22,9 @@ function startsCommands(file: string, seen: Set<string>): boolean {
   return imported.some((path) => startsCommands(resolve(dirname(file), path), seen));
 }
 
+/** Vitest's patterns have `/` on every system. */
+const toPosix = (path: string): string => path.replaceAll(sep, '/');
+
 const isBelow = (name: string, paths: readonly string[]): boolean =>
   paths.some((path) => name === path || name.startsWith(`${path}/`));
 
@@ -31,9 +34,10 @@ const isBelow = (name: string, paths: readonly string[]): boolean =>
  */
 export function listTests(): { readonly unit: readonly string[]; readonly system: readonly string[] } {
   const files = sourcesIn(tests).filter((file) => file.endsWith('.test.ts'));
-  const here = files.filter((file) => !isBelow(relative(tests, file), APART));
-  const isSystem = (file: string): boolean => isBelow(relative(tests, file), WHOLE) || startsCommands(file, new Set());
+  const here = files.filter((file) => !isBelow(toPosix(relative(tests, file)), APART));
+  const isSystem = (file: string): boolean =>
+    isBelow(toPosix(relative(tests, file)), WHOLE) || startsCommands(file, new Set());
   const { unit = [], system = [] } = Object.groupBy(here, (file) => (isSystem(file) ? 'system' : 'unit'));
-  const toInclude = (file: string): string => relative(resolve(tests, '..'), file);
+  const toInclude = (file: string): string => toPosix(relative(resolve(tests, '..'), file));
   return { unit: unit.map(toInclude), system: system.map(toInclude) };
 }

@@ -42,6 +42,9 @@ export function parseHostCpu(stat: string, pressure: string): HostCpu {
   };
 }
 
+/** Returns whether this system tells what its CPUs do, as only Linux does. */
+export const hasProcFiles = (): boolean => readHostCpu().allMs !== undefined;
+
 /** Returns the difference between two readings. */
 export function hostCpuSince(before: HostCpu, after: HostCpu): HostCpu {
   const grown = COUNTERS.flatMap((name) => {

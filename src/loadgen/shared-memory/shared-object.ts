@@ -26,12 +26,15 @@ const removeAll = (): void => {
   for (const path of live) rmSync(path, { force: true });
 };
 
+/** Returns whether this machine shows POSIX shared memory as files. */
+export const hasSharedMemory = (): boolean => existsSync(FOLDER);
+
 /**
  * Creates an object of this many bytes, which take no memory until they are written. Errors:
  * UNSUPPORTED without shared memory.
  */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
-  if (!existsSync(FOLDER)) {
+  if (!hasSharedMemory()) {
     throw new TrituneError(
       'UNSUPPORTED',
       `this machine has no ${FOLDER}`,
