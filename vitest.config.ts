@@ -44,6 +44,7 @@ const system = { globalSetup: [ownFolder, 'test/support/bundled-cli.ts'], testTi
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
+    // One after the other (`groupOrder`), so that any may be started together.
     projects: [
       // One worker more than two cores have: some tests wait.
       {
@@ -86,15 +87,22 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
-      { test: { name: 'triton-runs', include: runs, ...onTriton } },
+      { test: { name: 'triton-runs', include: runs, sequence: { groupOrder: 4 }, ...onTriton } },
       {
-        test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: [...runs, fidelity], ...onTriton },
+        test: {
+          name: 'triton-parts',
+          include: ['test/real/**/*.test.ts'],
+          exclude: [...runs, fidelity],
+          sequence: { groupOrder: 5 },
+          ...onTriton,
+        },
       },
-      { test: { name: 'triton-fidelity', include: [fidelity], sequence: { groupOrder: 1 }, ...onTriton } },
+      { test: { name: 'triton-fidelity', include: [fidelity], sequence: { groupOrder: 6 }, ...onTriton } },
       // Whatever can be combined, on the emulator.
       {
         test: {
           name: 'combinations',
+          sequence: { groupOrder: 7 },
           globalSetup: [ownFolder],
           include: ['test/combinations/**/*.test.ts'],
           maxWorkers: 3,
@@ -104,6 +112,7 @@ export default defineConfig({
       {
         test: {
           name: 'fleet',
+          sequence: { groupOrder: 8 },
           globalSetup: [ownFolder, 'test/support/bundled-cli.ts', 'test/support/bundled-workflows.ts'],
           include: ['test/fleet/temporal/**/*.test.ts'],
           testTimeout: 600_000,
@@ -113,6 +122,7 @@ export default defineConfig({
       {
         test: {
           name: 'package',
+          sequence: { groupOrder: 9 },
           globalSetup: [ownFolder],
           include: ['test/package/**/*.test.ts'],
           testTimeout: 120_000,
@@ -120,10 +130,11 @@ export default defineConfig({
         },
       },
       // The documentation as `npm run docs:build` leaves it.
-      { test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
+      { test: { name: 'site', include: ['test/site/**/*.test.ts'], sequence: { groupOrder: 11 } } },
       {
         test: {
           name: 'report',
+          sequence: { groupOrder: 10 },
           globalSetup: [ownFolder],
           include: ['test/report/browser/**/*.test.ts'],
           testTimeout: 60_000,
