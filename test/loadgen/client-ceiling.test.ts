@@ -33,7 +33,9 @@ async function ceilingsInTurn(
   times: number,
 ): Promise<readonly [number, number]> {
   let best: readonly [number, number] = [0, 0];
-  for (let round = 0; round < 8 && (round === 0 || best[0] <= times * best[1]); round++) {
+  // A machine that stands still for a moment measures nothing.
+  const isClear = (): boolean => best[1] > 0 && best[0] > times * best[1];
+  for (let round = 0; round < 8 && !isClear(); round++) {
     const one = (await first().ceiling()) ?? 0;
     const other = (await second().ceiling()) ?? 0;
     best = [Math.max(best[0], one), Math.max(best[1], other)];
