@@ -48,8 +48,8 @@ const refused: Readonly<Record<string, string>> = {
   'public-dataset': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
   'hf-name': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
   'hf-subset': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
-  'image-width-mean': 'prompts are texts here',
-  'audio-length-mean': 'prompts are texts here',
+  'image-width-mean': 'generated prompts are texts; give pictures with --prompt-file',
+  'audio-length-mean': 'generated prompts are texts',
   burstiness: 'arrivals are evenly spaced or independent: --request-distribution poisson is burstiness 1',
   'ramp-up-strategy': '--ramp FROM:TO:SECONDS says all of it',
 };
