@@ -10,10 +10,10 @@ const docs = resolve(import.meta.dirname, '..');
 const repository = repositoryAddress();
 const { sidebar, contributors } = readPageList(docs);
 /**
- * Thousands of words of generated fields, which every search would find first; and the list of all
- * pages.
+ * Thousands of words of generated fields, which every search would find first; the list of all
+ * pages; and the home page, which names what each of them is about.
  */
-const OUT_OF_SEARCH = ['reference/journal.md', 'reference/summary.md', 'reference/profile.md', 'pages.md'];
+const OUT_OF_SEARCH = ['reference/journal.md', 'reference/summary.md', 'reference/profile.md', 'pages.md', 'index.md'];
 
 /**
  * VitePress 2, an alpha whose version is pinned, because it shares Vite 8 with vitest; VitePress 1
