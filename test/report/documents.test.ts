@@ -139,7 +139,9 @@ describe('results.csv', () => {
     expect(rows[0]).toMatch(/^0,baseline,,false,,,concurrency,1,100,98,102,/);
     expect(rows[1]).toMatch(/^0,baseline,,true,/);
     expect(rows[2]).toMatch(/^0,baseline,2,false,,,concurrency,2,140,/);
+    const [, later = ''] = header?.split(',reason') ?? [];
     expect(rows[3]).toMatch(/^1,search,,false,'=1\+1,"\[4,8\]",.*,init-failed,init-failed!,+$/);
+    expect(/,*$/.exec(rows[3] ?? '')?.[0]).toHaveLength(later.split(',').length - 1);
   });
 });
 

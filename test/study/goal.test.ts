@@ -94,6 +94,8 @@ describe('metrics', () => {
   it('has no value, not a zero, for what was not reported', () => {
     expect(builtInMetrics.read('gpu-memory', measured(1, 1, 1), candidate)).toBeUndefined();
     expect(builtInMetrics.read('queue-time', measured(1, 1, 1), candidate)).toBeUndefined();
+    for (const name of ['goodput', 'itl', 'cost-per-hour', 'cost-per-million-tokens'])
+      expect(builtInMetrics.read(name, measured(1, 1, 1), candidate), name).toBeUndefined();
     expect(builtInMetrics.read('latency', measured(1, 1, Number.NaN), candidate)).toBeUndefined();
   });
 
