@@ -170,7 +170,8 @@ describe('our HTTP/2 client, what it sends', () => {
         else late = () => peer.write(h2.okResponse(frame.streamId));
       },
     });
-    const transport = open(server.url, { timeoutMs: 100 });
+    // Long enough for the second request on a machine that stands still for a moment.
+    const transport = open(server.url, { timeoutMs: 500 });
     expect(await send(transport)).toMatchObject({ kind: 'timeout' });
     await until(() => framesOf(server.peers[0], h2.RST_STREAM).length === 1);
     expect(framesOf(server.peers[0], h2.RST_STREAM)[0]).toMatchObject({ streamId: 1, payload: h2.uint32(8) });
