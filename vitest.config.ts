@@ -41,106 +41,55 @@ const shared = { globalSetup: [ownFolder], testTimeout: 60_000, isolate: false }
 const env = { NODE_ENV: 'production' };
 const system = { globalSetup: [ownFolder, 'test/support/bundled-cli.ts'], testTimeout: 60_000, env };
 
+const projects = [
+  // One worker more than two cores have: some tests wait.
+  { ...shared, name: 'unit', include: tests.unit.filter((file) => !isAlone(file)), maxWorkers: 3, env },
+  {
+    name: 'unit-alone',
+    include: tests.unit.filter(isAlone),
+    globalSetup: [ownFolder],
+    testTimeout: 60_000,
+    maxWorkers: 2,
+    env,
+  },
+  // More workers than two cores have: many tests wait for a process that they started.
+  { ...shared, ...system, name: 'system', include: tests.system.filter((file) => !isAlone(file)), maxWorkers: 4 },
+  { ...system, name: 'system-alone', include: tests.system.filter(isAlone), maxWorkers: 2 },
+  { ...onTriton, name: 'triton-runs', include: runs },
+  { ...onTriton, name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: [...runs, fidelity] },
+  { ...onTriton, name: 'triton-fidelity', include: [fidelity] },
+  // Whatever can be combined, on the emulator.
+  { name: 'combinations', globalSetup: [ownFolder], include: ['test/combinations/**/*.test.ts'], maxWorkers: 3 },
+  // On a real Temporal, with workers and servers in processes of their own.
+  {
+    name: 'fleet',
+    globalSetup: [ownFolder, 'test/support/bundled-cli.ts', 'test/support/bundled-workflows.ts'],
+    include: ['test/fleet/temporal/**/*.test.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 180_000,
+  },
+  {
+    name: 'package',
+    globalSetup: [ownFolder],
+    include: ['test/package/**/*.test.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
+  },
+  // The documentation as `npm run docs:build` leaves it.
+  { name: 'site', include: ['test/site/**/*.test.ts'] },
+  {
+    name: 'report',
+    globalSetup: [ownFolder],
+    include: ['test/report/browser/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+];
+
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
-    // One after the other (`groupOrder`), so that any may be started together.
-    projects: [
-      // One worker more than two cores have: some tests wait.
-      {
-        test: {
-          ...shared,
-          name: 'unit',
-          include: tests.unit.filter((file) => !isAlone(file)),
-          maxWorkers: 3,
-          env,
-        },
-      },
-      {
-        test: {
-          name: 'unit-alone',
-          include: tests.unit.filter(isAlone),
-          globalSetup: [ownFolder],
-          testTimeout: 60_000,
-          maxWorkers: 2,
-          env,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      // More workers than two cores have: many tests wait for a process that they started.
-      {
-        test: {
-          ...shared,
-          ...system,
-          name: 'system',
-          include: tests.system.filter((file) => !isAlone(file)),
-          maxWorkers: 4,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          ...system,
-          name: 'system-alone',
-          include: tests.system.filter(isAlone),
-          maxWorkers: 2,
-          sequence: { groupOrder: 3 },
-        },
-      },
-      { test: { name: 'triton-runs', include: runs, sequence: { groupOrder: 4 }, ...onTriton } },
-      {
-        test: {
-          name: 'triton-parts',
-          include: ['test/real/**/*.test.ts'],
-          exclude: [...runs, fidelity],
-          sequence: { groupOrder: 5 },
-          ...onTriton,
-        },
-      },
-      { test: { name: 'triton-fidelity', include: [fidelity], sequence: { groupOrder: 6 }, ...onTriton } },
-      // Whatever can be combined, on the emulator.
-      {
-        test: {
-          name: 'combinations',
-          sequence: { groupOrder: 7 },
-          globalSetup: [ownFolder],
-          include: ['test/combinations/**/*.test.ts'],
-          maxWorkers: 3,
-        },
-      },
-      // On a real Temporal, with workers and servers in processes of their own.
-      {
-        test: {
-          name: 'fleet',
-          sequence: { groupOrder: 8 },
-          globalSetup: [ownFolder, 'test/support/bundled-cli.ts', 'test/support/bundled-workflows.ts'],
-          include: ['test/fleet/temporal/**/*.test.ts'],
-          testTimeout: 600_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        test: {
-          name: 'package',
-          sequence: { groupOrder: 9 },
-          globalSetup: [ownFolder],
-          include: ['test/package/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 240_000,
-        },
-      },
-      // The documentation as `npm run docs:build` leaves it.
-      { test: { name: 'site', include: ['test/site/**/*.test.ts'], sequence: { groupOrder: 11 } } },
-      {
-        test: {
-          name: 'report',
-          sequence: { groupOrder: 10 },
-          globalSetup: [ownFolder],
-          include: ['test/report/browser/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
-    ],
+    // One after the other, so that any may be started together.
+    projects: projects.map((test, index) => ({ test: { ...test, sequence: { groupOrder: index } } })),
   },
 });
