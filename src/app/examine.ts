@@ -51,14 +51,22 @@ const WITHOUT_PROC =
 
 export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: string };
 
-/** Server extensions: how a run uses them, and what it does without them. */
-const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
+/**
+ * Server extensions: how a run uses them, what it does without them, and whether this machine can
+ * use them, if that is not certain.
+ */
+const EXTENSIONS: readonly (readonly [name: string, use: string, without: string, isHere?: () => boolean])[] = [
   [
     'statistics',
     'statistics by batch size, for the queueing sampler',
     'the queueing sampler assumes typical execution times',
   ],
-  ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory system'],
+  [
+    'system_shared_memory',
+    'tensors in shared memory (--shared-memory system)',
+    'no --shared-memory system',
+    hasSharedMemory,
+  ],
   ['cuda_shared_memory', "tensors in a GPU's memory (--shared-memory cuda)", 'no --shared-memory cuda'],
 ];
 
@@ -132,11 +140,10 @@ const control: Look = async function* ({ client }) {
 
 const extensions: Look = async function* ({ client }) {
   const { extensions: there } = await client.serverMetadata();
-  for (const [name, use, without] of EXTENSIONS) {
+  for (const [name, use, without, isHere] of EXTENSIONS) {
     const about = name.replace('system_', '');
     if (!there.includes(name)) yield note(about, `not available: ${without}`);
-    else if (name === 'system_shared_memory' && !hasSharedMemory())
-      yield note(about, `not on this machine: ${without}`);
+    else if (isHere?.() === false) yield note(about, `not on this machine: ${without}`);
     else yield ok(about, use);
   }
 };
