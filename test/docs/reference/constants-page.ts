@@ -1,17 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { sourcesIn } from '../../support/import-graph.ts';
 import { printPage, printTable } from './markdown.ts';
 import { code } from './type-words.ts';
 
 const src = resolve(import.meta.dirname, '../../../src');
-const folders = [
-  'capacity',
-  'capacity/posterior',
-  'perfmodel',
-  'perfmodel/continuous',
-  'perfmodel/network',
-  'study/search/queueing',
-];
+const folders = ['capacity', 'perfmodel', 'study/search/queueing'];
 
 /** A named number of the code, with the comment above it, if it has one of its own. */
 const CONSTANT =
@@ -21,12 +15,7 @@ const CONSTANT =
  * Returns the page of the constants of the default sampler and of the capacity search, as Markdown.
  */
 export function constantsPage(): string {
-  const files = folders.flatMap((folder) =>
-    readdirSync(join(src, folder))
-      .filter((name) => name.endsWith('.ts'))
-      .sort()
-      .map((name) => `${folder}/${name}`),
-  );
+  const files = folders.flatMap((folder) => sourcesIn(join(src, folder)).sort());
   return printPage('Constants', [
     'The numbers of the default sampler, of its performance model and of the capacity search. Only `CALIBRATION` is fitted (to proposals, [judged on others](../benchmarks/search.md)). Each other constant was set by hand and kept if the search did no worse with it, on these problems:',
     [
@@ -38,14 +27,14 @@ export function constantsPage(): string {
     '[What each part is worth](../benchmarks/ablation.md) has the effect of each group.',
     ...files.flatMap((file) => {
       const rows = listConstants(file);
-      return rows.length > 0 ? [`## ${file}`, printTable(['constant', 'value', 'meaning'], rows)] : [];
+      return rows.length > 0 ? [`## ${relative(src, file)}`, printTable(['constant', 'value', 'meaning'], rows)] : [];
     }),
   ]);
 }
 
 /** Rows of a file; a constant without a comment belongs to the comment of the one above. */
 function listConstants(file: string): string[][] {
-  const text = readFileSync(join(src, file), 'utf8');
+  const text = readFileSync(file, 'utf8');
   return [...text.matchAll(CONSTANT)].map(([, comment = '', name = '', value = '']) => [
     code(name),
     value === '{' ? 'several' : code(value.replace(/( as const)?;$/, '')),
