@@ -121,6 +121,7 @@ describe('one more entry of the registry', () => {
     const rows = resultsCsv({ trials, finals }, metrics).trim().split('\r\n');
     const added = ['energy_per_request_j', 'energy_per_request_j_low', 'energy_per_request_j_high'];
     expect(rows[0]).toBe([before[0], ...added].join(','));
+    expect(rows[0]).toContain(',load_batch,gpus,');
     expect(rows.slice(1).map(lastOf)).toEqual(['3', '1.2']);
     expect(rows[1]?.startsWith(`${before[1]},`)).toBe(true);
     const [head, ...points] = paretoCsv(front, metrics).trim().split('\r\n');

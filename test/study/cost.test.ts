@@ -115,6 +115,8 @@ describe('costs', () => {
     expect(names(goal)).toContain('gpus');
     const priced = names(goalFor()).filter((name) => !names(goal).includes(name));
     expect(priced).toEqual(['cost-per-hour', 'cost-per-million', 'replicas']);
+    const costs = ['gpus', ...priced];
+    expect(names(goalFor()).filter((name) => costs.includes(name))).toEqual(costs);
   });
 });
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '#study/goal/goal.ts';
 import { constraintParser, objectiveParser } from '#study/goal/goal-text.ts';
+import { gpuAndCostMetrics } from '#study/goal/metrics/cost-metrics.ts';
+import { goodput } from '#study/goal/metrics/goodput-metric.ts';
 import { builtInMetrics } from '#study/goal/metrics/registry.ts';
+import { tokenMetrics } from '#study/goal/metrics/token-metrics.ts';
 import { countInstances } from '#triton/config/instances.ts';
 import { configOf, goalOf, measured, originalConfig, toCandidate } from './builders.ts';
 
@@ -88,6 +91,8 @@ describe('metrics', () => {
       'max-batch-size': 4,
       gpus: 0,
     });
+    const unpriced = gpuAndCostMetrics.filter(({ name }) => name !== 'gpus');
+    for (const { name } of [...tokenMetrics, goodput, ...unpriced]) expect(values[name], name).toBeUndefined();
     expect(builtInMetrics.named('throughput').better).toBe('higher');
   });
 
