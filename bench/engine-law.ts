@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { median } from 'simple-statistics';
-import { createEngineSimulator } from '#perfmodel/continuous/engine-simulator.ts';
+import { fitEngineModel } from '#perfmodel/continuous/engine-model.ts';
 import { readTokenFigure } from '#perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '#perfmodel/correction.ts';
 import { toChoice } from '#perfmodel/modelled-config.ts';
+import { type MeasuredChoice, measuredChoices } from '#perfmodel/service-model.ts';
 import { simulatedFigure } from '#perfmodel/simulated.ts';
-import { type MeasuredChoice, measuredChoices } from '#perfmodel/simulator.ts';
 import type { Candidate } from '#space/types.ts';
 import type { StudyRecord } from '#study/records/records.ts';
 
@@ -55,7 +55,7 @@ function missesOf(left: MeasuredChoice, others: readonly MeasuredChoice[]): read
   const { mode } = first.level;
   const all = [left, ...others].map(({ choice }) => toChoice(choice.candidate));
   const percentile = first.budgetLatencyMs.percentile;
-  const simulator = createEngineSimulator(others, { mode, percentile, seed: 1, all });
+  const simulator = fitEngineModel(others, { mode, percentile, seed: 1, all });
   if (!simulator) return [];
   return FIGURES.flatMap((figure) => {
     const correct = correctedFigure(figure, simulator, others, { longestDelayUs: 0 });

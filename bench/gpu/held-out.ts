@@ -1,9 +1,10 @@
+import { findLaw } from '#perfmodel/laws.ts';
 import { listObservations } from '#perfmodel/observations.ts';
 import { createPredictor } from '#perfmodel/predictor.ts';
 import { csvText } from '#report/csv.ts';
-import { createDraw } from '#study/analysis/study-model.ts';
 import type { StudyState } from '#study/records/state.ts';
 import { describeAssignment, describeLevel } from '#study/summary/describe.ts';
+import { reportDraw } from '#study/summary/prediction.ts';
 
 /**
  * How the queueing model is asked about a trial that it does not know: `held-out`, from all others,
@@ -43,10 +44,9 @@ function heldOutOf({ trials }: StudyState, way: Way): HeldOut[] {
     return target.measurements.flatMap((measurement): HeldOut[] => {
       const { level, throughput, budgetLatencyMs } = measurement;
       if (listObservations({ ...target, measurements: [measurement] }).length === 0) return [];
-      const told = createPredictor(others, createDraw(budgetLatencyMs.percentile), [target.candidate])?.predict(
-        target.candidate,
-        level,
-      );
+      const law = findLaw(undefined, target.candidate.shape);
+      const draw = reportDraw(budgetLatencyMs.percentile, law.requests.many);
+      const told = createPredictor(law, others, draw, [target.candidate])?.predict(target.candidate, level);
       if (!told) return [];
       return [
         {

@@ -8,9 +8,9 @@ import { isTokenRate, readTokenFigure, type TokensRead } from './continuous/toke
 import { readGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
-import { createKernel, type Place, SETTING_DISTANCES, toPlace } from './places.ts';
+import { createKernel, type Place, SETTING_DISTANCES } from './places.ts';
+import type { MeasuredChoice, ServiceModel } from './service-model.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
-import type { MeasuredChoice, Simulator } from './simulator.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard
@@ -22,7 +22,7 @@ export interface LogFigure extends Normal {
 }
 
 /**
- * Predicts one of the simulator's figures, corrected; null if the choice cannot serve such
+ * Predicts one of a service model's figures, corrected; null if the choice cannot serve such
  * requests.
  */
 export type PredictFigure = (choice: Choice, level: number) => LogFigure | null;
@@ -62,19 +62,16 @@ type WithoutParts = NonNullable<CorrectionOptions['without']>;
  */
 export function correctedFigure(
   name: FigureName,
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   measured: readonly MeasuredChoice[],
   { longestDelayUs, without = WHOLE, pending = [] }: CorrectionOptions,
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
   const place = (choice: Choice, level: number): Place =>
-    toPlace(choice, level, longestDelayUs, {
-      shares: simulator.stageShares,
-      loads: simulator.stageLoads?.(choice, level) ?? null,
-    });
+    serviceModel.placeInUse?.(choice, level, longestDelayUs) ?? serviceModel.place(choice, level, longestDelayUs);
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement): NoisyReading<Place>[] => {
-      const simulated = simulator.predict(choice, measurement.level.value);
+      const simulated = serviceModel.predict(choice, measurement.level.value);
       const predicted = simulated && simulatedFigure(simulated, name);
       const ownRead = front === null ? measurement : frontIn(measurement, front);
       if (!predicted || !ownRead || measurement.client.bound) return [];
@@ -90,12 +87,12 @@ export function correctedFigure(
   const correction = believingPosterior(without.has('correction') ? [] : readings, hypotheses, toCome);
   const settled = new Set(pending.map(({ choice }) => choice.settingsKey));
   return (choice, level) => {
-    const simulated = simulator.predict(choice, level);
+    const simulated = serviceModel.predict(choice, level);
     const predicted = simulated && simulatedFigure(simulated, name);
     if (!predicted) return null;
     const { mean, sd } = correction(place(choice, level));
     const uncertainty =
-      simulator.uncertainty(choice, level, front) * (settled.has(choice.settingsKey) ? LEFT_UNCERTAIN : 1);
+      serviceModel.uncertainty(choice, level, front) * (settled.has(choice.settingsKey) ? LEFT_UNCERTAIN : 1);
     const shared = isRate(figure) ? -uncertainty : uncertainty;
     return {
       mean: Math.log(predicted) + mean,

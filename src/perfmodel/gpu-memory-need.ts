@@ -9,8 +9,8 @@ import {
 import { chanceBelow, normalAbove } from '#stats/normal.ts';
 import { findGpuMemory } from './gpu-memory.ts';
 import { type Choice, listParts } from './modelled-config.ts';
+import type { MeasuredChoice } from './service-model.ts';
 import { differingCount } from './setting-effects.ts';
-import type { MeasuredChoice } from './simulator.ts';
 
 /** The GPU memory that choices need, predicted from the memory that others used. */
 export interface GpuMemoryNeed {

@@ -1,8 +1,6 @@
-import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
 import { matern52 } from '#stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
 import { type CategoricalSettings, differingCount } from './setting-effects.ts';
-import type { StageLoad } from './simulated.ts';
 
 /**
  * The coordinates of a measurement in the residual's kernel; two residuals at a distance of 1 are
@@ -13,101 +11,13 @@ export interface Place {
   readonly settings: CategoricalSettings;
 }
 
-/** The use of a network, if the simulator gives it. */
-export interface NetworkUse {
-  /** The share of each model in a request's time, 0 to 1. */
-  readonly shares: ReadonlyMap<string, number> | null;
-  /** By model; null to use configs alone. */
-  readonly loads?: ReadonlyMap<string, StageLoad> | null;
-}
-
 /**
- * Returns the coordinates of a choice at a level. Instances and batch size count only up to the
- * number that requests in flight can fill. Queue delays are scaled by the longest of the space. The
- * last coordinate is the distance of a preferred batch that is sent early from the largest one.
+ * Returns the coordinates of a choice of one model at a level. Instances and batch size count only
+ * up to the number that requests in flight can fill. Queue delays are scaled by the longest of the
+ * space. The last coordinate is the distance of a preferred batch that is sent early from the
+ * largest one.
  */
-export function toPlace(
-  choice: Choice,
-  level: number,
-  longestDelayUs: number,
-  use: NetworkUse = { shares: null },
-): Place {
-  if (choice.members) return placeInNetwork(choice, choice.members, level, longestDelayUs, use);
-  return choice.continuous
-    ? placeOfEngine(choice, choice.continuous, level)
-    : placeOfOne(choice, level, longestDelayUs);
-}
-
-/**
- * The least weight of a stage's coordinates, also for a stage with an unknown share of a request's
- * time.
- */
-const MIN_WEIGHT = 0.2;
-
-/** The least number of busy instances that distinguishes two choices. */
-const MIN_BUSY = 0.25;
-
-/**
- * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each
- * stage, scaled by the square root of its share of a request's time over the largest share. Choices
- * that differ only in a stage that hardly counts are much alike. With `loads`, busy instances and
- * mean batches replace the values that configs allow: choices with the same use have the same
- * residuals.
- */
-function placeInNetwork(
-  { settings, clientBatch }: Choice,
-  members: ReadonlyMap<string, Choice>,
-  level: number,
-  longestDelayUs: number,
-  { shares, loads }: NetworkUse,
-): Place {
-  const largest = Math.max(0, ...(shares?.values() ?? []));
-  const inFlight = level * (clientBatch ?? 1);
-  const ofStages = [...members].flatMap(([stage, { policy, largestBatch, delayUs }]) => {
-    const weight = largest > 0 ? Math.max(MIN_WEIGHT, Math.sqrt((shares?.get(stage) ?? 0) / largest)) : 1;
-    const load = loads?.get(stage);
-    return [
-      (weight * Math.log2(load ? Math.max(MIN_BUSY, load.busyInstances) : policy.instances)) / 1.5,
-      (weight * Math.log2(policy.devices ?? 1)) / 1.5,
-      (weight * Math.log2(load?.meanBatch ?? Math.min(largestBatch, inFlight))) / 2,
-      largestBatch > 1 && longestDelayUs > 0 ? weight * Math.sqrt(delayUs / longestDelayUs) : 0,
-      (weight * Math.log2(largestBatch / Math.min(largestBatch, ...policy.preferredBatchSizes))) / 2,
-    ];
-  });
-  return { coordinates: [...ofStages, Math.log2(inFlight) / 1.5, Math.log2(clientBatch ?? 1) / 2], settings };
-}
-
-/** Doublings of the tokens of a step, or of the KV cache, beyond which more make no difference. */
-const MANY_TOKENS = { step: 15, cache: 24 };
-
-/**
- * Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and
- * how prompts interrupt the decoding steps.
- */
-function placeOfEngine(
-  { policy, settings }: Choice,
-  { maxSequences, maxStepTokens, chunksPrefill, mixesPrefill = true, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
-  level: number,
-): Place {
-  const doublings = (tokens: number | null, most: number): number =>
-    Math.min(most, tokens === null ? most : Math.log2(tokens));
-  return {
-    coordinates: [
-      Math.log2(Math.min(policy.instances, level)) / 1.5,
-      Math.log2(Math.min(maxSequences, level)) / 2,
-      doublings(maxStepTokens, MANY_TOKENS.step) / 4,
-      chunksPrefill ? 0 : 0.7,
-      chunksPrefill || mixesPrefill ? 0 : 0.7,
-      doublings(kvCacheTokens, MANY_TOKENS.cache) / 4,
-      cachesPrefixes ? 0.7 : 0,
-      Math.log2(level) / 1.5,
-    ],
-    settings,
-  };
-}
-
-/** Returns the coordinates of one model. */
-function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Place {
+export function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Place {
   const { policy, largestBatch, delayUs, settings } = choice;
   const clientBatch = choice.clientBatch ?? 1;
   const smallestPreferred = Math.min(largestBatch, ...policy.preferredBatchSizes);

@@ -1,19 +1,12 @@
 import type { LoadLevel } from '#loadgen/types.ts';
-import { type FitQuality, fitQuality } from '#queueing/calibration/fit-quality.ts';
+import type { FitQuality } from '#queueing/calibration/fit-quality.ts';
 import type { Candidate } from '#space/types.ts';
 import { correctedFigure, MIN_NOISE, type PredictFigure } from './correction.ts';
+import type { Law } from './laws.ts';
 import { atClientBatch, type Choice, toChoice } from './modelled-config.ts';
-import { hasServicePoints, servicePoints } from './observation.ts';
-import { isModelled, listObservations, type MeasuredCandidate } from './observations.ts';
-import { executionMisses } from './service-times.ts';
+import type { MeasuredCandidate } from './observations.ts';
+import { type Extrapolation, type MeasuredChoice, measuredChoices, type ServiceModel } from './service-model.ts';
 import type { PlainFigureName } from './simulated.ts';
-import {
-  createSimulator,
-  type MeasuredChoice,
-  type ModelSimulator,
-  measuredChoices,
-  type Simulator,
-} from './simulator.ts';
 
 /**
  * A predicted figure, and the standard deviation of a measurement's logarithm around it, according
@@ -32,28 +25,21 @@ export interface Predicted {
   readonly budgetLatency: Estimate;
   /** Milliseconds, computed on demand. */
   latencyMs(percentile: 50 | 90 | 95 | 99): number;
-  /**
-   * Properties that no measurement behind the model had: as many instances, batches as large, or
-   * (`variant`, the word of summary.json) the same other settings. Empty for an interpolation.
-   */
-  readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
+  /** Empty for an interpolation. */
+  readonly extrapolates: readonly Extrapolation[];
 }
 
-/** The default sampler's performance model, fitted to measurements. */
+/** A service model that was fitted to measurements and corrected by their residuals. */
 export interface Predictor {
   /**
-   * Returns null at a request rate, for models that the simulator does not model, and for requests
-   * that the config cannot serve.
+   * Returns null for another mode of load than that of the measurements, for configs that the law
+   * does not model, and for requests that the config cannot serve.
    */
   predict(candidate: Candidate, level: LoadLevel): Predicted | null;
   /** The number of measurements that it was fitted to. */
   readonly from: number;
-}
-
-/** The performance model of one model. */
-export interface ModelPredictor extends Predictor {
-  /** The quality of its explanation of these measurements' execution times. */
-  readonly quality: FitQuality;
+  /** Judges its explanation of these measurements; null if they show nothing of the kind. */
+  quality(): FitQuality | null;
 }
 
 /** Settings of the simulation. */
@@ -66,37 +52,36 @@ export interface Draw {
 }
 
 /**
- * Fits the performance model to measured candidates and corrects it by their residuals.
- * `requestedCandidates`: the configs to predict later, in case one has a longer queue delay than
- * the measured ones. null when no measurement has statistics by batch size.
+ * Fits a law to measured candidates and corrects it by their residuals. `requestedCandidates`: the
+ * configs to predict later. null when no measurement tells the law anything.
  */
 export function createPredictor(
+  law: Law,
   candidates: readonly MeasuredCandidate[],
   draw: Draw,
   requestedCandidates: readonly Candidate[] = [],
-): ModelPredictor | null {
-  const measured = candidates
-    .filter((each) => listObservations(each).some(hasServicePoints))
-    .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
-  if (measured.length === 0) return null;
-  const simulator = createSimulator(measured, { mode: 'concurrency', ...draw });
-  const choices = requestedCandidates.filter(({ shape }) => isModelled(shape)).map(toChoice);
-  const delays = [...measured.map(({ choice }) => choice), ...choices].map(({ delayUs }) => delayUs);
-  const figure = correctedFigures(simulator, measured, Math.max(...delays));
-  const seen = seenIn(measured);
+): Predictor | null {
+  const measured = candidates.flatMap((each) => measuredChoices(each.candidate, law.listTelling(each)));
+  const measurements = measured.flatMap((each) => each.measurements);
+  const mode = measurements[0]?.level.mode;
+  if (mode === undefined) return null;
+  const requested = requestedCandidates.filter(({ shape }) => law.models(shape)).map(toChoice);
+  const all = [...requested, ...measured.map(({ choice }) => choice)];
+  const model = law.fit(measured, { mode, ...draw, all });
+  const figure = correctedFigures(model, measured, Math.max(...all.map(({ delayUs }) => delayUs)));
   return {
-    from: seen.observations,
-    quality: computeQuality(simulator, measured),
+    from: measurements.length,
+    quality: () => model.quality(),
     predict(candidate, level) {
-      if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
+      if (level.mode !== mode || !law.models(candidate.shape)) return null;
       const choice = atClientBatch(toChoice(candidate), level.batch);
       const figures = figuresAt(figure, draw.percentile, choice, level.value);
-      return figures && { ...figures, extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)) };
+      return figures && { ...figures, extrapolates: model.extrapolates(choice, level.value) };
     },
   };
 }
 
-/** Estimates one of a simulator's figures; null if the choice cannot serve such requests. */
+/** Estimates one of a model's figures; null if the choice cannot serve such requests. */
 type EstimateFigure = (name: PlainFigureName, choice: Choice, level: number) => Estimate | null;
 
 /** Percentiles that every measurement has, whatever its budget's percentile. */
@@ -108,14 +93,14 @@ const latencies: Readonly<Record<number, PlainFigureName>> = {
 };
 
 /** Returns figures corrected by their residuals; each correction is fitted on first use. */
-export function correctedFigures(
-  simulator: Simulator,
+function correctedFigures(
+  model: ServiceModel,
   measured: readonly MeasuredChoice[],
   longestDelayUs: number,
 ): EstimateFigure {
   const known = new Map<PlainFigureName, PredictFigure>();
   return (name, choice, level) => {
-    const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
+    const predict = known.get(name) ?? correctedFigure(name, model, measured, { longestDelayUs });
     known.set(name, predict);
     const predicted = predict(choice, level);
     const noise = name === 'throughput' ? MIN_NOISE.throughput : MIN_NOISE.latency;
@@ -124,7 +109,7 @@ export function correctedFigures(
 }
 
 /** Returns throughput and latencies of a choice at a level; `percentile`: that of the budget. */
-export function figuresAt(
+function figuresAt(
   figure: EstimateFigure,
   percentile: number,
   choice: Choice,
@@ -139,36 +124,3 @@ export function figuresAt(
     latencyMs: (each) => figure(latencies[each] ?? 'latency', choice, level)?.value ?? budgetLatency.value,
   };
 }
-
-function computeQuality(simulator: ModelSimulator, measured: readonly MeasuredChoice[]): FitQuality {
-  const misses = measured.flatMap(({ choice, measurements }) =>
-    executionMisses(simulator.toLaw(choice), listObservations({ candidate: choice.candidate, measurements })),
-  );
-  return fitQuality(misses);
-}
-
-/** The extent of the measurements behind a model. */
-interface Seen {
-  readonly observations: number;
-  readonly largestBatch: number;
-  readonly mostInstances: number;
-  readonly settingsKeys: ReadonlySet<string>;
-}
-
-function seenIn(measured: readonly MeasuredChoice[]): Seen {
-  const observations = measured
-    .flatMap(({ choice, measurements }) => listObservations({ candidate: choice.candidate, measurements }))
-    .filter(hasServicePoints);
-  return {
-    observations: observations.length,
-    largestBatch: Math.max(...observations.flatMap(servicePoints).map(({ batchSize }) => batchSize)),
-    mostInstances: Math.max(...observations.map(({ policy }) => policy.instances)),
-    settingsKeys: new Set(observations.map(({ settingsKey }) => settingsKey)),
-  };
-}
-
-const beyond = (seen: Seen, { policy, settingsKey }: Choice, largestBatch: number): Predicted['extrapolates'] => [
-  ...(policy.instances > seen.mostInstances ? (['instances'] as const) : []),
-  ...(largestBatch > seen.largestBatch ? (['batch size'] as const) : []),
-  ...(seen.settingsKeys.has(settingsKey) ? [] : (['variant'] as const)),
-];

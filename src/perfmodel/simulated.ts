@@ -2,6 +2,7 @@ import { nsToMs } from '#base/units.ts';
 import type { RequestLimits } from '#queueing/continuous/request-limits.ts';
 import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
 import type { ModelFigures, SimulatedClients } from '#queueing/tally.ts';
+import { hasLimits, type StudyWorkloads } from '#workload/study-workloads.ts';
 import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
 import { chanceWithin, leastGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
@@ -71,6 +72,17 @@ export function simulatedFigure(simulated: Simulated, name: string): number | un
   return isTokenFigure(named.figure) ? figures?.tokens?.[named.figure] : figures?.[named.figure];
 }
 
+/**
+ * Returns whether a simulation of requests with tensors gives a figure: none of tokens, and goodput
+ * only where good requests have limits.
+ */
+export const givesOfTensors =
+  ({ limits, workloads }: { limits?: RequestLimits | undefined; workloads?: StudyWorkloads | undefined }) =>
+  (figure: PlainFigureName): boolean =>
+    figure === 'goodput'
+      ? limits !== undefined || (workloads !== undefined && hasLimits(workloads))
+      : !isTokenFigure(figure);
+
 /** The result of one simulation. */
 export interface SimulatedRun {
   readonly predicted: Simulated;
@@ -85,19 +97,16 @@ export interface StageLoad {
   readonly busyInstances: number;
 }
 
-/** The figures that `Simulator` reads from one run. */
-interface RunFigures {
+/** Runs by choice and level, and what a service model reads from one; null if it cannot serve. */
+interface Runs<R> {
+  at(choice: Choice, level: number): R | null;
   predict(choice: Choice, level: number): Simulated | null;
-  largestBatch(choice: Choice, level: number): number;
+  /** 0 if the choice cannot serve. */
+  uncertainty(choice: Choice, level: number): number;
 }
 
-/**
- * Returns `run` with its results memoized by choice and level, and the figures that are read from
- * it. `run` returns null if the choice cannot serve.
- */
-export function memoizedRuns<R extends SimulatedRun>(
-  run: (choice: Choice, level: number) => R | null,
-): { at(choice: Choice, level: number): R | null; readonly figures: RunFigures } {
+/** Memoizes `run` by choice and level. It returns null if the choice cannot serve. */
+export function memoizedRuns<R extends SimulatedRun>(run: (choice: Choice, level: number) => R | null): Runs<R> {
   const known = new Map<string, R | null>();
   const at = (choice: Choice, level: number): R | null => {
     const key = `${choice.key} ${level}`;
@@ -109,10 +118,8 @@ export function memoizedRuns<R extends SimulatedRun>(
   };
   return {
     at,
-    figures: {
-      predict: (choice, level) => at(choice, level)?.predicted ?? null,
-      largestBatch: (choice, level) => at(choice, level)?.largestBatch ?? 1,
-    },
+    predict: (choice, level) => at(choice, level)?.predicted ?? null,
+    uncertainty: (choice, level) => at(choice, level)?.uncertainty ?? 0,
   };
 }
 

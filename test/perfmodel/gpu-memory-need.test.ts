@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gpuMemoryNeed } from '#perfmodel/gpu-memory-need.ts';
 import { toChoice } from '#perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import { toModelConfig } from '#space/model-configs.ts';
 import { queueingSampler } from '#study/search/queueing/queueing.ts';
 import type { Goal, Trial } from '#study/types.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '#base/units.ts';
+import { type BatcherModel, fitBatcherModel } from '#perfmodel/batcher-model.ts';
 import { toChoice } from '#perfmodel/modelled-config.ts';
-import { createSimulator, type ModelSimulator } from '#perfmodel/simulator.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { robustMeasurement } from '#profiler/workloads/robust-measurement.ts';
 import { toPolicy } from '#queueing/batcher-policy.ts';
@@ -97,7 +97,7 @@ function measuredUnder(config: ReturnType<typeof configOf>, { planAt }: StudyWor
 const config = configOf(1, 8, { dynamic_batching: {} });
 const other = configOf(1, 16, { dynamic_batching: { max_queue_delay_microseconds: 2000 } });
 
-function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percentile = 99): ModelSimulator {
+function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percentile = 99): BatcherModel {
   const levels = [60, 240].map((rate) => {
     const parts = workloads.map((each) => ({
       ...measuredUnder(config, each, rate * each.perLevel),
@@ -106,15 +106,16 @@ function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percen
     }));
     return robustMeasurement(rule, { mode: 'request-rate', value: rate }, parts);
   });
-  return createSimulator([{ choice: toChoice(toCandidate(config)), measurements: levels }], {
+  return fitBatcherModel([{ choice: toChoice(toCandidate(config)), measurements: levels }], {
     mode: 'request-rate',
     percentile,
     seed: 1,
+    all: [],
     workloads: { rule, workloads },
   });
 }
 
-describe('a simulator under workloads', () => {
+describe('a service model under workloads', () => {
   it('predicts what another config does under the arrivals of each', () => {
     for (const under of [steady, groups]) {
       const predicted = fitted({ kind: 'worst' }, [under]).predict(toChoice(toCandidate(other)), 360);
@@ -153,7 +154,7 @@ describe('a simulator under workloads', () => {
     const limited = workload('groups', 24, { limitsNs: new Map([['short', 16 * NS_PER_MS]]) });
     const choice = toChoice(toCandidate(config));
     const simulator = fitted({ kind: 'worst' }, [limited]);
-    expect(simulator.goodput).toBe(true);
+    expect(simulator.gives('goodput')).toBe(true);
     // The first request of a group goes alone, for 5.5 ms, then eight for 9 ms: five of those are
     // short. What has no limit is always in time.
     expect((simulator.predict(choice, 240)?.goodput ?? 0) / 240).toBeCloseTo((5 / 12 + 1) / 2, 1);

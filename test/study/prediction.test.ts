@@ -25,7 +25,7 @@ const apart = (a: number | undefined, b: number): number => Math.abs((a ?? Numbe
 
 describe('the prediction of a trial', () => {
   it('is near to what the server does, by the measurements of the others', () => {
-    const predicted = predictTrial(trials, target, level, 1, 95);
+    const predicted = predictTrial(trials, target, level, 95);
     const { requestsPerSecond, latencyNs } = truth(between, 24);
     expect(apart(predicted?.throughput, requestsPerSecond)).toBeLessThan(0.1);
     expect(apart(predicted?.latencyMs.p50, latencyNs.p50 / NS_PER_MS)).toBeLessThan(0.15);
@@ -36,10 +36,10 @@ describe('the prediction of a trial', () => {
 
   it('does not look at its own measurements, and is the same for the same seed', () => {
     const other = { ...target, measurements: [measuredAt(one, 8), measuredAt(many, 64)] };
-    const predicted = predictTrial(trials, target, level, 1);
+    const predicted = predictTrial(trials, target, level);
     expect(predicted).not.toBeNull();
-    expect(predictTrial([baseline, second, other], other, level, 1)).toEqual(predicted);
-    expect(predictTrial([second, target, baseline], target, level, 1)?.throughput).toBeCloseTo(
+    expect(predictTrial([baseline, second, other], other, level)).toEqual(predicted);
+    expect(predictTrial([second, target, baseline], target, level)?.throughput).toBeCloseTo(
       predicted?.throughput ?? 0,
       -1,
     );
@@ -47,21 +47,18 @@ describe('the prediction of a trial', () => {
 
   it('says what none of the others had', () => {
     const larger = { ...target, candidate: toCandidate(configOf(6, 32, batching)) };
-    expect(predictTrial(trials, larger, { ...level, value: 256 }, 1)?.extrapolates).toEqual([
-      'instances',
-      'batch size',
-    ]);
+    expect(predictTrial(trials, larger, { ...level, value: 256 })?.extrapolates).toEqual(['instances', 'batch size']);
     const graphs = configOf(2, 8, { ...batching, optimization: { cuda: { graphs: true } } });
     const variant = { ...target, candidate: toCandidate(graphs) };
-    expect(predictTrial(trials, variant, level, 1)?.extrapolates).toEqual(['variant']);
+    expect(predictTrial(trials, variant, level)?.extrapolates).toEqual(['variant']);
   });
 
   it('counts samples, not requests, when clients send several at once', () => {
     const fours = trialOf(0, one, { measurements: [4, 16].map((clients) => measuredAt(one, clients, 4)) });
-    const predicted = predictTrial([fours], target, level, 1);
+    const predicted = predictTrial([fours], target, level);
     expect(apart(predicted?.throughput, 4 * truth(between, 24, 4).requestsPerSecond)).toBeLessThan(0.2);
     const small = trialOf(3, configOf(1, 2, batching));
-    expect(predictTrial([fours], small, level, 1)).toBeNull();
+    expect(predictTrial([fours], small, level)).toBeNull();
   });
 
   it.each<[string, readonly Trial[], Partial<ModelConfig>, 'concurrency' | 'request-rate']>([
@@ -84,7 +81,7 @@ describe('the prediction of a trial', () => {
     ['the model is decoupled', trials, { model_transaction_policy: { decoupled: true } }, 'concurrency'],
   ])('is none when %s', (_, others, change, mode) => {
     const asked = { ...target, candidate: toCandidate({ ...between, ...change }) };
-    expect(predictTrial(others, asked, { mode, value: 24 }, 1)).toBeNull();
+    expect(predictTrial(others, asked, { mode, value: 24 })).toBeNull();
   });
 });
 
@@ -102,7 +99,7 @@ describe('reports', () => {
     const state = study(baseline, second, target);
     const summary = summarize(state, 'journal.jsonl');
     expect(summary.best?.trial).toBe(2);
-    expect(summary.best?.predicted).toEqual(predictTrial(trials, target, level, 1));
+    expect(summary.best?.predicted).toEqual(predictTrial(trials, target, level));
     const words = /infer\/s, p99 [\d.]+ ms \(queueing model, from the other trials' 5 measurements\)/;
     expect(closingLines(summary, {}).find((line) => line.startsWith('predicted'))).toMatch(words);
     expect(reportHtml(state, summary, null).replaceAll('&#39;', "'")).toMatch(words);

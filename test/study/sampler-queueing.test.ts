@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toChoice } from '#perfmodel/modelled-config.ts';
-import { createKernel, type Place, toPlace } from '#perfmodel/places.ts';
+import { createKernel, type Place, placeOfOne } from '#perfmodel/places.ts';
 import { settingFactors } from '#perfmodel/setting-effects.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { toModelConfig } from '#space/model-configs.ts';
@@ -123,7 +123,7 @@ describe('settings that the queueing model does not know', () => {
 describe('places', () => {
   it('are the same where nothing differs that could be seen', () => {
     const at = (batch: number, delay: number | null, level: number) =>
-      toPlace(choice(2, batch, delay), level, 5000).coordinates;
+      placeOfOne(choice(2, batch, delay), level, 5000).coordinates;
     expect(at(8, 0, 1)).toEqual(at(64, 5000, 1));
     expect(at(8, 0, 4)).toEqual(at(64, 0, 4));
     expect(at(8, 0, 16)).not.toEqual(at(64, 0, 16));
@@ -133,11 +133,11 @@ describe('places', () => {
 
   it('share less of an error the farther apart, and other settings are apart', () => {
     const kernel = createKernel({ smooth: 0.3, common: 0.1, local: 0.05 });
-    const here = toPlace(choice(1, 8, 0), 8, 0);
+    const here = placeOfOne(choice(1, 8, 0), 8, 0);
     const there: Place = { ...here, settings: new Map([['precision', 'FP16']]) };
     expect(kernel(here, here)).toBeCloseTo(0.3 ** 2 + 0.1 ** 2 + 0.05 ** 2, 9);
-    expect(kernel(here, toPlace(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
-      kernel(here, toPlace(choice(4, 8, 0), 64, 0)),
+    expect(kernel(here, placeOfOne(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
+      kernel(here, placeOfOne(choice(4, 8, 0), 64, 0)),
     );
     expect(kernel(here, there)).toBeLessThan(kernel(here, here));
   });

@@ -195,7 +195,7 @@ describe('a study whose machine gets slower', { timeout: 240_000 }, () => {
     const { best } = summarize(state, 'journal.jsonl');
     const target = state.trials.find(({ number }) => number === best?.trial);
     if (!best?.predicted || !target) throw new Error('nothing was predicted');
-    const of = (trials: typeof state.trials) => predictTrial(trials, target, best.load, 1)?.throughput ?? Number.NaN;
+    const of = (trials: typeof state.trials) => predictTrial(trials, target, best.load)?.throughput ?? Number.NaN;
     expect(best.predicted.throughput).toBe(of(state.compared.trials));
     expect(best.predicted.throughput).not.toBe(of(state.trials));
   });

@@ -2,8 +2,9 @@ import type { SequenceLengths } from '#queueing/continuous/lengths.ts';
 import type { StepParts } from '#queueing/continuous/step-law.ts';
 import { computeSum, type LeastSquaresFit, leastSquares, type ResidualBlock } from '#stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
-import { distanceBetween, toPlace } from '../places.ts';
+import { distanceBetween } from '../places.ts';
 import { simulatedFigure } from '../simulated.ts';
+import { placeOfEngine } from './engine-place.ts';
 import { lawSums } from './law-sums.ts';
 import { observedLengths, type TokenObservation } from './observed-traffic.ts';
 import { meanRunning, roughFigures } from './rough-figures.ts';
@@ -21,7 +22,7 @@ export function farApart(observations: readonly TokenObservation[], most: number
   if (observations.length <= most) return observations;
   const left = observations.map((observation) => ({
     observation,
-    place: toPlace(observation.choice, observation.measurement.level.value, 0),
+    place: placeOfEngine(observation.choice, observation.measurement.level.value),
     distance: Number.POSITIVE_INFINITY,
   }));
   return Array.from({ length: most }, () => {

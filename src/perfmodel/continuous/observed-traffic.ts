@@ -5,7 +5,7 @@ import type { ArrivalPlan } from '#workload/arrival-plan.ts';
 import type { StudyWorkloads } from '#workload/study-workloads.ts';
 import { isUsable } from '../observations.ts';
 import { arrivalsIn, underEach } from '../observed-arrivals.ts';
-import type { MeasuredChoice } from '../simulator.ts';
+import type { MeasuredChoice } from '../service-model.ts';
 
 /** A measurement with figures of tokens. */
 type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;

@@ -1,7 +1,7 @@
 import type { Step } from '#queueing/network/types.ts';
 import { executionNs } from '#queueing/service-law.ts';
 import type { Choice } from '../modelled-config.ts';
-import type { BoundLimits } from '../simulator.ts';
+import type { BoundLimits } from '../service-model.ts';
 import { type SharingHypothesis, toDevice } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type NetworkParameters, stageLaw } from './network-of.ts';

@@ -4,7 +4,7 @@ import { type ExecutionLaws, fitExecutionLaws, listPoints, type Timed } from '..
 import type { Choice } from '../modelled-config.ts';
 import { seenExecutions } from '../observation.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
-import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
+import type { MeasuredChoice, ServiceModelOptions } from '../service-model.ts';
 import {
   computeStretch,
   type DeviceKind,
@@ -50,7 +50,7 @@ export function fitNetwork(
   measured: readonly MeasuredChoice[],
   topology: Topology,
   without: WithoutParts = WHOLE,
-  expectedTime?: SimulatorOptions['expectedTime'],
+  expectedTime?: ServiceModelOptions['expectedTime'],
 ): FittedNetwork {
   const calls = observedCalls(
     measured.flatMap(({ measurements }) => measurements),
@@ -103,7 +103,7 @@ function fitLaws(
   lengthened: Lengthened,
   findWithout: (stage: string) => WithoutParts,
   calls: ObservedCalls,
-  findExpected: (stage: string) => SimulatorOptions['expectedTime'],
+  findExpected: (stage: string) => ServiceModelOptions['expectedTime'],
 ): ReadonlyMap<string, ExecutionLaws> {
   return new Map(
     stages.flatMap((stage) => {

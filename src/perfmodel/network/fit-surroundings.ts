@@ -5,7 +5,7 @@ import { enoughRequests } from '#queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
 import { toStudy, type UnderOne, underEach } from '../observed-arrivals.ts';
 import { summedMisses } from '../played-again.ts';
-import type { MeasuredChoice, SimulatorOptions } from '../simulator.ts';
+import type { MeasuredChoice, ServiceModelOptions } from '../service-model.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
 import { frontsAt, type NetworkParameters, toStages, USUAL_NS } from './network-of.ts';
@@ -38,7 +38,7 @@ interface Seen {
 export function fitSurroundings(
   fitted: FittedNetwork,
   measured: readonly MeasuredChoice[],
-  { seed, without, workloads }: SimulatorOptions,
+  { seed, without, workloads }: ServiceModelOptions,
 ): NetworkParameters {
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements

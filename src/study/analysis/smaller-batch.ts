@@ -1,11 +1,13 @@
 import { lookUp } from '#base/look-up.ts';
+import { findLaw } from '#perfmodel/laws.ts';
+import { createPredictor } from '#perfmodel/predictor.ts';
 import type { Candidate, CandidateShape } from '#space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
+import { reportDraw } from '../summary/prediction.ts';
 import type { SmallerBatch } from '../summary/summary-schema.ts';
 import type { Goal } from '../types.ts';
-import { createStudyModel } from './study-model.ts';
 
 /** The least ratio that is worth telling. */
 const MIN_RATIO = 1.1;
@@ -24,12 +26,17 @@ export function smallerBatch(state: StudyState): SmallerBatch | null {
   const left = (started.clients ?? []).flatMap(({ model, leftOut }) => leftOut.map((size) => ({ model, size })));
   const stands = best && representative(state, best)?.measurement;
   if (left.length === 0 || !best || !stands || !isPredictable(state)) return null;
-  const study = createStudyModel(started.topology);
-  if (!study.models(best.candidate.shape)) return null;
+  const law = findLaw(started.topology, best.candidate.shape);
+  if (!law.models(best.candidate.shape)) return null;
   const smaller = left.map(({ model, size }) => ({ model, size, candidate: withBatch(best.candidate, model, size) }));
   const { percentile } = stands.budgetLatencyMs;
   const all = [best.candidate, ...smaller.map(({ candidate }) => candidate)];
-  const predictor = study.fit(trialsToFit(compared.trials, goal), percentile, all);
+  const predictor = createPredictor(
+    law,
+    trialsToFit(compared.trials, goal),
+    reportDraw(percentile, law.requests.many),
+    all,
+  );
   if (!predictor) return null;
   const { low, high } = started.levels;
   const levels = [...new Set(LEVELS.map((times) => Math.round(times * stands.level.value)))].filter(

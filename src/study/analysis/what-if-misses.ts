@@ -1,6 +1,7 @@
-import type { Estimate } from '#perfmodel/predictor.ts';
+import type { Law } from '#perfmodel/laws.ts';
+import { createPredictor, type Estimate } from '#perfmodel/predictor.ts';
+import { reportDraw } from '../summary/prediction.ts';
 import type { Trial } from '../types.ts';
-import type { StudyModel } from './study-model.ts';
 
 /**
  * The errors of the performance model by cross-validation: each trial predicted from all others and
@@ -39,15 +40,15 @@ const SHARE = 0.9;
  * Cross-validates the performance model over a study's trials; null when no measurement could be
  * predicted from other trials.
  */
-export function predictionMisses(trials: readonly Trial[], percentile: number, model: StudyModel): Misses | null {
-  const telling = trials.filter((trial) => model.observationsIn(trial) > 0);
+export function predictionMisses(trials: readonly Trial[], percentile: number, law: Law): Misses | null {
+  const draw = reportDraw(percentile, law.requests.many);
+  const telling = trials.filter((trial) => law.listTelling(trial).length > 0);
   const heldOut = spread(telling, MAX_TRIALS);
   const misses = heldOut.flatMap((target) => {
     const others = telling.filter((trial) => trial.number !== target.number);
-    const predictor = model.fit(others, percentile, [target.candidate]);
-    return target.measurements.flatMap((measurement) => {
+    const predictor = createPredictor(law, others, draw, [target.candidate]);
+    return law.listTelling(target).flatMap((measurement) => {
       const { level, throughput, budgetLatencyMs } = measurement;
-      if (model.observationsIn({ ...target, measurements: [measurement] }) === 0) return [];
       const predicted = predictor?.predict(target.candidate, level);
       if (!predicted) return [];
       return [

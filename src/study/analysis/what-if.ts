@@ -1,13 +1,14 @@
-import type { Predicted } from '#perfmodel/predictor.ts';
+import { findLaw, type Law } from '#perfmodel/laws.ts';
+import { createPredictor, type Predicted } from '#perfmodel/predictor.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { Candidate } from '#space/types.ts';
 import { lineIn, representative } from '../final/final.ts';
 import { type LevelLine, lineThrough } from '../level-line.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
+import { reportDraw } from '../summary/prediction.ts';
 import type { Trial } from '../types.ts';
 import { settingsOfStudy } from './settings.ts';
-import { createStudyModel, type StudyModel } from './study-model.ts';
 import { type Bounds, type Misses, predictionMisses, toRange } from './what-if-misses.ts';
 import { nearby } from './what-if-nearby.ts';
 
@@ -81,34 +82,28 @@ function predicted(state: StudyState): WhatIf | NoWhatIf {
   if (started.levels.mode !== 'concurrency') {
     return { reason: 'the queueing model predicts closed loops (--concurrency), not request rates' };
   }
-  const model = createStudyModel(started.topology);
-  if (!model.models(best.candidate.shape)) {
-    return {
-      reason: started.topology
-        ? 'the queueing model knows no sequences and decoupled models'
-        : 'the queueing model knows no sequences, ensembles or decoupled models',
-    };
-  }
+  const law = findLaw(started.topology, best.candidate.shape);
+  if (!law.models(best.candidate.shape)) return { reason: `the queueing model knows no ${law.lacks}` };
   const fitted = trialsToFit(compared.trials, state.goal);
-  const from = fitted.reduce((sum, trial) => sum + model.observationsIn(trial), 0);
+  const from = fitted.reduce((sum, trial) => sum + law.listTelling(trial).length, 0);
   if (from === 0) return { reason: "no measurement came with the server's statistics by batch size" };
-  return predictedAround(state, best, stands, { model, fitted, from });
+  return predictedAround(state, best, stands, { law, fitted, from });
 }
 
 function predictedAround(
   state: StudyState,
   best: Trial,
   stands: Measurement,
-  { model, fitted, from }: { readonly model: StudyModel; readonly fitted: readonly Trial[]; readonly from: number },
+  { law, fitted, from }: { readonly law: Law; readonly fitted: readonly Trial[]; readonly from: number },
 ): WhatIf | NoWhatIf {
   const { started, compared } = state;
   const { percentile } = stands.budgetLatencyMs;
   const line = lineIn(state, best.number) ?? lineThrough(stands.level, started.levels);
   const levels = listLevels(state, line, stands);
-  const most = Math.floor(model.mostSimulations / levels.length);
+  const most = Math.floor(law.maxSimulations / levels.length);
   const candidates = nearby(started, best.candidate, compared.trials, most);
-  const predictor = model.fit(fitted, percentile, candidates);
-  const misses = predictionMisses(fitted, percentile, model);
+  const predictor = createPredictor(law, fitted, reportDraw(percentile, law.requests.many), candidates);
+  const misses = predictionMisses(fitted, percentile, law);
   const configs = candidates.map((candidate) => ({
     candidate,
     cells: levels.map((value): WhatIfCell | null => {

@@ -1,26 +1,22 @@
 import type { LoadLevel } from '#loadgen/types.ts';
-import { createEnginePredictor } from '#perfmodel/continuous/engine-predictor.ts';
-import { createPredictor } from '#perfmodel/predictor.ts';
+import { findLaw } from '#perfmodel/laws.ts';
+import { createPredictor, type Draw } from '#perfmodel/predictor.ts';
+import type { Topology } from '#space/topology.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { Trial } from '../types.ts';
 import type { Prediction } from './point-schema.ts';
 
-const SIMULATED_REQUESTS = 4000;
-/** The same for an engine, whose requests take many steps. */
-const ENGINE_REQUESTS = 600;
 /**
  * The seed of simulations for reports; constant, so that the same journal gives the same report.
  */
 const REPORT_SEED = 1;
 
-/** The settings of a report's simulations; `requests` is for reports with many predictions. */
-export const reportDraw = (percentile: number, requests = SIMULATED_REQUESTS) => ({
-  seed: REPORT_SEED,
-  percentile,
-  requests,
-});
+/** Returns the settings of a report's simulations of so many requests. */
+export const reportDraw = (percentile: number, requests: number): Draw => {
+  return { seed: REPORT_SEED, percentile, requests };
+};
 
 /**
  * The held-out prediction of the study's best at the level that stands for it; null as
@@ -33,39 +29,37 @@ export function predictBest(state: StudyState): Prediction | null {
   if (!state.best || !measurement) return null;
   const { percentile } = measurement.budgetLatencyMs;
   const trials = trialsToFit(state.compared.trials, state.goal);
-  return predictTrial(trials, state.best, measurement.level, REPORT_SEED, percentile);
+  return predictTrial(trials, state.best, measurement.level, percentile, state.started.topology);
 }
 
 /**
- * A held-out prediction by the model that chose: service laws and corrections are fitted to the
- * measurements of all other trials, never to the target's own, and the target's batcher or engine
- * is simulated at that level. null if it cannot say: for a batcher at a request rate, for models
- * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other
- * trial has statistics by batch size. Configs that differ in more than instances and batching are
- * variants of the model: each has a level of its own, unknown for a variant that no other trial
- * has; it is then taken to be like the others.
+ * A held-out prediction by the model that chose: the law and its corrections are fitted to the
+ * measurements of all other trials, never to the target's own, and the target is simulated at that
+ * level. null if it cannot say: for a batcher at a request rate, for configs that the law does not
+ * model, and when no other trial tells it anything. Configs that differ in more than instances and
+ * batching are variants of the model: each has a level of its own, unknown for a variant that no
+ * other trial has; it is then taken to be like the others.
  */
 export function predictTrial(
   trials: readonly Trial[],
   target: Trial,
   level: LoadLevel,
-  seed: number,
   percentile = 99,
+  topology?: Topology,
 ): Prediction | null {
+  const law = findLaw(topology, target.candidate.shape);
   const others = trials.filter((trial) => trial.number !== target.number);
-  const draw = { seed, percentile, requests: SIMULATED_REQUESTS };
-  const predictor = target.candidate.shape.continuous
-    ? createEnginePredictor(others, { ...draw, requests: ENGINE_REQUESTS }, [target.candidate])
-    : createPredictor(others, draw, [target.candidate]);
+  const predictor = createPredictor(law, others, reportDraw(percentile, law.requests.one), [target.candidate]);
   const predicted = predictor?.predict(target.candidate, level);
-  if (!predictor || !predicted) return null;
+  const quality = predicted && predictor?.quality();
+  if (!predictor || !predicted || !quality) return null;
   const { throughput, budgetLatency, latencyMs, extrapolates } = predicted;
   return {
     throughput: throughput.value,
     latencyMs: { p50: latencyMs(50), p90: latencyMs(90), p95: latencyMs(95), p99: latencyMs(99) },
     budgetLatencyMs: { percentile, value: budgetLatency.value },
     from: predictor.from,
-    quality: predictor.quality,
+    quality,
     extrapolates,
   };
 }

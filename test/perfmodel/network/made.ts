@@ -1,6 +1,6 @@
 import { toChoice } from '#perfmodel/modelled-config.ts';
-import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
-import type { MeasuredChoice, Simulator } from '#perfmodel/simulator.ts';
+import { fitNetworkModel } from '#perfmodel/network/network-model.ts';
+import type { MeasuredChoice, ServiceModel } from '#perfmodel/service-model.ts';
 import type { Topology } from '#space/topology.ts';
 import type { Assignment, Candidate } from '#space/types.ts';
 import type { Pipeline, PipelineModel } from '../../../lab/pipelines/pipeline.ts';
@@ -64,8 +64,8 @@ export function without(noise: Pipeline): Played {
     );
     return { choice: toChoice(own), measurements };
   };
-  const simulator = (...all: readonly MeasuredChoice[]): Simulator =>
-    createNetworkSimulator(all, topology, { mode: 'concurrency', percentile: 99, seed: 1 });
+  const simulator = (...all: readonly MeasuredChoice[]): ServiceModel =>
+    fitNetworkModel(all, topology, { mode: 'concurrency', percentile: 99, seed: 1, all: [] });
   return { problem, topology, candidate, measured, simulator };
 }
 
@@ -74,7 +74,7 @@ export interface Played {
   readonly topology: Topology;
   candidate(assignment: Assignment): Candidate;
   measured(assignment: Assignment, ...levels: readonly number[]): MeasuredChoice;
-  simulator(...all: readonly MeasuredChoice[]): Simulator;
+  simulator(...all: readonly MeasuredChoice[]): ServiceModel;
 }
 
 export const ratio = (a: number | undefined, b: number): number => Math.abs((a ?? Number.NaN) / b - 1);

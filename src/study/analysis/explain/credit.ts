@@ -1,5 +1,5 @@
 import type { LoadLevel } from '#loadgen/types.ts';
-import { createNetworkPredictor } from '#perfmodel/network/network-predictor.ts';
+import { findLaw } from '#perfmodel/laws.ts';
 import { createPredictor, type Predictor } from '#perfmodel/predictor.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { Assignment, Candidate } from '#space/types.ts';
@@ -158,19 +158,12 @@ function createModelCredit(
   }
 }
 
-/** Requests of one simulation of a network, which takes longer than that of one model. */
-const NETWORK_REQUESTS = 600;
-
-/**
- * Returns the performance model; null where it explains its own measurements badly. A network has
- * no such test besides its prediction of the best.
- */
-function findGoodPredictor({ compared, goal, started }: StudyState, percentile: number): Predictor | null {
+/** Returns the performance model; null where it explains its own measurements badly. */
+function findGoodPredictor({ best, compared, goal, started }: StudyState, percentile: number): Predictor | null {
+  const law = findLaw(started.topology, best?.candidate.shape);
   const trials = trialsToFit(compared.trials, goal);
-  if (started.topology)
-    return createNetworkPredictor(trials, started.topology, reportDraw(percentile, NETWORK_REQUESTS));
-  const predictor = createPredictor(trials, reportDraw(percentile));
-  return predictor?.quality.isGood ? predictor : null;
+  const predictor = createPredictor(law, trials, reportDraw(percentile, law.requests.one));
+  return predictor?.quality()?.isGood ? predictor : null;
 }
 
 /** Predicts figures; null if the prediction is too uncertain or an extrapolation. */

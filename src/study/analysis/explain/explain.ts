@@ -1,6 +1,6 @@
+import { findLaw } from '#perfmodel/laws.ts';
 import { atClientBatch, toChoice } from '#perfmodel/modelled-config.ts';
-import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
-import { measuredChoices, type StageBottleneck } from '#perfmodel/simulator.ts';
+import { measuredChoices, type StageBottleneck } from '#perfmodel/service-model.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { representative } from '../../final/final.ts';
 import { decidingWorkload } from '../../goal/deciding-workload.ts';
@@ -33,19 +33,18 @@ const none: BottleneckOf = () => null;
  * to all measurements. Always null for a single model.
  */
 function createBottlenecks({ started, trials, goal }: StudyState): BottleneckOf {
-  const { topology } = started;
-  if (!topology) return none;
+  if (!started.topology) return none;
   const measured = trials.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
-  const simulator = createNetworkSimulator(measured, topology, {
+  const model = findLaw(started.topology, undefined).fit(measured, {
     mode: started.levels.mode,
     percentile: goal.budget?.percentile ?? 99,
     seed: SEED,
     requests: REQUESTS,
+    all: [],
   });
-  if (!simulator.stageShares) return none;
   return ({ candidate }, { level }) =>
     candidate.shape.members
-      ? (simulator.bottleneck?.(atClientBatch(toChoice(candidate), level.batch), level.value) ?? null)
+      ? (model.bottleneck?.(atClientBatch(toChoice(candidate), level.batch), level.value) ?? null)
       : null;
 }
 

@@ -1,5 +1,5 @@
 import { formatFigure, formatMs, formatRate } from '#base/format.ts';
-import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import type { StageBottleneck } from '#perfmodel/service-model.ts';
 import { countFailedRequests, describeTooManyFailed } from '#profiler/failed-requests.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';

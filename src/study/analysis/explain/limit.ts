@@ -1,7 +1,7 @@
 import { lookUp } from '#base/look-up.ts';
 import { nsToMs } from '#base/units.ts';
 import { isModelled } from '#perfmodel/observations.ts';
-import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import type { StageBottleneck } from '#perfmodel/service-model.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { CandidateShape } from '#space/types.ts';

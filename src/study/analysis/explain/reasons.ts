@@ -1,5 +1,5 @@
 import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '#base/format.ts';
-import type { StageBottleneck } from '#perfmodel/simulator.ts';
+import type { StageBottleneck } from '#perfmodel/service-model.ts';
 import type { Assignment } from '#space/types.ts';
 import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import type { Credit, ParameterCredit, Reason, ReasonBar } from '../../summary/explanation-schema.ts';

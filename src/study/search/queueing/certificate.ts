@@ -71,7 +71,7 @@ export function findPossibleGain(search: CertifiedSearch, { choice, level }: Cer
   if (misfit > MAX_MISFIT)
     return `the server was ${misfit.toFixed(1)} times as far from the predictions as the model expects`;
   const { points, others } = listEverywhere(search);
-  const bounds = boundInCost(others, state.simulator, goal, levels);
+  const bounds = boundInCost(others, state.serviceModel, goal, levels);
   if (bounds === null) return `the space has more than the ${MAX_SIMULATED} configs that are predicted for such a goal`;
   const inflation = Math.max(1, misfit);
   return { gain: solveGain(points, bounds, cost, inflation), inflation, cost };
@@ -139,7 +139,7 @@ function listEverywhere({ all, goal, levels, trials, state }: CertifiedSearch): 
   readonly others: readonly Choice[];
 } {
   const open = all.filter(({ candidate }) => pruneReason(candidate, trials) === null);
-  const sorted = open.length > MAX_SIMULATED ? byBound(open, state.simulator, goal, levels) : open;
+  const sorted = open.length > MAX_SIMULATED ? byBound(open, state.serviceModel, goal, levels) : open;
   const context = { ...state.context, range: levels, isKnown: () => false };
   const coarse = coarsePoints(sorted.slice(0, MAX_SIMULATED), context);
   return {

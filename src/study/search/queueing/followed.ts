@@ -1,6 +1,6 @@
 import type { LogFigure, PredictFigure } from '#perfmodel/correction.ts';
 import type { Choice } from '#perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import { computeSize } from '../../goal/goal.ts';
 import type { Derivation } from '../../goal/metrics/metric.ts';

@@ -1,5 +1,5 @@
 import type { PendingPoint } from '#perfmodel/correction.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import { assess, isFeasible } from '../../goal/goal.ts';
 import type { Goal } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';

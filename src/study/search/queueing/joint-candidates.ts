@@ -1,6 +1,6 @@
 import { seededRandom } from '#base/random.ts';
 import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
-import type { Simulator } from '#perfmodel/simulator.ts';
+import type { ServiceModel } from '#perfmodel/service-model.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { Candidate } from '#space/types.ts';
 import type { Goal, LevelRange } from '../../types.ts';
@@ -45,11 +45,11 @@ interface JointOptions {
  */
 export function jointCandidates(
   sample: readonly Choice[],
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   { seed, goal, levels, device }: JointOptions,
 ): readonly Choice[] {
   const random = seededRandom(seed);
-  const bounded = byBound(sample, simulator, goal, levels, device);
+  const bounded = byBound(sample, serviceModel, goal, levels, device);
   const rest = bounded.slice(MAX_BY_BOUND);
   const drawn =
     rest.length === 0

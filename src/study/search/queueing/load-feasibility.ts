@@ -1,6 +1,6 @@
 import { gpuMemoryNeed } from '#perfmodel/gpu-memory-need.ts';
 import { type Choice, listParts, toChoice } from '#perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import { instancesPerDevice } from '#queueing/batcher-policy.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';

@@ -1,5 +1,5 @@
 import type { Choice } from '#perfmodel/modelled-config.ts';
-import type { Simulator } from '#perfmodel/simulator.ts';
+import type { ServiceModel } from '#perfmodel/service-model.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 import { type AcquisitionContext, type AcquisitionPoint, climbingValue, pointsAt } from './acquisition.ts';
@@ -20,7 +20,7 @@ const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
 export interface LocalSearch {
   readonly listNeighbours: NeighboursOf;
   readonly isOpen: (choice: Choice) => boolean;
-  readonly simulator: Simulator;
+  readonly serviceModel: ServiceModel;
   readonly goal: Goal;
   readonly levels: LevelRange;
   readonly device?: DeviceMetrics;
@@ -44,7 +44,10 @@ export function climbed(
     let now = start;
     for (let step = 0; step < MAX_STEPS; step++) {
       const next = search.listNeighbours(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
-      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(0, MAX_NEIGHBOURS);
+      const tried = byBound(next, search.serviceModel, search.goal, search.levels, search.device).slice(
+        0,
+        MAX_NEIGHBOURS,
+      );
       for (const each of tried) seen.add(each.key);
       const { level } = now;
       const points = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));

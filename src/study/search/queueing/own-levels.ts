@@ -1,5 +1,5 @@
 import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
-import { measuredChoices } from '#perfmodel/simulator.ts';
+import { measuredChoices } from '#perfmodel/service-model.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { missedTimes } from '../../goal/goal.ts';
 import type { Goal, LevelPoint, RunningTrial } from '../../types.ts';

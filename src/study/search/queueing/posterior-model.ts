@@ -7,9 +7,9 @@ import {
 } from '#perfmodel/correction.ts';
 import { gpuMemoryNeed } from '#perfmodel/gpu-memory-need.ts';
 import type { Choice } from '#perfmodel/modelled-config.ts';
-import { type Place, toPlace } from '#perfmodel/places.ts';
-import { type FigureName, figureNamed, isTokenFigure } from '#perfmodel/simulated.ts';
-import type { MeasuredChoice, Simulator } from '#perfmodel/simulator.ts';
+import type { Place } from '#perfmodel/places.ts';
+import type { MeasuredChoice, ServiceModel } from '#perfmodel/service-model.ts';
+import { type FigureName, figureNamed } from '#perfmodel/simulated.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { Candidate } from '#space/types.ts';
 import { computePosterior, type NoisyReading, type Normal, type Posterior } from '#stats/gaussian-process.ts';
@@ -51,7 +51,7 @@ export interface PosteriorPrediction {
   cheaperChance(most: number, inflation: number): number;
 }
 
-/** Predicts the goal's metrics from the simulator and the measurements. */
+/** Predicts the goal's metrics from the service model and the measurements. */
 export interface PosteriorModel {
   /** null if the choice cannot serve such requests. */
   predict(choice: Choice, level: number): PosteriorPrediction | null;
@@ -71,22 +71,21 @@ export interface PosteriorModel {
  * surer where these will be informative.
  */
 export function createPosteriorModel(
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   measured: readonly MeasuredChoice[],
   goal: Goal,
   longestDelayUs: number,
   without: Without = NOTHING,
   pending: readonly PendingPoint[] = [],
 ): PosteriorModel {
-  const place = (choice: Choice, level: number): Place =>
-    toPlace(choice, level, longestDelayUs, { shares: simulator.stageShares });
+  const place = (choice: Choice, level: number): Place => serviceModel.place(choice, level, longestDelayUs);
   const constraints = listConstraints(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const device = deviceIn(measured);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
     const correction = { place, longestDelayUs, without, metrics: toMetrics(goal), pending };
-    const model = models.get(name) ?? memoized(createMetricModel(name, simulator, measured, correction));
+    const model = models.get(name) ?? memoized(createMetricModel(name, serviceModel, measured, correction));
     models.set(name, model);
     return model;
   };
@@ -134,7 +133,7 @@ export function createPosteriorModel(
         names.map((name) => modelFor(name)(choice, level)).map((figure) => figure?.mean && Math.exp(figure.mean));
       const [throughput, latencyMs] = medians(['throughput', 'latency']);
       if (throughput === undefined || latencyMs === undefined) return null;
-      const [perSecond, perUser] = simulator.tokens
+      const [perSecond, perUser] = serviceModel.gives('output-token-throughput')
         ? medians(['output-token-throughput', 'output-tokens-per-user'])
         : [];
       const tokens = perSecond !== undefined && perUser !== undefined ? { tokens: { perSecond, perUser } } : {};
@@ -172,29 +171,24 @@ interface Correction {
 
 function createMetricModel(
   name: string,
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   measured: readonly MeasuredChoice[],
   { place, longestDelayUs, without, metrics, pending }: Correction,
 ): MetricModel {
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return gpuMemoryModel(measured);
-  if (name === PER_GPU && simulator.tokens)
-    return perGpuModel(simulator, measured, { place, longestDelayUs, without, metrics, pending });
-  return isSimulated(name, simulator)
-    ? correctedFigure(name, simulator, measured, { longestDelayUs, without, pending })
+  if (name === PER_GPU && serviceModel.gives(OF_ALL_GPUS))
+    return perGpuModel(serviceModel, measured, { place, longestDelayUs, without, metrics, pending });
+  return isSimulated(name, serviceModel)
+    ? correctedFigure(name, serviceModel, measured, { longestDelayUs, without, pending })
     : learnedModel(name, measured, place, metrics);
 }
 
-/**
- * True if the simulator gives the figure: figures of tokens need an engine's simulator, goodput one
- * with limits.
- */
-function isSimulated(name: string, simulator: Simulator): name is FigureName {
+/** True if the service model gives the figure. */
+function isSimulated(name: string, serviceModel: ServiceModel): name is FigureName {
   const named = figureNamed(name);
-  if (named === null) return false;
-  if (named.figure === 'goodput') return simulator.tokens === true || simulator.goodput === true;
-  return !isTokenFigure(named.figure) || simulator.tokens === true;
+  return named !== null && serviceModel.gives(named.figure);
 }
 
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */
@@ -227,9 +221,13 @@ const OF_ALL_GPUS = 'output-token-throughput';
  * Predicts the output tokens per GPU: the simulated total, over the number of GPUs of similar
  * candidates.
  */
-function perGpuModel(simulator: Simulator, measured: readonly MeasuredChoice[], correction: Correction): MetricModel {
+function perGpuModel(
+  serviceModel: ServiceModel,
+  measured: readonly MeasuredChoice[],
+  correction: Correction,
+): MetricModel {
   const { longestDelayUs, without, metrics, place, pending } = correction;
-  const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
+  const ofAll = correctedFigure(OF_ALL_GPUS, serviceModel, measured, { longestDelayUs, without, pending });
   const share = regressed(measured, place, (measurement, candidate) => {
     const [perGpu, all] = [PER_GPU, OF_ALL_GPUS].map((name) => metrics.read(name, measurement, candidate));
     return perGpu !== undefined && all !== undefined && all > 0 ? perGpu / all : undefined;
@@ -241,7 +239,7 @@ function perGpuModel(simulator: Simulator, measured: readonly MeasuredChoice[], 
 }
 
 /**
- * Regresses a metric that the simulator does not predict on its readings: a Gaussian process around
+ * Regresses a metric that the service model does not give on its readings: a Gaussian process around
  * their mean.
  */
 const learnedModel = (

@@ -1,6 +1,6 @@
 import { formatFigure } from '#base/format.ts';
 import { atClientBatch, type Choice, toChoice } from '#perfmodel/modelled-config.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { Candidate } from '#space/types.ts';
 import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
@@ -68,11 +68,10 @@ const MAX_LEVELS = 4;
  *    Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; beyond
  *    the measured batches a device that fills up (`perfmodel/filling.ts`); and a factor for
  *    categorical settings, which a Gaussian process carries over to unseen combinations.
- * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with
- *    common random numbers; several models as one network
- *    (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous
- *    batching and a law of its steps instead of 2 and 3
- *    (`perfmodel/continuous/engine-simulator.ts`).
+ * 3. **Simulation** (`perfmodel/batcher-model.ts`): every candidate's batcher in virtual time, with
+ *    common random numbers; several models as one network (`perfmodel/network/network-model.ts`).
+ *    An engine of a language model has continuous batching and a law of its steps instead of 2 and
+ *    3 (`perfmodel/continuous/engine-model.ts`).
  * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the
  *    logarithm of measured over simulated (Rasmussen and Williams, 2006, algorithm 2.1), with the
  *    kernel of the highest evidence among several hypotheses.
@@ -241,14 +240,14 @@ function towardsCapacity(
 
 /** Returns the bottleneck of the best trial so far, at the level that represents it. */
 function withBottleneck(
-  { simulator }: SearchState,
+  { serviceModel }: SearchState,
   trials: readonly Trial[],
   goal: Goal,
 ): Pick<Proposal, 'bottleneck'> {
   const best = bestTrial(trials, goal);
   const level = best && findChosen(best)?.level;
   if (!best || !level) return {};
-  const bottleneck = simulator.bottleneck?.(atClientBatch(toChoice(best.candidate), level.batch), level.value);
+  const bottleneck = serviceModel.bottleneck?.(atClientBatch(toChoice(best.candidate), level.batch), level.value);
   return bottleneck ? { bottleneck: { trial: best.number, ...bottleneck } } : {};
 }
 

@@ -1,6 +1,6 @@
 import { seededRandom } from '#base/random.ts';
 import type { Choice } from '#perfmodel/modelled-config.ts';
-import type { BoundLimits, Simulator } from '#perfmodel/simulator.ts';
+import type { BoundLimits, ServiceModel } from '#perfmodel/service-model.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
@@ -18,12 +18,12 @@ const MAX_AT_RANDOM = 30;
  */
 export function screened(
   choices: readonly Choice[],
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   goal: Goal,
   { seed, levels, device }: { readonly seed: number; readonly levels: LevelRange; readonly device?: DeviceMetrics },
 ): readonly Choice[] {
   if (choices.length <= MAX_BY_BOUND + MAX_AT_RANDOM) return choices;
-  const bounded = byBound(choices, simulator, goal, levels, device);
+  const bounded = byBound(choices, serviceModel, goal, levels, device);
   const random = seededRandom(seed);
   const rest = bounded.slice(MAX_BY_BOUND);
   const drawn = Array.from({ length: MAX_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
@@ -36,14 +36,14 @@ export function screened(
  */
 export function byBound(
   choices: readonly Choice[],
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   goal: Goal,
   levels: LevelRange,
   device: DeviceMetrics = {},
 ): Choice[] {
   const limits = toLimits(goal, levels);
   return choices
-    .map((choice) => ({ choice, bound: computeWorth(goal, choice, simulator.bound(choice, limits), device) }))
+    .map((choice) => ({ choice, bound: computeWorth(goal, choice, serviceModel.bound(choice, limits), device) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
 }
@@ -61,14 +61,14 @@ const toLimits = ({ budget }: Goal, { batch, high }: LevelRange): BoundLimits =>
  */
 export function boundInCost(
   choices: readonly Choice[],
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   goal: Goal,
   levels: LevelRange,
 ): readonly number[] | null {
   if (choices.length === 0) return [];
   if (goal.objectives.length > 1 || goal.objectives[0]?.metric !== 'throughput') return null;
   const limits = toLimits(goal, levels);
-  return choices.map((choice) => -Math.log(1e9 * simulator.bound(choice, limits)));
+  return choices.map((choice) => -Math.log(1e9 * serviceModel.bound(choice, limits)));
 }
 
 /**

@@ -1,8 +1,7 @@
-import { createEngineSimulator } from '#perfmodel/continuous/engine-simulator.ts';
 import type { PendingPoint } from '#perfmodel/correction.ts';
+import { findLaw } from '#perfmodel/laws.ts';
 import { atClientBatch, type Choice, toChoice } from '#perfmodel/modelled-config.ts';
-import { createNetworkSimulator } from '#perfmodel/network/network-simulator.ts';
-import { createSimulator, type MeasuredChoice, measuredChoices, type Simulator } from '#perfmodel/simulator.ts';
+import { type MeasuredChoice, measuredChoices, type ServiceModel } from '#perfmodel/service-model.ts';
 import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { Topology } from '#space/topology.ts';
 import type { Candidate } from '#space/types.ts';
@@ -78,7 +77,7 @@ const MAX_TRIALS_OF_ONE = 3;
  * measured next.
  */
 export interface SearchState extends Incumbent {
-  readonly simulator: Simulator;
+  readonly serviceModel: ServiceModel;
   readonly posterior: PosteriorModel;
   readonly context: AcquisitionContext;
   /** Candidates that were not tried, are not known to fail, and have batches within reach. */
@@ -92,14 +91,14 @@ export interface SearchState extends Incumbent {
 
 /** The models behind a search state. */
 export interface FittedModels {
-  readonly simulator: Simulator;
+  readonly serviceModel: ServiceModel;
   readonly posterior: PosteriorModel;
   /** The posterior, also given that these points are being measured. */
   posteriorBeside(pending: readonly PendingPoint[]): PosteriorModel;
 }
 
 /**
- * Fits the simulator and its correction to what was measured. `all`: every candidate of the space.
+ * Fits the service model and its correction to what was measured. `all`: every candidate of the space.
  */
 export function fitModels(
   all: readonly Choice[],
@@ -108,14 +107,12 @@ export function fitModels(
   expectedTime: ExpectedTime,
 ): FittedModels {
   const percentile = goal.budget?.percentile ?? 99;
-  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, workloads, without, expectedTime };
-  const simulator = topology
-    ? createNetworkSimulator(measured, topology, options)
-    : (createEngineSimulator(measured, { ...options, all }) ?? createSimulator(measured, options));
+  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, all, workloads, without, expectedTime };
+  const serviceModel = findLaw(topology, all[0]?.candidate.shape).fit(measured, options);
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   const posteriorBeside = (pending: readonly PendingPoint[]): PosteriorModel =>
-    createPosteriorModel(simulator, measured, goal, longestDelayUs, without, pending);
-  return { simulator, posterior: posteriorBeside([]), posteriorBeside };
+    createPosteriorModel(serviceModel, measured, goal, longestDelayUs, without, pending);
+  return { serviceModel, posterior: posteriorBeside([]), posteriorBeside };
 }
 
 /**
@@ -137,7 +134,7 @@ export function createSearchState(
   const tried = [...started, ...pending];
   const measured = listMeasured(started);
   const training = trainingSubset(measured, goal);
-  const { simulator, posterior: known, posteriorBeside } = fitTo(training);
+  const { serviceModel, posterior: known, posteriorBeside } = fitTo(training);
   const awaited = awaitedPoints(pending, known);
   const posterior = awaited.length === 0 ? known : posteriorBeside(awaited);
   const device = deviceIn(measured);
@@ -157,17 +154,20 @@ export function createSearchState(
     seconds: (choice) =>
       without.has('trial-cost') ? 1 : trialCost.changeSeconds(choice, served) + trialCost.measureSeconds,
     isKnown: (choice, level) => places.has(placeKey(choice, level)),
-    isTooLow: tooLow(simulator, training, goal, best),
+    isTooLow: tooLow(serviceModel, training, goal, best),
     without,
   };
   const left = withinReach(leftOver(all, tried, trials), trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials, pending);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = topology
-    ? jointPoints({ distinct, trials, tried, simulator, listNeighbours, context, best, device }, { goal, levels, seed })
-    : listAcquisitionPoints(screened(distinct, simulator, goal, { seed, levels, device }), context, best);
+    ? jointPoints(
+        { distinct, trials, tried, serviceModel, listNeighbours, context, best, device },
+        { goal, levels, seed },
+      )
+    : listAcquisitionPoints(screened(distinct, serviceModel, goal, { seed, levels, device }), context, best);
   return {
-    simulator,
+    serviceModel,
     posterior,
     context,
     left,
@@ -192,7 +192,7 @@ interface JointState {
   readonly distinct: readonly Choice[];
   readonly trials: readonly Trial[];
   readonly tried: readonly Pick<Trial, 'candidate'>[];
-  readonly simulator: Simulator;
+  readonly serviceModel: ServiceModel;
   readonly listNeighbours: NeighboursOf;
   readonly context: AcquisitionContext;
   readonly best: number | null;
@@ -207,7 +207,7 @@ const JOINT_LOOKED_AT_CLOSELY = 5;
  * best reach.
  */
 function jointPoints(
-  { distinct, trials, tried, simulator, listNeighbours, context, best, device }: JointState,
+  { distinct, trials, tried, serviceModel, listNeighbours, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
 ): readonly AcquisitionPoint[] {
   const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
@@ -215,9 +215,9 @@ function jointPoints(
   const isOpen = (choice: Choice): boolean =>
     again.has(choice.key) ||
     (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
-  const candidates = jointCandidates(distinct, simulator, { seed: seed + trials.length, goal, levels, device });
+  const candidates = jointCandidates(distinct, serviceModel, { seed: seed + trials.length, goal, levels, device });
   const coarse = coarsePoints(candidates, context);
-  const search = { listNeighbours, isOpen, simulator, goal, levels, device };
+  const search = { listNeighbours, isOpen, serviceModel, goal, levels, device };
   const all = context.without.has('local-search') ? coarse : climbed(coarse, context, best, search);
   return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
 }
@@ -264,7 +264,7 @@ const RATES: ReadonlySet<string> = new Set([
  * search for throughput, goodput or tokens; for other objectives it is constantly false.
  */
 function tooLow(
-  simulator: Simulator,
+  serviceModel: ServiceModel,
   measured: readonly MeasuredChoice[],
   goal: Goal,
   best: number | null,
@@ -294,7 +294,7 @@ function tooLow(
   const mostOfOne = Math.max(0, ...seen.map(({ ofOne }) => ofOne));
   const perInference = Math.max(0, ...seen.map((each) => each.perInference));
   return (choice, level) => {
-    const predicted = perInference * simulator.mostThroughput(choice, level);
+    const predicted = perInference * serviceModel.mostThroughput(choice, level);
     return computeWorth(Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })), choice.candidate) < least;
   };
 }

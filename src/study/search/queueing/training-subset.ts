@@ -1,4 +1,4 @@
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
 import type { Goal, Trial } from '../../types.ts';
 

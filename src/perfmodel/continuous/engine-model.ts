@@ -1,21 +1,17 @@
 import { NS_PER_S } from '#base/units.ts';
+import { type FitQuality, fitQuality } from '#queueing/calibration/fit-quality.ts';
 import { stepNs } from '#queueing/continuous/step-law.ts';
 import type { TokenSimulation } from '#queueing/continuous/token-tally.ts';
 import type { Choice } from '../modelled-config.ts';
 import { loadsAt } from '../offered-load.ts';
 import { robustRun } from '../robust-figures.ts';
+import type { Extrapolation, MeasuredChoice, ServiceModel, ServiceModelOptions } from '../service-model.ts';
 import { memoizedRuns, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
-import type { MeasuredChoice, Simulator, SimulatorOptions } from '../simulator.ts';
+import { placeOfEngine } from './engine-place.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
-import { tokenObservations } from './observed-traffic.ts';
+import { type TokenObservation, tokenObservations } from './observed-traffic.ts';
 import { type EngineLoad, simulateEngine } from './simulate-engine.ts';
 import { summarizeTokens, tokenFiguresUnder } from './simulated-tokens.ts';
-
-/** Options of the simulator of an engine. */
-export interface EngineSimulatorOptions extends SimulatorOptions {
-  /** Every choice to predict later: their common part shows which settings the policy covers. */
-  readonly all: readonly Choice[];
-}
 
 const REQUESTS = 100;
 /** Arrivals of one simulation under a workload: fewer make its bursts less certain. */
@@ -23,19 +19,20 @@ const ARRIVALS = 240;
 /** The standard deviation of an engine's throughput for a bound, as a logarithm. */
 const BOUND_SD = 0.2;
 
-/** The simulator of one kind of engine with continuous batching. */
-export interface EngineSimulator extends Simulator {
+/** The service model of one kind of engine with continuous batching. */
+export interface EngineModel extends ServiceModel {
   readonly law: FittedLaw;
 }
 
 /**
- * Fits the simulator of a language model's engine to measurements: the law of its steps, the
- * effects of settings on it, and the lengths of requests. null without any figures of tokens.
+ * Fits the model of a language model's engine to measurements: the law of its steps, the effects of
+ * settings on it, and the lengths of requests. The common part of all choices shows which settings
+ * the policy covers. null without any figures of tokens.
  */
-export function createEngineSimulator(
+export function fitEngineModel(
   measured: readonly MeasuredChoice[],
-  { mode, percentile, seed, all, limits, workloads, requests = REQUESTS }: EngineSimulatorOptions,
-): EngineSimulator | null {
+  { mode, percentile, seed, all, limits, workloads, requests = REQUESTS }: ServiceModelOptions,
+): EngineModel | null {
   const observations = tokenObservations(measured, workloads);
   if (observations.length === 0) return null;
   const law = fitLaw(observations, [...all, ...measured.map(({ choice }) => choice)], { seed });
@@ -66,11 +63,13 @@ export function createEngineSimulator(
   };
   const runs = memoizedRuns(run);
   return {
-    ...runs.figures,
+    predict: runs.predict,
+    uncertainty: runs.uncertainty,
     law,
-    uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
-    stageShares: null,
-    tokens: true,
+    gives: () => true,
+    place: placeOfEngine,
+    extrapolates: (choice) => extrapolationsBeyond(observations, choice),
+    quality: () => computeQuality(observations, runs.predict),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       return (level * NS_PER_S * Math.exp(BOUND_SD)) / requestNs(law, choice, 1);
@@ -86,6 +85,35 @@ export function createEngineSimulator(
       return continuous ? best : 0;
     },
   };
+}
+
+/**
+ * Returns what a choice has and no observation had: as many instances, as many sequences at once,
+ * or the same value of another setting.
+ */
+function extrapolationsBeyond(
+  observations: readonly TokenObservation[],
+  { policy, largestBatch, settings }: Choice,
+): Extrapolation[] {
+  const isSeen = (of: (choice: Choice) => boolean): boolean => observations.some(({ choice }) => of(choice));
+  const isVariant = [...settings].some(([name, value]) => !isSeen((choice) => choice.settings.get(name) === value));
+  return [
+    ...(isSeen((choice) => choice.policy.instances >= policy.instances) ? [] : (['instances'] as const)),
+    ...(isSeen((choice) => choice.largestBatch >= largestBatch) ? [] : (['batch size'] as const)),
+    ...(isVariant ? (['variant'] as const) : []),
+  ];
+}
+
+/** Judges an engine by the times per output token that it was fitted to; null without any. */
+function computeQuality(
+  observations: readonly TokenObservation[],
+  predict: ServiceModel['predict'],
+): FitQuality | null {
+  const misses = observations.flatMap(({ choice, measurement: { level, tokens } }) => {
+    const simulated = predict(choice, level.value)?.tokens;
+    return simulated && tokens.tpotMs.avg > 0 ? [Math.abs(simulated['tpot-avg'] / tokens.tpotMs.avg - 1)] : [];
+  });
+  return misses.length > 0 ? fitQuality(misses) : null;
 }
 
 /** Returns the mean number of sequences that run at once if requests never run out. */

@@ -173,7 +173,7 @@ describe('the simulator of a pipeline', () => {
     const { choice, measurements } = measured({}, 8);
     const bare = { choice, measurements: measurements.map(({ composing: _, ...rest }) => ({ ...rest, server: null })) };
     const known = simulator(bare);
-    expect(known.stageShares).toBeNull();
+    expect(known.bottleneck?.(choice, 8)).toBeNull();
     const truth = problem.truth(problem.baseline, 8).latencyMs.avg;
     expect(ratio(known.predict(choice, 8)?.['latency-avg'], truth)).toBeLessThan(0.05);
   });

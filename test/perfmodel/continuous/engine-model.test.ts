@@ -1,14 +1,15 @@
 import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { pick, type Random, randomFor, standardNormal } from '#base/random.ts';
-import { createEnginePredictor } from '#perfmodel/continuous/engine-predictor.ts';
-import { createEngineSimulator, type EngineSimulator } from '#perfmodel/continuous/engine-simulator.ts';
+import { type EngineModel, fitEngineModel } from '#perfmodel/continuous/engine-model.ts';
 import { readTokenFigure } from '#perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '#perfmodel/correction.ts';
 import { readGoodput } from '#perfmodel/goodput.ts';
+import { findLaw } from '#perfmodel/laws.ts';
 import { toChoice } from '#perfmodel/modelled-config.ts';
+import { createPredictor } from '#perfmodel/predictor.ts';
+import type { MeasuredChoice } from '#perfmodel/service-model.ts';
 import type { Simulated } from '#perfmodel/simulated.ts';
-import type { MeasuredChoice } from '#perfmodel/simulator.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { ContinuousPolicy } from '#queueing/continuous/policy.ts';
 import type { StepLaw } from '#queueing/continuous/step-law.ts';
@@ -47,13 +48,13 @@ function measured(
   return { choice: toChoice(candidate), measurements };
 }
 
-const simulatorFor = (problem: TestProblem, all: readonly MeasuredChoice[]): EngineSimulator =>
-  createEngineSimulator(all, {
+const simulatorFor = (problem: TestProblem, all: readonly MeasuredChoice[]): EngineModel =>
+  fitEngineModel(all, {
     mode: 'concurrency',
     percentile: 99,
     seed: 1,
     all: candidatesOf(problem).map(toChoice),
-  }) as EngineSimulator;
+  }) as EngineModel;
 
 /** What is known where nothing was measured: some candidates at some levels. */
 function heldOutPoints(problem: TestProblem, all: readonly MeasuredChoice[]) {
@@ -206,7 +207,7 @@ describe('an engine whose steps have the form of the law', () => {
         seed: 1,
         all: candidatesOf(problem).map(toChoice),
       } as const;
-      const own = createEngineSimulator(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
+      const own = fitEngineModel(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
       return own?.predict(toChoice(problem.baseline), 8) as Simulated;
     };
     const [even, bursts] = [under(of('even', false)), under(of('bursts', true))];
@@ -223,7 +224,7 @@ describe('an engine whose steps have the form of the law', () => {
     const measurements = ({ choice, measurements }: MeasuredChoice) => ({ candidate: choice.candidate, measurements });
     const draw = { seed: 1, percentile: 99, requests: 200 };
     const asked = at({ max_num_seqs: 128, kv_cache_dtype: 'fp8' });
-    const predictor = createEnginePredictor(all.map(measurements), draw, [asked]);
+    const predictor = createPredictor(findLaw(undefined, asked.shape), all.map(measurements), draw, [asked]);
     const predicted = predictor?.predict(problem.baseline, { mode: 'concurrency', value: 8 });
     const [exact] = measured(problem, problem.baseline, [8]).measurements as [Measurement];
     expect(predictor?.from).toBe(5);
@@ -252,7 +253,7 @@ describe('an engine whose steps have the form of the law', () => {
       choice,
       measurements: measurements.map(({ tokens: _, ...rest }) => rest),
     }));
-    expect(createEngineSimulator(blind, { mode: 'concurrency', percentile: 99, seed: 1, all: [] })).toBeNull();
+    expect(fitEngineModel(blind, { mode: 'concurrency', percentile: 99, seed: 1, all: [] })).toBeNull();
   });
 });
 

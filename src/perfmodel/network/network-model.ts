@@ -1,15 +1,24 @@
 import { NS_PER_S, nsToMs } from '#base/units.ts';
+import { type FitQuality, fitQuality } from '#queueing/calibration/fit-quality.ts';
 import { allFronts } from '#queueing/network/all-fronts.ts';
 import { findBottleneck, oneMoreInstance } from '#queueing/network/bottleneck.ts';
 import { simulateNetwork } from '#queueing/network/simulate-network.ts';
 import type { Network, NetworkSimulation, StageFigures } from '#queueing/network/types.ts';
 import type { Topology } from '#space/topology.ts';
-import { hasLimits, type StudyWorkloads } from '#workload/study-workloads.ts';
+import type { StudyWorkloads } from '#workload/study-workloads.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import { underEach } from '../observed-arrivals.ts';
 import { figuresUnder, meanOver, robustRun } from '../robust-figures.ts';
+import type {
+  Extrapolation,
+  MeasuredChoice,
+  ServiceModel,
+  ServiceModelOptions,
+  StageBottleneck,
+} from '../service-model.ts';
 import {
   type FigureOptions,
+  givesOfTensors,
   meanUncertainty,
   memoizedRuns,
   type Simulated,
@@ -18,13 +27,13 @@ import {
   type StageLoad,
   summarizeFigures,
 } from '../simulated.ts';
-import type { MeasuredChoice, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
 import { networkBounds } from './bound.ts';
 import { type Running, toDevice } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
 import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
 import { frontsAt, type NetworkParameters, stageLaw, toStages } from './network-of.ts';
+import { placeInNetwork } from './network-place.ts';
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
@@ -45,16 +54,16 @@ interface Run extends SimulatedRun {
 }
 
 /**
- * Fits the simulator of models that are served together to measurements: laws of each stage from
- * its own statistics, over all configs of that model; the slowdown between stages on a device;
- * calls; and the time that clients see besides. Errors: none; without statistics usual laws are
- * scaled to the first measurement.
+ * Fits the model of models that are served together to measurements: laws of each stage from its
+ * own statistics, over all configs of that model; the slowdown between stages on a device; calls;
+ * and the time that clients see besides. Errors: none; without statistics usual laws are scaled to
+ * the first measurement.
  */
-export function createNetworkSimulator(
+export function fitNetworkModel(
   measured: readonly MeasuredChoice[],
   topology: Topology,
-  options: SimulatorOptions,
-): Simulator {
+  options: ServiceModelOptions,
+): ServiceModel {
   const { mode, percentile, seed, limits, without, requests: most = REQUESTS, workloads } = options;
   const apart = measured.map((each) => ({ ...each, measurements: each.measurements.flatMap(underEach) }));
   const fitted = fitNetwork(apart, topology, without, options.expectedTime);
@@ -105,8 +114,9 @@ export function createNetworkSimulator(
     return robustNetworkRun(workloads, runs);
   };
   const runs = memoizedRuns(run);
+  const shares = computeStageShares(fitted);
   return {
-    ...runs.figures,
+    predict: runs.predict,
     uncertainty(choice, level, front = null) {
       const run = runs.at(choice, level);
       return (front === null ? run?.uncertainty : (run?.ofFronts.get(front) ?? run?.uncertainty)) ?? 0;
@@ -125,11 +135,14 @@ export function createNetworkSimulator(
       }, 0);
     },
     bound: networkBounds(fitted, surroundings),
-    ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
-    stageShares: computeStageShares(fitted),
-    stageLoads: (choice, level) => runs.at(choice, level)?.loads ?? null,
+    gives: givesOfTensors({ limits, workloads }),
+    place: (choice, level, longestDelayUs) => placeInNetwork(choice, level, longestDelayUs, { shares, loads: null }),
+    placeInUse: (choice, level, longestDelayUs) =>
+      placeInNetwork(choice, level, longestDelayUs, { shares, loads: runs.at(choice, level)?.loads ?? null }),
+    extrapolates: (choice) => extrapolationsBeyond(measured, choice),
+    quality: () => computeQuality(fitted, runs.predict),
     bottleneck: (choice, level) =>
-      takesRequests(choice, topology, createSamples(choice))
+      shares !== null && takesRequests(choice, topology, createSamples(choice))
         ? bottleneckAt(createNetwork(choice, level), extent(level))
         : null,
   };
@@ -141,6 +154,32 @@ function takesRequests({ members }: Choice, { fronts }: Topology, countSamples: 
     const choice = members?.get(model);
     return !choice || countSamples(model) <= largestRequest(choice);
   });
+}
+
+/** Returns the properties of one of the members that no measured choice had. */
+function extrapolationsBeyond(measured: readonly MeasuredChoice[], { members = new Map() }: Choice): Extrapolation[] {
+  const listSeen = (model: string): readonly Choice[] =>
+    measured.flatMap(({ choice }) => choice.members?.get(model) ?? []);
+  const isBeyond = (of: (choice: Choice, seen: readonly Choice[]) => boolean): boolean =>
+    [...members].some(([model, choice]) => of(choice, listSeen(model)));
+  const hasMore = (of: (choice: Choice) => number): boolean =>
+    isBeyond((choice, seen) => seen.every((each) => of(each) < of(choice)));
+  return [
+    ...(hasMore(({ policy }) => policy.instances) ? (['instances'] as const) : []),
+    ...(hasMore(({ largestBatch }) => largestBatch) ? (['batch size'] as const) : []),
+    ...(isBeyond((choice, seen) => seen.every(({ settingsKey }) => settingsKey !== choice.settingsKey))
+      ? (['variant'] as const)
+      : []),
+  ];
+}
+
+/** Judges a network by the mean latencies that it was fitted to; null without any. */
+function computeQuality({ observations }: FittedNetwork, predict: ServiceModel['predict']): FitQuality | null {
+  const misses = observations.flatMap(({ choice, measurement: { level, latencyMs } }) => {
+    const simulated = predict(choice, level.value)?.['latency-avg'];
+    return simulated !== undefined && latencyMs.avg > 0 ? [Math.abs(simulated / latencyMs.avg - 1)] : [];
+  });
+  return misses.length > 0 ? fitQuality(misses) : null;
 }
 
 function bottleneckAt(network: Network, options: Parameters<typeof simulateNetwork>[1]): StageBottleneck | null {
