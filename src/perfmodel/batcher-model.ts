@@ -17,7 +17,7 @@ import { loadsAt, trafficUnder } from './offered-load.ts';
 import { placeOfOne } from './places.ts';
 import { figuresUnder, robustRun } from './robust-figures.ts';
 import type { Extrapolation, MeasuredChoice, ServiceModel, ServiceModelOptions } from './service-model.ts';
-import { executionMisses, fitServiceTimes, type ServiceTimes } from './service-times.ts';
+import { fitServiceTimes, type ServiceTimes } from './service-times.ts';
 import {
   givesOfTensors,
   meanUncertainty,
@@ -64,7 +64,7 @@ interface FittedTimes {
 
 /** Returns the same law for every choice, as if it were certain. */
 const alikeFor = (law: ServiceLaw): FittedTimes => {
-  return { times: { of: () => law, uncertainty: () => 0, roundTripNs: 0 }, samples: 1, observed: [] };
+  return { times: { of: () => law, uncertainty: () => 0, misses: () => [], roundTripNs: 0 }, samples: 1, observed: [] };
 };
 
 function slowed(law: ServiceLaw, factor: number): ServiceLaw {
@@ -171,7 +171,7 @@ function simulatedModel(
       return beyond(choice, runs.at(choice, level)?.largestBatch ?? 1);
     },
     quality: () => {
-      const misses = observed.flatMap(({ choice, observations }) => executionMisses(lawFor(choice), observations));
+      const misses = times.misses();
       return misses.length > 0 ? fitQuality(misses) : null;
     },
     mostThroughput: (choice, level) => {

@@ -1,12 +1,12 @@
 import { busyBeside, instancesPerDevice } from '#queueing/batcher-policy.ts';
-import { affineLaw, type ServiceLaw } from '#queueing/service-law.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '#queueing/service-law.ts';
 import type { Candidate } from '#space/types.ts';
 import type { NoisyReading, Normal } from '#stats/gaussian-process.ts';
 import { executionTimeFactors, levelled } from './execution-time-factors.ts';
 import { withFilling } from './filling.ts';
 import type { ExecutionPoint } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
-import { type Observation, servicePoints } from './observation.ts';
+import { type Observation, type ServicePoint, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, fitCorrectedLine } from './residual-correction.ts';
 import { type CategoricalSettings, settingFactors } from './setting-effects.ts';
@@ -30,6 +30,8 @@ export interface ExecutionLaws {
   of(choice: Choice): ServiceLaw;
   /** The standard deviation of an execution time's logarithm, with this many busy instances. */
   uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
+  /** Returns |law / measured − 1| for each execution time that the laws were fitted to. */
+  misses(): readonly number[];
 }
 
 /** Uncertainties are computed for multiples of this number of busy instances. */
@@ -112,6 +114,7 @@ export function fitExecutionLaws(
       uncertainties.set(key, uncertainty);
       return uncertainty;
     },
+    misses: () => timed.flatMap(({ choice, points }) => listMisses(findLaw(choice), points)),
   };
 }
 
@@ -122,6 +125,10 @@ export function listPoints({ choice, observations }: Observed): ExecutionPoint[]
   const instances = instancesPerDevice(choice.policy);
   return observations.flatMap(servicePoints).map((point) => ({ ...point, instances }));
 }
+
+/** Returns |law / measured − 1| for each execution time. */
+const listMisses = (law: ServiceLaw, points: readonly ServicePoint[]): number[] =>
+  points.map((point) => Math.abs(executionNs(law, point.batchSize, point.busyInstances) / point.executionNs - 1));
 
 /** Returns the factors of measured settings over their expected ones. */
 function listReadings(
@@ -138,13 +145,13 @@ function listReadings(
 }
 
 function lawFor({ largestBatch }: Choice, { line, correctionAt }: CorrectedLine, factor: number): ServiceLaw {
-  const executionNs = (batchSize: number): number =>
+  const timeNs = (batchSize: number): number =>
     (line.fixedNs + line.perSampleNs * batchSize) * Math.exp(correctionAt(batchSize) + factor);
   return {
     ...affineLaw(1, 1),
     points: sizesUpTo(Math.max(2, largestBatch)).map((batchSize) => ({
       batchSize,
-      executionNs: executionNs(batchSize),
+      executionNs: timeNs(batchSize),
     })),
     interference: line.interference,
   };

@@ -1,17 +1,13 @@
-import { executionNs, type ServiceLaw } from '#queueing/service-law.ts';
+import type { ServiceLaw } from '#queueing/service-law.ts';
 import type { Candidate } from '#space/types.ts';
-import { fitExecutionLaws, listPoints, type Observed } from './execution-laws.ts';
+import { type ExecutionLaws, fitExecutionLaws, listPoints, type Observed } from './execution-laws.ts';
 import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';
-import type { Choice } from './modelled-config.ts';
-import { hasServicePoints, type Observation, servicePoints } from './observation.ts';
+import { hasServicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /** Service laws by choice, each fitted mostly to similar choices. */
-export interface ServiceTimes {
-  of(choice: Choice): ServiceLaw;
-  /** The standard deviation of an execution time's logarithm, with this many busy instances. */
-  uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
+export interface ServiceTimes extends ExecutionLaws {
   readonly roundTripNs: number;
 }
 
@@ -47,6 +43,7 @@ export function fitServiceTimes(
   return {
     roundTripNs: way.roundTripNs,
     uncertainty: laws.uncertainty,
+    misses: laws.misses,
     of(choice) {
       const law = laws.of(choice);
       const whole = finished.get(law) ?? { ...law, cv, ...behind };
@@ -55,9 +52,3 @@ export function fitServiceTimes(
     },
   };
 }
-
-/** Returns |law / observed − 1| for each observed execution time. */
-export const executionMisses = (law: ServiceLaw, observations: readonly Observation[]): number[] =>
-  observations
-    .flatMap(servicePoints)
-    .map((point) => Math.abs(executionNs(law, point.batchSize, point.busyInstances) / point.executionNs - 1));

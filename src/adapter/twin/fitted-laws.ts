@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import { hasServicePoints, meanSplit } from '#perfmodel/observation.ts';
 import type { WithoutParts } from '#perfmodel/parts.ts';
-import { executionMisses, fitServiceTimes } from '#perfmodel/service-times.ts';
+import { fitServiceTimes } from '#perfmodel/service-times.ts';
 import type { ServiceLaw } from '#queueing/service-law.ts';
 import type { Attempt } from '#study/analysis/memory-attempts.ts';
 
@@ -28,7 +28,6 @@ export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
   if (!times) return null;
   const telling = attempts.filter(({ observations }) => observations.some(hasServicePoints));
   const observations = telling.flatMap((attempt) => attempt.observations.filter(hasServicePoints));
-  const residuals = telling.flatMap(({ choice, observations }) => executionMisses(times.of(choice), observations));
   return {
     of(settingsKey) {
       const choices = telling.filter((attempt) => attempt.settingsKey === settingsKey).map(({ choice }) => choice);
@@ -39,6 +38,6 @@ export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
     },
     roundTripNs: Math.max(0, median(observations.map((each) => each.roundTripNs))),
     observations: observations.length,
-    medianResidual: median(residuals),
+    medianResidual: median([...times.misses()]),
   };
 }

@@ -140,7 +140,7 @@ export function fitNetworkModel(
     placeInUse: (choice, level, longestDelayUs) =>
       placeInNetwork(choice, level, longestDelayUs, { shares, loads: runs.at(choice, level)?.loads ?? null }),
     extrapolates: (choice) => extrapolationsBeyond(measured, choice),
-    quality: () => computeQuality(fitted, runs.predict),
+    quality: () => computeQuality(fitted),
     bottleneck: (choice, level) =>
       shares !== null && takesRequests(choice, topology, createSamples(choice))
         ? bottleneckAt(createNetwork(choice, level), extent(level))
@@ -173,12 +173,9 @@ function extrapolationsBeyond(measured: readonly MeasuredChoice[], { members = n
   ];
 }
 
-/** Judges a network by the mean latencies that it was fitted to; null without any. */
-function computeQuality({ observations }: FittedNetwork, predict: ServiceModel['predict']): FitQuality | null {
-  const misses = observations.flatMap(({ choice, measurement: { level, latencyMs } }) => {
-    const simulated = predict(choice, level.value)?.['latency-avg'];
-    return simulated !== undefined && latencyMs.avg > 0 ? [Math.abs(simulated / latencyMs.avg - 1)] : [];
-  });
+/** Judges a network by the execution times of its stages; null without any. */
+function computeQuality({ laws }: FittedNetwork): FitQuality | null {
+  const misses = [...laws.values()].flatMap((law) => law.misses());
   return misses.length > 0 ? fitQuality(misses) : null;
 }
 
