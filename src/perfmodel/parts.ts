@@ -8,7 +8,6 @@ export const modelParts = {
   averaging: 'the likeliest interference hypothesis alone, in place of the posterior mean',
   shape: 'an affine fit without residual corrections',
   filling: 'batches beyond the measured ones take as long as a line says, however much they save',
-  'step-uncertainty': 'the uncertainty between measured batch sizes is that of a line',
   'joint-factors': 'factors of settings are fitted once, to the law without settings',
   'carry-over': 'measured combinations of settings say nothing about others',
   'front-end': 'the front end takes no time',
