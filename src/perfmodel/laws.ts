@@ -54,7 +54,7 @@ const engine: Law = {
   maxSimulations: 100,
 };
 
-const networkOf = (topology: Topology): Law => ({
+const toNetworkLaw = (topology: Topology): Law => ({
   models: ({ members }) => members !== undefined && Object.values(members).every(isModelled),
   lacks: 'sequences and decoupled models',
   listTelling: ({ measurements }) =>
@@ -69,6 +69,6 @@ const networkOf = (topology: Topology): Law => ({
  * together; absent for a single model. `shape`: that of any of its candidates.
  */
 export function findLaw(topology: Topology | undefined, shape: CandidateShape | undefined): Law {
-  if (topology) return networkOf(topology);
+  if (topology) return toNetworkLaw(topology);
   return shape?.continuous ? engine : batcher;
 }

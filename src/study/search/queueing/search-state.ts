@@ -98,7 +98,8 @@ export interface FittedModels {
 }
 
 /**
- * Fits the service model and its correction to what was measured. `all`: every candidate of the space.
+ * Fits the service model and its correction to what was measured. `all`: every candidate of the
+ * space.
  */
 export function fitModels(
   all: readonly Choice[],
