@@ -1,4 +1,3 @@
-import { instancesPerDevice } from '#queueing/batcher-policy.ts';
 import type { ServiceLaw } from '#queueing/service-law.ts';
 import { simulate } from '#queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
@@ -11,14 +10,12 @@ export interface ChoiceObservation {
   readonly law: ServiceLaw;
 }
 
-/** Possible causes of idle instances while requests wait. */
+/** The ways of a request outside its execution. */
 export interface FrontEnd {
   /** Time that the server's front end takes for each request, serially. */
   readonly frontEndNs: number;
   /** The rest of the round trip. */
   readonly roundTripNs: number;
-  /** The most instances that execute at the same time, as in `ServiceLaw`; absent if all may. */
-  readonly atOnce?: number;
 }
 
 /** Front-end times to try first, in microseconds, … */
@@ -34,52 +31,6 @@ const MAX_WARM_UP = 200;
 const MAX_MISS = 0.25;
 /** The prior against a slow front end, per doubling of 20 µs. */
 const PRIOR_WEIGHT = 0.004;
-/** The prior against instances that take turns. */
-const SURPRISE_OF_TURNS = 0.01;
-/** The mean number of busy instances may exceed the number that execute at once by this much. */
-const ROUNDING = 0.15;
-
-/**
- * Fits the front end for which simulated rates, median latencies and batch sizes are nearest to the
- * observed ones. Instances that take turns look like a slow front end except for the batches: these
- * fill while instances wait for their turn, and do not while instances wait for requests.
- */
-export function fitFrontEnd(
-  explained: readonly ChoiceObservation[],
-  roundTripNs: number,
-  without: WithoutParts = WHOLE,
-): FrontEnd {
-  if (without.has('front-end')) return { frontEndNs: 0, roundTripNs };
-  const together = fitWith(explained, roundTripNs, undefined);
-  const atOnce = turnsAmong(explained);
-  if (atOnce === undefined || without.has('turns')) return together.frontEnd;
-  const inTurns = fitWith(explained, roundTripNs, atOnce);
-  return inTurns.loss + SURPRISE_OF_TURNS < together.loss ? inTurns.frontEnd : together.frontEnd;
-}
-
-/**
- * Returns the largest mean number of busy instances of one device while others were idle although
- * requests for another batch were waiting; undefined if there was none.
- */
-function turnsAmong(explained: readonly ChoiceObservation[]): number | undefined {
-  const seen = explained.flatMap(({ observation }) => {
-    const executions = seenExecutions(observation);
-    const { policy } = observation;
-    const { devices = 1 } = policy;
-    if (!executions) return [];
-    const { meanBusy, batchesInFlight } = executions;
-    return [
-      {
-        meanBusy: meanBusy / devices,
-        batchesInFlight: batchesInFlight / devices,
-        instances: instancesPerDevice(policy),
-      },
-    ];
-  });
-  const most = Math.max(1, Math.ceil(Math.max(...seen.map(({ meanBusy }) => meanBusy)) - ROUNDING));
-  const isIdle = seen.some(({ instances, batchesInFlight }) => Math.min(instances, batchesInFlight - 1) > most);
-  return isIdle ? most : undefined;
-}
 
 /** A front-end time with its loss; Infinity if another's is less. */
 interface Tried {
@@ -87,11 +38,16 @@ interface Tried {
   readonly loss: number;
 }
 
-function fitWith(
+/**
+ * Fits the front end for which simulated rates, median latencies and batch sizes are nearest to the
+ * observed ones.
+ */
+export function fitFrontEnd(
   explained: readonly ChoiceObservation[],
   roundTripNs: number,
-  atOnce: number | undefined,
-): { readonly frontEnd: FrontEnd; readonly loss: number } {
+  without: WithoutParts = WHOLE,
+): FrontEnd {
+  if (without.has('front-end')) return { frontEndNs: 0, roundTripNs };
   const fastest = Math.max(...explained.map(({ observation }) => observation.requestsPerSecond));
   const chosen = [...explained]
     .sort((a, b) => b.observation.requestsPerSecond - a.observation.requestsPerSecond)
@@ -100,7 +56,6 @@ function fitWith(
   const toFrontEnd = (us: number): FrontEnd => ({
     frontEndNs: us * 1e3,
     roundTripNs: Math.max(0, roundTripNs - us * 1e3),
-    ...(atOnce !== undefined && { atOnce }),
   });
   const tried = (us: number, least: number): Tried => {
     const surprise = PRIOR_WEIGHT * Math.log2(1 + us / 20);
@@ -121,19 +76,14 @@ function fitWith(
   const possible = (us: number): boolean => us < longestUs;
   const [first = longestUs, ...others] = [...TRIED_US.filter(possible), longestUs];
   const rough = best(tried(first, Number.POSITIVE_INFINITY), others);
-  const { us, loss } = best(rough, FINER.map((factor) => rough.us * factor).filter(possible));
-  return { frontEnd: toFrontEnd(us), loss };
+  const { us } = best(rough, FINER.map((factor) => rough.us * factor).filter(possible));
+  return toFrontEnd(us);
 }
 
-function miss({ observation, law }: ChoiceObservation, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
+function miss({ observation, law }: ChoiceObservation, { frontEndNs, roundTripNs }: FrontEnd): number {
   const { policy, requestsPerSecond, latencyNs } = observation;
   const again = playedAgain(observation, roundTripNs, { mostWarmUp: MAX_WARM_UP, requests: REQUESTS, seed: 1 });
-  const simulation = simulate(
-    policy,
-    { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) },
-    again.traffic,
-    again.extent,
-  );
+  const simulation = simulate(policy, { ...law, cv: 0.05, frontEndNs }, again.traffic, again.extent);
   const rate = Math.log(simulation.requestsPerSecond / requestsPerSecond);
   const middle = Math.log(simulation.latencyNs.p50 / latencyNs.p50);
   const batch = Math.log(

@@ -11,7 +11,6 @@ export const modelParts = {
   'joint-factors': 'factors of settings are fitted once, to the law without settings',
   'carry-over': 'measured combinations of settings say nothing about others',
   'front-end': 'the front end takes no time',
-  turns: 'all instances execute concurrently',
   tails: 'the usual spread of execution times',
   sharing: 'models on one device do not slow each other',
 } as const satisfies Readonly<Record<string, string>>;

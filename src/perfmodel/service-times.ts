@@ -32,10 +32,9 @@ export function fitServiceTimes(
   // Under load the round trip includes the front end's time for other requests, which is fitted
   // separately.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
-  const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs, without);
-  const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };
+  const { frontEndNs, ...way } = fitFrontEnd(telling, roundTripNs, without);
   const explained = telling.map(({ law, observation }) => ({
-    law: { ...law, ...behind },
+    law: { ...law, frontEndNs },
     observation: { ...observation, roundTripNs: way.roundTripNs },
   }));
   const cv = without.has('tails') ? USUAL_CV : fitSpread(explained);
@@ -46,7 +45,7 @@ export function fitServiceTimes(
     misses: laws.misses,
     of(choice) {
       const law = laws.of(choice);
-      const whole = finished.get(law) ?? { ...law, cv, ...behind };
+      const whole = finished.get(law) ?? { ...law, cv, frontEndNs };
       finished.set(law, whole);
       return whole;
     },
