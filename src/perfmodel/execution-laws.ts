@@ -65,7 +65,7 @@ export function fitExecutionLaws(
   const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
   const surprises = settingFactors(
     reference.settings,
-    without.has('carry-over') ? [] : listReadings(factors, seen, reference, expected),
+    without.has('settings') ? [] : listReadings(factors, seen, reference, expected),
   );
   const unseen = (choice: Choice): Normal => {
     const { mean, sd } = surprises(choice.settings);

@@ -28,7 +28,7 @@ export function executionTimeFactors(
   const findExpected = (settingsKey: string): number => expected.get(settingsKey) ?? 0;
   let factors = new Map([...bySettings.keys()].map((settingsKey) => [settingsKey, findExpected(settingsKey)]));
   if (factors.size === 1) return factors;
-  for (let round = 0; round < (without.has('joint-factors') ? 1 : ROUNDS); round++) {
+  for (let round = 0; round < (without.has('settings') ? 1 : ROUNDS); round++) {
     const level = levelled(points, factors);
     const correctedLines = new Map<number, CorrectedLine>();
     const correctedLineAt = (instances: number): CorrectedLine => {

@@ -106,20 +106,11 @@ describe('a refusal for memory', () => {
     return withLoadFeasibility(sure, measured, trials).predict(asked, 8)?.feasibleChance(1) ?? Number.NaN;
   };
 
-  it('ends what has more instances, with other settings too', () => {
+  it('makes as many instances less likely to load, with other settings too', () => {
     const trials = [loaded(at(1)), refusedAt(2, at(4))];
-    expect(chance(at(8, { precision: 'FP16' }), trials)).toBe(0);
-    expect(chance(at(5, { precision: 'FP16' }), trials)).toBe(0);
-    expect(chance(at(4, { precision: 'FP16' }), trials)).toBeGreaterThan(0);
+    for (const instances of [4, 8]) expect(chance(at(instances, { precision: 'FP16' }), trials)).toBeLessThan(0.5);
     expect(chance(at(2, { precision: 'FP16' }), trials)).toBe(1);
-    // Smaller batches may need less.
-    expect(chance(at(8, { precision: 'FP16' }, 1), trials)).toBeGreaterThan(0);
-  });
-
-  it('does not, where those settings are known to need less', () => {
-    const trials = [loaded(at(1)), refusedAt(2, at(4)), loaded(at(4, { precision: 'FP16' }), 3)];
-    expect(chance(at(5, { precision: 'FP16' }), trials)).toBeGreaterThan(0);
-    expect(chance(at(5, { precision: 'INT8' }), trials)).toBe(0);
+    expect(chance(at(8), trials)).toBe(0);
   });
 });
 

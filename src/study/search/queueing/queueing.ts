@@ -82,7 +82,7 @@ const MAX_LEVELS = 4;
  *    with the correlation of throughput and latency (`constrained-improvement.ts`), over the square
  *    root of the trial's cost in seconds.
  * 7. **Exceptions**: values of categorical settings that were never measured, before the search
- *    ends (`coverage.ts`); fewer instances after a load ran out of memory (`load-feasibility.ts`).
+ *    ends (`coverage.ts`); loads that may fail (`load-feasibility.ts`).
  * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time,
  *    twice in a row.
  *

@@ -6,7 +6,6 @@ import type { DeviceMetrics } from '#profiler/server-figures.ts';
 import type { Topology } from '#space/topology.ts';
 import type { Candidate } from '#space/types.ts';
 import type { StudyWorkloads } from '#workload/study-workloads.ts';
-import { isFeasible } from '../../goal/goal.ts';
 import { toMetrics } from '../../goal/metrics/registry.ts';
 import { findInFlight } from '../../level-line.ts';
 import type { Goal, LevelRange, PendingTrial, RunningTrial, Trial } from '../../types.ts';
@@ -144,7 +143,7 @@ export function createSearchState(
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.settingsKey} ${posterior.toPlace(choice, level).coordinates.join(' ')}`;
   const places = new Set([
-    ...knownPlaces(measured, placeKey, goal, without),
+    ...measured.flatMap(({ choice, measurements }) => measurements.map(({ level }) => placeKey(choice, level.value))),
     ...awaited.map(({ choice, level }) => placeKey(choice, level)),
   ]);
   const { best, found } = findIncumbent(training, posterior, goal, without, awaited);
@@ -228,26 +227,6 @@ export const listMeasured = (tried: readonly Pick<Trial, 'candidate' | 'measurem
   tried
     .filter(({ measurements }) => measurements.length > 0)
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
-
-/**
- * Returns the points that need no other measurement: those with a feasible reading, and those with
- * two. A single infeasible one may be noise.
- */
-function knownPlaces(
-  measured: readonly MeasuredChoice[],
-  toKey: (choice: Choice, level: number) => string,
-  goal: Goal,
-  without: Without,
-): ReadonlySet<string> {
-  const readings = measured.flatMap(({ choice, measurements }) =>
-    measurements.map((measurement) => ({
-      key: toKey(choice, measurement.level.value),
-      isMissed: !without.has('repeating') && !isFeasible(measurement, choice.candidate, goal),
-    })),
-  );
-  const places = [...Map.groupBy(readings, ({ key }) => key)];
-  return new Set(places.filter(([, readings]) => readings.length > 1 || !readings[0]?.isMissed).map(([key]) => key));
-}
 
 /**
  * Metrics that count the effects of requests per second: a request in flight has at most this many.
