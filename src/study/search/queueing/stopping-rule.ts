@@ -15,8 +15,10 @@ const WORTH_DOUBLING = 0.25;
 const WORTH_BEING_LATE = 0.1;
 /**
  * The expected gain of the next trial is halved for each this many trials in a row without a gain.
+ * With 2, whole studies of 51 problems recommended 2 points less of the optimum (worst tenth 11);
+ * without halving as much as with 4, after a sixth more measurements.
  */
-const HALVED_AFTER = 2;
+const HALVED_AFTER = 4;
 /**
  * The multiple of that number if a trial only shows whether a candidate keeps the rate at which it
  * would be cheaper: costs have steps, and most trials bring no gain.
@@ -36,7 +38,7 @@ type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' |
   };
 
 /**
- * True if the expected gain, halved for every two trials in a row without one, is below the
+ * True if the expected gain, halved for every four trials in a row without one, is below the
  * threshold.
  */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
@@ -44,7 +46,7 @@ export function isHardlyWorth(gain: number, trials: readonly Trial[], context: S
 }
 
 /**
- * Returns the factor by which the model's expectation counts: half for each two trials in a row
+ * Returns the factor by which the model's expectation counts: half for each four trials in a row
  * that gained nothing.
  */
 const expectationDiscount = (trials: readonly Trial[], context: StoppingContext): number =>
