@@ -105,10 +105,14 @@ export function toDocument(candidate: Pick<Candidate, 'value'>): JsonObject {
 }
 
 /**
- * Returns the candidate's value at a path of its only model's config; undefined if there is none.
+ * Returns the candidate's value at a path of its only model's config, or of its engine's settings;
+ * undefined if there is none.
  */
-export const readField = (candidate: Candidate, path: ConfigPath): Json | undefined =>
-  readPath(toModelConfig(candidate) as Json, path);
+export function readField(candidate: Candidate, path: ConfigPath): Json | undefined {
+  const { engineSettings } = candidate.value;
+  const config = toModelConfig(candidate) as JsonObject;
+  return readPath(isJsonObject(engineSettings) ? { ...config, ...engineSettings } : config, path);
+}
 
 /**
  * True if every part of the value that is read as a model config is one, so that its fields have

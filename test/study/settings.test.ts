@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { buildCandidate } from '#space/candidate.ts';
+import { launchedCandidate } from '#space/engine-candidate.ts';
 import { toOriginal } from '#space/model-configs.ts';
-import { spaceFromJson } from '#space/source/load.ts';
+import { loadSpace, spaceFromJson } from '#space/source/load.ts';
 import type { Assignment } from '#space/types.ts';
 import { toSettings } from '#study/analysis/settings.ts';
 import { configOf, trialOf } from './builders.ts';
@@ -38,4 +39,14 @@ it('names a value as the trials that set it do, also where it is the default tha
     ['true', '0', 'false', 'true'],
     ['true', '500', 'true', 'true'],
   ]);
+});
+
+it("reads the settings of a language model's engine where the engine has them", () => {
+  const trials = [16, 64].map((max_num_seqs, number) => {
+    const candidate = launchedCandidate({ engine: { max_num_seqs } }, number === 0 ? {} : { max_num_seqs });
+    return trialOf(number, configOf(1, 1), { candidate });
+  });
+  const settings = toSettings(loadSpace('engines/vllm'), trials);
+  const place = settings.names.indexOf('max_num_seqs');
+  expect(trials.map(({ candidate }) => settings.of(candidate)[place])).toEqual(['16', '64']);
 });
