@@ -11,7 +11,7 @@ const MAX_SIMULATED = { bounds: 40, changes: 20 };
  * Batches and instances are tried up to these multiples of the present ones: what is further from
  * what was seen is hardly known.
  */
-const MAX_GROWTH = { batch: 4, instances: 2 };
+const MAX_GROWTH = { batch: 8, instances: 4 };
 /** Smaller gains are left where they are. */
 const MIN_GAIN = 1.05;
 /** The config with the fewest changes is proposed of those within this share of the best gain. */
