@@ -239,8 +239,8 @@ function perGpuModel(
 }
 
 /**
- * Regresses a metric that the service model does not give on its readings: a Gaussian process around
- * their mean.
+ * Regresses a metric that the service model does not give on its readings: a Gaussian process
+ * around their mean.
  */
 const learnedModel = (
   name: string,
