@@ -13,7 +13,7 @@ import type { Prediction } from './point-schema.ts';
  */
 const REPORT_SEED = 1;
 
-/** Returns the settings of a report's simulations of so many requests. */
+/** Returns the settings for the simulations of a report, each with this many requests. */
 export const reportDraw = (percentile: number, requests: number): Draw => {
   return { seed: REPORT_SEED, percentile, requests };
 };
