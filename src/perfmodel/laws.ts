@@ -60,7 +60,7 @@ const toNetworkLaw = (topology: Topology): Law => ({
   listTelling: ({ measurements }) =>
     measurements.filter((each) => isUsable(each) && stageBreakdowns(each, topology).size === topology.stages.length),
   fit: (measured, options) => fitNetworkModel(measured, topology, options),
-  requests: { one: 1600, many: 800 },
+  requests: { one: 800, many: 800 },
   maxSimulations: 400,
 });
 
