@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { mean } from 'simple-statistics';
+import { seededRandom } from '#base/random.ts';
 import type { ModelExplanation, ServiceExplanation } from '#explain/explanation.ts';
 import { launchLocal } from '#launch/local-server.ts';
 import { findTriton } from '#launch/triton-install.ts';
@@ -12,6 +13,7 @@ import type { ModelConfig } from '#triton/config/model-config.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { outputOf } from './client-run.ts';
 import { type NeutralClient, neutralClient } from './neutral-client.ts';
+import { drawGroups } from './open-server.ts';
 import { perfAnalyzer } from './peers.ts';
 import { bestByRound } from './readings.ts';
 import { judge, type Side } from './truth-judge.ts';
@@ -26,11 +28,15 @@ import { tuneRun } from './tune-run.ts';
  *
  * - `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,image,buckets,turns) chooses the models.
  * - `TRITUNE_BENCH_ROUNDS` (2) is how often each config is measured.
+ * - `TRITUNE_BENCH_GROUPS` (1) is the mean number of requests that come at once, at random times.
  */
 const { env } = process;
 const SUBJECTS = subjects(env.TRITUNE_BENCH_MODELS?.split(','), ['loose']);
 const ROUNDS = Number(env.TRITUNE_BENCH_ROUNDS ?? 2);
+const GROUP_SIZE = Number(env.TRITUNE_BENCH_GROUPS ?? 1);
 const SHARE = 1 / 3;
+/** Requests after which the arrivals begin again. */
+const ARRIVALS = 20_000;
 const LOOK = { afterMs: 5_000, seconds: 45 };
 const SATURATING = 16;
 const SETTLE_MS = 5_000;
@@ -46,9 +52,18 @@ const install = await findTriton(installDirectory);
 if (!install) throw new Error(`there is no Triton in ${installDirectory}: run .ci/fetch.ts`);
 const openClient = await perfAnalyzer(install);
 
-/** Sends a model open traffic as of independent clients, until the work has ended. */
+/** Writes the microseconds between requests, for perf_analyzer, and returns the file. */
+async function writeIntervals(perSecond: number): Promise<string> {
+  const timesMs = drawGroups(GROUP_SIZE, perSecond, ARRIVALS, seededRandom(1));
+  const file = join(scratch, 'intervals.txt');
+  const lines = [...timesMs].map((atMs, index) => Math.round(1e3 * (atMs - (timesMs[index - 1] ?? 0))));
+  await writeFile(file, `${lines.join('\n')}\n`);
+  return file;
+}
+
+/** Sends a model open traffic until the work has ended. */
 async function underTraffic<T>({ grpcUrl }: LaunchedServer, model: string, perSecond: number, work: () => Promise<T>) {
-  const traffic = ['--request-rate-range', `${perSecond}`, '--request-distribution', 'poisson', '--async'];
+  const traffic = ['--request-intervals', await writeIntervals(perSecond), '--async'];
   const length = ['--measurement-interval', '30000', '--stability-percentage', '0.1', '--max-trials', '100'];
   const { file, libraryDirectory } = openClient;
   const child = spawn(file, ['-m', model, '-u', grpcUrl, '-i', 'grpc', ...traffic, ...length], {

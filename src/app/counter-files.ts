@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises';
+import { parse } from 'node:path';
 import { z } from 'zod';
 import { formatMessage, TrituneError } from '#base/errors.ts';
 import { fileLimits, readText } from '#base/read-file.ts';
 import { MS_PER_S } from '#base/units.ts';
-import { parsePrometheus } from '#profiler/devices/prometheus.ts';
+import { type MetricSample, parsePrometheus } from '#profiler/devices/prometheus.ts';
 import type { CounterSeries } from '#workload/log-counters.ts';
 
 /** Triton's request counters. Served and failed requests both count as arrivals. */
@@ -52,15 +53,11 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
 
 const RANGE_HINT = "give Prometheus' answer of /api/v1/query_range to the query nv_inference_request_success";
 
-/**
- * Returns the counters on a series of scraped pages, by model and version. A page's time comes from
- * its samples, else from the file's modification time. Errors: INPUT_INVALID.
- */
+/** Returns the counters on a series of scraped pages, by model and version. Errors: INPUT_INVALID. */
 export async function scrapedCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();
   for (const path of paths) {
-    const writtenMs = (await stat(path)).mtimeMs;
-    for (const { name, labels, value, atMs = writtenMs } of parsePrometheus(await readCounterText(path))) {
+    for (const { name, labels, value, atMs } of await readMetricsPage(path)) {
       if (!COUNTERS.has(name)) continue;
       const key = `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
       const counter = series.get(key) ?? { name: formatName(labels), readings: new Map<number, number>() };
@@ -72,6 +69,24 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
     name,
     readings: [...readings].sort(([one], [other]) => one - other).map(([second, count]) => ({ second, count })),
   }));
+}
+
+/** A sample with the time at which it was read. */
+export type TimedSample = Required<MetricSample>;
+
+/** The name of a page that `date +%s` gave. */
+const UNIX_SECONDS = /^\d{10}(\.\d+)?$/;
+
+/**
+ * Returns the samples of a saved page of metrics. Their time is what the page says, else the file's
+ * name if that is a number of seconds since 1970, else when the file was written. Errors:
+ * INPUT_INVALID.
+ */
+export async function readMetricsPage(path: string): Promise<readonly TimedSample[]> {
+  const samples = parsePrometheus(await readCounterText(path));
+  const { name } = parse(path);
+  const writtenMs = UNIX_SECONDS.test(name) ? Number(name) * MS_PER_S : (await stat(path)).mtimeMs;
+  return samples.map((sample) => ({ ...sample, atMs: sample.atMs ?? writtenMs }));
 }
 
 const formatName = (labels: Readonly<Record<string, string>>): string => labels.model ?? 'default';

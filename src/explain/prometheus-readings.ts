@@ -1,4 +1,4 @@
-import { NS_PER_S, NS_PER_US } from '#base/units.ts';
+import { MS_PER_S, NS_PER_S, NS_PER_US } from '#base/units.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '#triton/types.ts';
 import type { CounterReading } from './readings.ts';
 
@@ -28,6 +28,28 @@ export interface ScrapedCounter {
   readonly version: string;
   /** By seconds since 1970. */
   readonly values: ReadonlyMap<number, number>;
+}
+
+/** A sample of a metrics page, with the time at which it was read. */
+interface PageSample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly atMs: number;
+}
+
+/** Returns the counters on saved pages of one server. Other metrics are left out. */
+export function toScrapedCounters(samples: readonly PageSample[]): readonly ScrapedCounter[] {
+  return (Object.keys(counterMetrics) as CounterName[]).flatMap((counter) => {
+    const all = samples.filter(({ name, value }) => name === counterMetrics[counter] && value >= 0);
+    const byLabels = Map.groupBy(all, ({ labels }) => JSON.stringify(Object.entries(labels).sort()));
+    return [...byLabels.values()].map((series): ScrapedCounter => {
+      const { model = '', version = '' } = series[0]?.labels ?? {};
+      const inTime = series.toSorted((a, b) => a.atMs - b.atMs);
+      const values = inTime.map(({ atMs, value }) => [atMs / MS_PER_S, value] as const);
+      return { counter, instance: '', model, version, values: new Map(values) };
+    });
+  });
 }
 
 /** The readings of a server. */

@@ -15,9 +15,10 @@ import { readOtherConfigs } from '#triton/control/other-configs.ts';
 import { connectControl, resolveAddresses } from '../server/addresses.ts';
 import { readTls } from '../server/read-tls.ts';
 import { type Arrivals, readArrivals, withArrivals } from './arrivals.ts';
-import { type ObservedServer, readObservation, saveObservation } from './observation.ts';
+import { hasObservation, type ObservedServer, readObservation, saveObservation } from './observation.ts';
 import { observeServer } from './observe-server.ts';
 import { readPrometheus } from './read-prometheus.ts';
+import { readSavedPages } from './saved-pages.ts';
 
 export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   /** All models with requests, if none is named. */
@@ -29,7 +30,7 @@ export interface ExplainOptions extends Omit<AddressSpec, 'metricsUrl'> {
   readonly percentile?: number;
   /** A directory to keep the readings in. */
   readonly save?: string;
-  /** A directory with readings, in place of a server. */
+  /** A directory with readings, or with pages of metrics and configs, in place of a server. */
   readonly from?: string;
   /** Address of Prometheus, whose counters count in place of the server's own. */
   readonly prometheus?: string;
@@ -58,11 +59,26 @@ export interface ExplainWatch {
  * do. Errors: MODEL_UNKNOWN, INPUT_INVALID, SERVER_*, OUTPUT_UNWRITABLE.
  */
 export async function explain(options: ExplainOptions, watch: ExplainWatch): Promise<ServiceExplanation> {
-  const observation = options.from === undefined ? await observe(options, watch) : await readObservation(options.from);
+  const observation =
+    options.from === undefined ? await observe(options, watch) : await readSaved(options.from, watch.tell);
   if (options.save !== undefined) watch.tell(`wrote ${await saveObservation(options.save, observation)}`);
   const arrivals = options.traceFile && (await readArrivals(options.traceFile));
   return explainObservation(observation, toLimit(options), options.model, watch.tell, arrivals);
 }
+
+/** Reads what was saved. `tell`: called with what it lacks. Errors: INPUT_INVALID, CONFIG_INVALID. */
+async function readSaved(directory: string, tell: (line: string) => void): Promise<ObservedServer> {
+  if (await hasObservation(directory)) return readObservation(directory);
+  const observation = await readSavedPages(directory);
+  tell(ONLY_MEANS);
+  const lacking = listNames(observation.readings).filter((name) => !observation.configs.has(name));
+  if (lacking.length > 0)
+    tell(`left out, as their configs are not in ${directory}: ${plainLine(listed(lacking.slice(0, 20)))}`);
+  return observation;
+}
+
+/** What the counters of Triton's metrics lack beside its statistics. */
+const ONLY_MEANS = 'the metrics have no executions by batch size, only means: figures are less sure';
 
 /**
  * Explains what was read of a server; without names, every model with requests. `tell`: called for
@@ -155,7 +171,7 @@ async function observePast(
   const [busiest, ...others] = toInstanceReadings(await readPrometheus(query, signal));
   if (!busiest || busiest.readings.length < 2)
     throw new TrituneError('INPUT_INVALID', 'Prometheus has no two readings', 'ask for a longer time (--since)');
-  tell('the metrics have no executions by batch size, only means: figures are less sure');
+  tell(ONLY_MEANS);
   if (others.length > 0) {
     const names = plainLine(listed(others.map(({ instance }) => instance)));
     tell(`explains ${plainLine(busiest.instance)}, the busiest server; others: ${names}`);

@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { TrituneError } from '#base/errors.ts';
@@ -66,6 +67,13 @@ export function saveObservation(directory: string, observation: ObservedServer):
   return writeIn(directory, [FILE], `${JSON.stringify(document)}\n`);
 }
 
+/** Returns whether `--save` kept readings in the directory. */
+export const hasObservation = (directory: string): Promise<boolean> =>
+  access(join(directory, FILE)).then(
+    () => true,
+    () => false,
+  );
+
 /** Reads what `--save` kept. Errors: INPUT_INVALID. */
 export async function readObservation(directory: string): Promise<ObservedServer> {
   const path = join(directory, FILE);
@@ -79,16 +87,22 @@ export async function readObservation(directory: string): Promise<ObservedServer
   return {
     at,
     server,
-    configs: new Map(Object.entries(configs).map(([name, config]) => [name, readConfig(name, config, refuse)])),
+    configs: new Map(
+      Object.entries(configs).map(([name, config]) => [
+        name,
+        toModelConfig(config, (reason) => refuse(`configs.${name}: ${reason}`)),
+      ]),
+    ),
     readings,
   };
 }
 
-function readConfig(name: string, config: JsonObject, refuse: (reason: string) => never): ModelConfig {
+/** Returns a config in normal form, or what `refuse` does with the reason why it is none. */
+export function toModelConfig(config: JsonObject, refuse: (reason: string) => never): ModelConfig {
   try {
     return normaliseConfig(config);
   } catch (error) {
     if (!(error instanceof ConfigValueError)) throw error;
-    return refuse(`configs.${name}: ${error.path || 'the whole'}: ${error.reason}`);
+    return refuse(`${error.path || 'the whole'}: ${error.reason}`);
   }
 }

@@ -52,6 +52,34 @@ describe('explain', () => {
     expect(JSON.parse(readFileSync(again, 'utf8'))).toEqual(JSON.parse(readFileSync(file, 'utf8')));
   });
 
+  it('explains saved pages of metrics, beside the configs of the models', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    await othersSend('grpc', emulator.grpcUrl, 'm', 5);
+    const directory = scratch();
+    const explained = () => callCli(['explain', '--from', directory, '--latency-budget', '50']);
+    const savePage = async (name: string): Promise<void> => {
+      const page = await fetch(emulator.metricsUrl);
+      writeFileSync(join(directory, name), await page.text());
+    };
+    const startedAt = 1_764_580_000;
+    await savePage(`${startedAt}.prom`);
+    expect(await explained()).toMatchObject({ code: 2, stderr: expect.stringContaining('two pages of metrics') });
+    for (let index = 1; index < 5; index++) {
+      await new Promise((resume) => setTimeout(resume, 300));
+      await savePage(`${startedAt + index}.prom`);
+    }
+    const without = await explained();
+    expect(without).toMatchObject({ code: 0, stdout: expect.stringContaining('no model had a request') });
+    expect(without.stderr).toContain(`left out, as their configs are not in ${directory}: m`);
+    const config = await fetch(`http://${emulator.httpUrl}/v2/models/m/config`);
+    writeFileSync(join(directory, 'm.json'), await config.text());
+    const { stdout, stderr } = await explained();
+    // By the names of the pages: five of them, a second apart.
+    expect(stdout).toMatch(/^m: [\d.,]+ requests\/s in 4 s/m);
+    expect(stdout).toMatch(/^ {2}ceiling .* requests\/s with p99 within 50 ms/m);
+    expect(stderr).toContain('no executions by batch size');
+  });
+
   it('takes exact arrivals from traces of all requests, and refuses those of a sample', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     await othersSend('grpc', emulator.grpcUrl, 'm', 5);

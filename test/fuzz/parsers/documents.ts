@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readLaunchCommand } from '#adapter/engine/launch-command.ts';
 import { readObservation } from '#app/explain/observation.ts';
 import { parseSeries } from '#app/explain/read-prometheus.ts';
+import { readSavedPages } from '#app/explain/saved-pages.ts';
 import { readPrices } from '#app/study/cost-terms.ts';
 import { readCandidates } from '#app/study/read-candidates.ts';
 import { readProposal } from '#app/study/read-priors.ts';
@@ -128,6 +129,22 @@ const prometheus = refusing(['SERVER_FAILED'], {
       readings.length < 2 ? null : readServed(readings),
     );
   },
+});
+
+const savedPages = refusing(['INPUT_INVALID'], {
+  name: 'a saved page of metrics beside others',
+  sources: ['app/explain/saved-pages.ts', 'app/counter-files.ts'],
+  isSlow: true,
+  seeds: [
+    ['success', 'inferences', 'executions', 'requestUs', 'queueUs', 'inferUs']
+      .map((counter, index) => `${counterMetrics[counter as CounterName]}{model="m",version="1"} ${100 * (index + 2)}`)
+      .join('\n'),
+  ],
+  words: ['1e308', '-1', 'NaN', '+Inf', '{model="m",version="2"}', ' 1700000000000', 'nv_inference_count'],
+  read: inFile('1764580015.prom', (path) => {
+    writeFileSync(join(dirname(path), '1764580000.prom'), `${counterMetrics.success}{model="m",version="1"} 10\n`);
+    return readSavedPages(dirname(path)).then(({ readings }) => readServed(readings));
+  }),
 });
 
 const space = refusing(['SPACE_INVALID'], {
@@ -463,5 +480,5 @@ export const yamlFiles: readonly Parser[] = [
 /** Files that people write, or get from others. */
 export const documents: readonly Parser[] = [
   ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable, tokenTable],
-  ...[keptReadings, explanation, prometheus],
+  ...[keptReadings, explanation, prometheus, savedPages],
 ];

@@ -1,0 +1,68 @@
+import { readdir } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import { formatMessage, TrituneError } from '#base/errors.ts';
+import { plainLine } from '#base/format.ts';
+import type { JsonObject } from '#base/json.ts';
+import { fileLimits, readText } from '#base/read-file.ts';
+import { createJsonObject } from '#base/schema.ts';
+import { toInstanceReadings, toScrapedCounters } from '#explain/prometheus-readings.ts';
+import type { ModelConfig } from '#triton/config/model-config.ts';
+import { parseConfigText } from '#triton/config/parser.ts';
+import { readMetricsPage, type TimedSample } from '../counter-files.ts';
+import { type ObservedServer, toModelConfig } from './observation.ts';
+import { readJsonFile } from './read-json.ts';
+
+const HINT =
+  "give a directory that explain --save wrote, or one with pages of Triton's metrics (*.prom) and the configs of its models (MODEL.json or MODEL.pbtxt)";
+
+/** More are not read: ten hours of a page each five seconds. */
+const MAX_PAGES = 7200;
+
+/**
+ * Reads a directory with saved pages of Triton's metrics, `*.prom`, and the configs of its models:
+ * `MODEL.json`, as the server gives it, or `MODEL.pbtxt`. Errors: INPUT_INVALID, CONFIG_INVALID.
+ */
+export async function readSavedPages(directory: string): Promise<ObservedServer> {
+  const refuse = (reason: string): never => {
+    throw new TrituneError('INPUT_INVALID', `${directory}: ${plainLine(reason)}`, HINT);
+  };
+  const names = (await readdir(directory).catch((error: unknown) => refuse(formatMessage(error)))).sort();
+  const pages = names.filter((name) => name.endsWith('.prom'));
+  if (pages.length < 2) return refuse('it has neither an observation.json nor two pages of metrics');
+  if (pages.length > MAX_PAGES) return refuse(`it has ${pages.length} pages; at most ${MAX_PAGES} are read`);
+  const samples: TimedSample[] = [];
+  for (const name of pages) {
+    for (const sample of await readMetricsPage(join(directory, name)))
+      if (sample.name.startsWith('nv_inference_')) samples.push(sample);
+  }
+  const [server] = toInstanceReadings(toScrapedCounters(samples));
+  const { readings = [] } = server ?? {};
+  if (readings.length < 2) return refuse('its pages have no counters of Triton at two times');
+  const configs = new Map<string, ModelConfig>();
+  for (const name of names) {
+    const config = await readConfig(join(directory, name));
+    if (config) configs.set(config.name ?? parse(name).name, config);
+  }
+  const lastMs = (readings.at(-1)?.atNs ?? 0) / 1e6;
+  return {
+    at: new Date(Math.min(lastMs, MAX_DATE_MS)).toISOString(),
+    server: { name: 'triton', version: '', url: directory },
+    configs,
+    readings,
+  };
+}
+
+/** The latest time of a Date. */
+const MAX_DATE_MS = 8.64e15;
+
+/** Returns the config in a file; null for other files. */
+async function readConfig(path: string): Promise<ModelConfig | null> {
+  const refuse = (reason: string): never => {
+    throw new TrituneError('INPUT_INVALID', `${path}: ${plainLine(reason)}`, HINT);
+  };
+  const { ext } = parse(path);
+  if (ext === '.json') return toModelConfig(await readJsonFile(path, createJsonObject<JsonObject>(), HINT), refuse);
+  if (ext !== '.pbtxt') return null;
+  const text = await readText(path, fileLimits.modelConfig).catch((error: unknown) => refuse(formatMessage(error)));
+  return parseConfigText(text, path).config;
+}
