@@ -47,7 +47,10 @@ export const explainOptionTable: OptionTable<ParsedExplainOptions> = {
     help: 'Directory for explain.json, report.html and, of one model, its traffic as workload.yaml',
   },
   save: { flags: '--save <dir>', help: 'Keep the readings in this directory, for --from' },
-  from: { flags: '--from <dir>', help: 'Explain, without a server, readings that --save kept, or saved pages of metrics (*.prom) beside the configs of the models' },
+  from: {
+    flags: '--from <dir>',
+    help: 'Explain, without a server, readings that --save kept, or saved pages of metrics (*.prom) beside the configs of the models',
+  },
   prometheus: {
     flags: '--prometheus <url>',
     help: "Explain the past by Prometheus' counters, such as http://prometheus:9090; the server is asked for configs only",

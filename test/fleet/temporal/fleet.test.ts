@@ -11,6 +11,7 @@ import { toSpec } from '#spec/spec-of-options.ts';
 import { languageProfileFile } from '../../support/emulator.ts';
 import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../../support/fleet.ts';
 import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
+import { startCollector } from '../../support/otlp-collector.ts';
 import { inShell, printedSteps } from '../../support/printed-commands.ts';
 
 /** How often something is killed; more where a night allows it. */
@@ -31,7 +32,9 @@ afterAll(() => fleet.close());
 
 describe('a fleet on a real Temporal', () => {
   it('tunes over two servers, and leaves both as they were', async () => {
-    const { code, stdout, stderr } = await fleet.tune('whole', ...BUDGET, '--max-trials', '4').ended;
+    const collector = await startCollector();
+    const sent = ['--otlp', collector.url];
+    const { code, stdout, stderr } = await fleet.tune('whole', ...BUDGET, '--max-trials', '4', ...sent).ended;
     expect(stderr).not.toContain('INTERNAL');
     expect(code).toBe(0);
     expect(stdout).toContain('has its original config again');
@@ -39,6 +42,8 @@ describe('a fleet on a real Temporal', () => {
     const starts = records.flatMap((record) => (record.type === 'trial-started' ? [record.server] : []));
     expect(new Set(starts).size).toBe(2);
     expect(finishedTrials(records)).toEqual([1, 2, 3, 4]);
+    const spans = collector.spans().map(({ name }) => name);
+    expect(spans).toEqual(expect.arrayContaining(['study', 'trial 1', 'trial 4']));
     const joined = records.flatMap((record) => (record.type === 'server-joined' ? [record.machine?.cores] : []));
     expect(joined).toEqual([cpus().length, cpus().length]);
     // What was watched is what the keeper has.

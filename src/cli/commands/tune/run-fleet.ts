@@ -6,6 +6,7 @@ import { temporalAddress } from '#app/fleet/temporal-options.ts';
 import { discardEmpty, prepareOutput, safeName } from '#app/run-directory.ts';
 import { exportConfig } from '#app/run-documents.ts';
 import { checkSpec, recordedSpec } from '#app/study/open-study.ts';
+import { closeTelemetry, openTelemetry, type Telemetry, withTelemetry } from '#app/telemetry.ts';
 import { realClock } from '#base/clock.ts';
 import { TrituneError } from '#base/errors.ts';
 import { openClient } from '#fleet/temporal/connection.ts';
@@ -19,6 +20,7 @@ import { openScreen, type Screen } from './screen.ts';
 
 interface FleetRun extends TuneFleetFlags {
   readonly ui: UiName;
+  readonly otlp?: string;
 }
 
 /**
@@ -26,8 +28,10 @@ interface FleetRun extends TuneFleetFlags {
  * told to leave.
  */
 export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun, terminal: Terminal): Promise<number> {
-  const { group, detach } = flags;
+  const { group, detach, otlp } = flags;
   if (group === undefined) throw new TrituneError('USAGE', '--temporal needs a group of servers', 'add --group NAME');
+  if (detach && otlp !== undefined)
+    throw new TrituneError('USAGE', '--otlp sends what is watched, so it has no use with --detach', 'leave one out');
   checkFleetSpec(spec);
   checkSpec(spec);
   const study = formatName(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);
@@ -52,7 +56,7 @@ async function watched(
   terminal: Terminal,
 ): Promise<number> {
   const { study } = order;
-  const { ui, spec, fleet = '' } = flags;
+  const { ui, spec, otlp, fleet = '' } = flags;
   const mirror = await openMirror(
     await prepareOutput(spec.output ?? `tritune-runs/${study}`, spec.model, realClock.wallMs()),
   );
@@ -62,6 +66,7 @@ async function watched(
     'ending the study, and putting its servers back',
   );
   let screen: Screen | null = null;
+  let telemetry: Telemetry | null = null;
   try {
     if (mirror.earlier.length > 0)
       throw new TrituneError(
@@ -69,6 +74,7 @@ async function watched(
         `${mirror.directory} already contains a study`,
         'choose another --output',
       );
+    telemetry = await openTelemetry(otlp, { command: 'tune', model: spec.model });
     await beginOnFleet(client, order);
     screen = await openScreen(ui, terminal, {
       earlier: [],
@@ -77,12 +83,14 @@ async function watched(
       exportConfig: (trial) => exportConfig(mirror.directory, spec.model, trial),
     });
     const { signal } = interrupts;
-    const outcome = await followOnFleet(client, study, mirror, screen, { signal, stops: true });
+    const watch = withTelemetry(screen, telemetry);
+    const outcome = await followOnFleet(client, study, mirror, watch, { signal, stops: true });
     interrupts.check();
     await screen.untilLeft(signal);
     return toExitCode(outcome);
   } finally {
     screen?.close();
+    await closeTelemetry(telemetry, terminal.tell);
     try {
       await mirror.journal.close();
       await discardEmpty(mirror.directory);
