@@ -215,12 +215,12 @@ function judge(drawn: Case, random: Random): Judged | null {
   if (!explanation || !ceiling) throw new Error(`${drawn.label} was not explained`);
   const grid = [1, 2, 3, 4].flatMap((instances) =>
     [8, 16, 32, 64, 128]
-      .filter((maxBatch) => maxBatch >= present.maxBatch && maxBatch <= 4 * present.maxBatch)
+      .filter((maxBatch) => maxBatch >= present.maxBatch && maxBatch <= 8 * present.maxBatch)
       .flatMap((maxBatch) => [0, 0.5, 2, 5].map((delayMs) => ({ instances, maxBatch, delayMs }))),
   );
-  const best = Math.max(truth, ...grid.map((config) => findCeiling(drawn, config)));
   const proposed = readProposed(explanation, present);
   const served = findCeiling(drawn, proposed);
+  const best = Math.max(truth, served, ...grid.map((config) => findCeiling(drawn, config)));
   const said = explanation.proposal?.ceiling;
   if (values.verbose) {
     const words = ({ instances, maxBatch, delayMs }: OpenConfig): string => `${instances}/${maxBatch}/${delayMs}`;

@@ -12,18 +12,38 @@ export const MIN_EXECUTIONS = 20;
 const MAX_GROUPS = 12;
 
 /**
+ * Returns the mean number of busy instances during an execution of this size, its own included,
+ * while `meanBusy` are busy in the mean; null if that is not known.
+ */
+export type BusyDuring = (batchSize: number, meanBusy: number) => number | null;
+
+/**
  * Fits the law of execution times to what was served, in groups of intervals with similar load: how
  * instances slow each other shows only where more of them are busy at some times than at others.
- * null without executions by batch size.
+ * `busyDuring`: by default, each instance is busy independently of the others. null without
+ * executions by batch size.
  */
-export function fitSeenLaw(choice: Choice, intervals: readonly IntervalWork[]): ExecutionLaws | null {
+export function fitSeenLaw(
+  choice: Choice,
+  intervals: readonly IntervalWork[],
+  busyDuring: BusyDuring = () => null,
+): ExecutionLaws | null {
   const busy = intervals.filter(hasServed).sort((a, b) => busyInstances(a) - busyInstances(b));
   const groups = Array.from({ length: MAX_GROUPS }, (_, index) => {
     const at = (part: number): number => Math.round((part * busy.length) / MAX_GROUPS);
     return busy.slice(at(index), at(index + 1));
   });
-  const observations = groups.filter((group) => group.length > 0).map((group) => toObservation(choice, group));
-  return fitExecutionLaws([{ choice, points: listPoints({ choice, observations }) }]);
+  const points = groups
+    .filter((group) => group.length > 0)
+    .flatMap((group) => {
+      const seconds = group.reduce((sum, each) => sum + each.seconds, 0);
+      const meanBusy = group.reduce((sum, each) => sum + each.seconds * busyInstances(each), 0) / seconds;
+      return listPoints({ choice, observations: [toObservation(choice, group)] }).map((point) => ({
+        ...point,
+        busyInstances: busyDuring(point.batchSize, meanBusy) ?? point.busyInstances,
+      }));
+    });
+  return fitExecutionLaws([{ choice, points }]);
 }
 
 type Working = IntervalWork & { readonly breakdown: ServerBreakdown };

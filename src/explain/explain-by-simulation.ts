@@ -1,18 +1,21 @@
 import type { JsonObject } from '#base/json.ts';
 import { NS_PER_US } from '#base/units.ts';
-import { toChoice } from '#perfmodel/modelled-config.ts';
+import type { ExecutionLaws } from '#perfmodel/execution-laws.ts';
+import { type Choice, toChoice } from '#perfmodel/modelled-config.ts';
 import type { ServerBreakdown } from '#profiler/server-figures.ts';
 import { listDifferences } from '#space/differences.ts';
 import { toModelConfig } from '#space/model-configs.ts';
 import { loadSpace } from '#space/source/load.ts';
 import type { Candidate } from '#space/types.ts';
+import type { Interval } from '#stats/interval.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { findBest } from './alternatives.ts';
 import { findDispersion, toProcess } from './arrivals.ts';
+import { simulateBusyDuring } from './busy-during.ts';
 import { driftCauses, simulatedCauses, type WeighedCause } from './causes.ts';
 import { busyInstances, fitSeenLaw, hasServed, MIN_EXECUTIONS, samplesPerRequest } from './execution-law.ts';
 import type { ModelExplanation } from './explanation.ts';
-import { fitProcess } from './fit-process.ts';
+import { type FittedProcess, fitProcess } from './fit-process.ts';
 import { ceilingInterval, type Forecast, type ForecastContext, forecast, REQUESTS } from './forecast.ts';
 import type { ModelWork } from './readings.ts';
 
@@ -39,12 +42,10 @@ export function explainBySimulation(
 ): Simulated | null {
   const config = toModelConfig(original);
   const choice = toChoice(original);
-  const laws = fitSeenLaw(choice, served.intervals);
   const { breakdown } = served;
-  if (!laws || !breakdown) return null;
+  if (!breakdown) return null;
   const dispersion = findDispersion(served, choice.policy.instances);
   const traffic = {
-    laws,
     perSecond: breakdown.successCount / served.seconds,
     samplesPerRequest: Math.round(samplesPerRequest(breakdown)),
     otherNs: breakdown.overheadUs * NS_PER_US,
@@ -53,13 +54,10 @@ export function explainBySimulation(
     requests: REQUESTS.toTell,
     largestSeen: findLargestSeen(breakdown),
   };
-  const { process, explainsQueue } = fitProcess(
-    dispersion,
-    { breakdown, arrivalsNs: served.arrivalsNs },
-    traffic,
-    choice,
-  );
-  const context: ForecastContext = { ...traffic, process };
+  const fitted = fitServer(served, dispersion, choice, traffic, breakdown);
+  if (!fitted) return null;
+  const { laws, process, explainsQueue } = fitted;
+  const context: ForecastContext = { ...traffic, laws, process };
   const ranking: ForecastContext = { ...context, requests: REQUESTS.toRank };
   const present = forecast(context, choice);
   const rankedPresent = forecast(ranking, choice);
@@ -98,6 +96,29 @@ export function explainBySimulation(
     unknown,
     settle: proposal && unseen.length > 0 ? describeSettling(config, proposal, traffic.largestSeen) : null,
   };
+}
+
+/**
+ * Fits how requests arrive, and how long they are executed: how many instances are busy at once
+ * depends on both. null without executions by batch size.
+ */
+function fitServer(
+  served: ModelWork,
+  dispersion: Interval | null,
+  choice: Choice,
+  traffic: Omit<ForecastContext, 'laws' | 'process'>,
+  breakdown: ServerBreakdown,
+): (FittedProcess & Pick<ForecastContext, 'laws'>) | null {
+  const rough = fitSeenLaw(choice, served.intervals);
+  if (!rough) return null;
+  const fit = (laws: ExecutionLaws) => {
+    const seen = { breakdown, arrivalsNs: served.arrivalsNs };
+    return { ...fitProcess(dispersion, seen, { ...traffic, laws }, choice), laws };
+  };
+  const roughly = fit(rough);
+  if (choice.policy.instances === 1) return roughly;
+  const simulated = { ...traffic, ...roughly, requests: REQUESTS.toRank };
+  return fit(fitSeenLaw(choice, served.intervals, simulateBusyDuring(simulated, choice)) ?? rough);
 }
 
 const describeForecast = (context: ForecastContext, each: Forecast) => ({

@@ -64,7 +64,16 @@ const MAX_SHARE = 0.95;
 
 /** Simulates a choice at a rate, with execution times multiplied by a factor. */
 export function simulateAt(context: ForecastContext, choice: Choice, perSecond: number, slowness = 1): Simulation {
-  const law = toSlowedLaw(context, choice, slowness);
+  return simulateLaw(context, choice, toSlowedLaw(context, choice, slowness), perSecond);
+}
+
+/** Simulates a choice at a rate, with this law of its executions. */
+export function simulateLaw(
+  context: Omit<ForecastContext, 'laws'>,
+  choice: Choice,
+  law: ServiceLaw,
+  perSecond: number,
+): Simulation {
   const arrivalsNs = drawArrivals(context.process, perSecond, context.requests, SEED);
   const traffic = {
     kind: 'open',
@@ -151,7 +160,7 @@ function findCeiling(
 }
 
 /** Returns the requests per second of a choice with requests always waiting. */
-function computeCapacity(context: ForecastContext, choice: Choice, slowness: number): number {
+export function computeCapacity(context: ForecastContext, choice: Choice, slowness: number): number {
   const { samplesPerRequest, otherNs } = context;
   const law = toSlowedLaw(context, choice, slowness);
   const atOnce = Math.max(1, Math.floor(Math.max(1, choice.largestBatch) / samplesPerRequest));
