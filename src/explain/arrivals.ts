@@ -7,16 +7,18 @@ import type { IntervalWork, ModelWork } from './readings.ts';
 /**
  * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
  * groups of geometric size, with exponential gaps within a group. `steady`: with gamma-distributed
- * gaps of this shape, more even than those of independent clients. `recorded`: with exactly these
- * gaps, in this order, stretched to the rate.
+ * gaps of this shape, more even than those of independent clients. `groups`: in groups of this size
+ * at even times, such as the frames of several cameras. `recorded`: with exactly these gaps, in this
+ * order, stretched to the rate.
  */
 export type ArrivalProcess =
   | { readonly kind: 'poisson' }
   | { readonly kind: 'bursts'; readonly meanSize: number; readonly gapNs: number }
   | { readonly kind: 'steady'; readonly shape: number }
+  | { readonly kind: 'groups'; readonly size: number }
   | { readonly kind: 'recorded'; readonly dispersion: number; readonly gapsNs: Float64Array };
 
-type CountedProcess = Exclude<ArrivalProcess, { readonly kind: 'recorded' }>;
+type CountedProcess = Exclude<ArrivalProcess, { readonly kind: 'groups' | 'recorded' }>;
 
 /** Fewer intervals do not tell bursts from chance. */
 const MIN_INTERVALS = 8;
@@ -139,6 +141,10 @@ export function drawArrivals(process: ArrivalProcess, perSecond: number, count: 
     // This part of the record may have been slower or faster than all of it.
     const scale = (meanNs * count) / Math.max(1, times[count - 1] ?? 1);
     return times.map((atNs) => scale * atNs);
+  }
+  if (process.kind === 'groups') {
+    const { size } = process;
+    return times.map((_, index) => (1 + Math.floor(index / size)) * size * meanNs);
   }
   if (process.kind !== 'bursts') {
     const shape = process.kind === 'steady' ? process.shape : 1;

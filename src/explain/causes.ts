@@ -5,6 +5,7 @@ import type { ServerBreakdown } from '#profiler/server-figures.ts';
 import type { BatcherPolicy } from '#queueing/batcher-policy.ts';
 import { executionNs } from '#queueing/service-law.ts';
 import { ceilingGain, isBusy, latencyGain } from './alternatives.ts';
+import type { ArrivalProcess } from './arrivals.ts';
 import { busyInstances, hasServed, meanBatch } from './execution-law.ts';
 import type { Cause, CauseCode } from './explanation.ts';
 import { type Forecast, type ForecastContext, forecast } from './forecast.ts';
@@ -235,16 +236,27 @@ const batchLimit: FindCause = ({ context, present, breakdown }) => {
 
 const bursts: FindCause = ({ context, present, breakdown }) => {
   const { process } = context;
-  if ((process.kind !== 'bursts' && process.kind !== 'recorded') || !present.today) return null;
+  const how = describeBursts(process);
+  if (how === null || !present.today) return null;
   const evenly = forecast({ ...context, process: { kind: 'poisson' } }, present.choice);
   const gain = evenly?.today ? present.today.mean / evenly.today.mean : 0;
   if (gain < MIN_GAIN) return null;
-  const how =
-    process.kind === 'recorded'
-      ? `the traces show ${formatFigure(process.dispersion)} times the variance of independent clients`
-      : `requests come in groups of ${formatFigure(process.meanSize)} in the mean`;
   return cause('bursts', process.kind === 'recorded' ? 'sure' : 'likely', gain, `${how}; ${queueWords(breakdown)}`);
 };
+
+/** Returns what shows that requests come in bursts; null if they do not. */
+function describeBursts(process: ArrivalProcess): string | null {
+  switch (process.kind) {
+    case 'recorded':
+      return `the traces show ${formatFigure(process.dispersion)} times the variance of independent clients`;
+    case 'bursts':
+      return `requests come in groups of ${formatFigure(process.meanSize)} in the mean`;
+    case 'groups':
+      return `each second has as many requests, but they wait like groups of ${process.size} that come at once`;
+    default:
+      return null;
+  }
+}
 
 const client: FindCause = ({ isSteady, present, breakdown, served }) => {
   const busy = busyInstances({ ...served, breakdown });

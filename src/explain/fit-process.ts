@@ -13,7 +13,9 @@ export interface FittedProcess {
 }
 
 /** Gaps within a burst to try, as shares of the mean gap between requests. */
-const GAP_SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7] as const;
+const GAP_SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.5, 4, 10] as const;
+/** Sizes of groups at even times to try. */
+const GROUP_SIZES = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128] as const;
 /** A simulated queue within this factor of the observed one explains it, … */
 const ALIKE = 1.5;
 /** … and so does one within this share of the request's time. */
@@ -24,8 +26,8 @@ const MIN_QUEUE_MS = 1e-3;
 /**
  * Fits the arrivals to the counts per interval, and their gaps within bursts to the mean time in
  * the queue. Arrivals that are more even than those of independent clients may be those of a closed
- * loop, which waits for answers: where an even stream does not explain the queue, forecasts are for
- * independent clients. Recorded arrivals are taken as they are.
+ * loop, which waits for answers, or groups at even times: where an even stream does not explain the
+ * queue, independent clients and such groups are tried. Recorded arrivals are taken as they are.
  */
 export function fitProcess(
   dispersion: Interval | null,
@@ -48,20 +50,20 @@ export function fitProcess(
     const process = toRecorded(arrivalsNs, dispersion);
     return { process, explainsQueue: isExplained(simulated(process).queueMs) };
   }
+  const nearestOf = (processes: readonly ArrivalProcess[]): FittedProcess => {
+    const runs = processes.map((process) => ({ process, ...simulated(process) }));
+    const { process, queueMs } = runs.reduce((best, run) => (run.miss < best.miss ? run : best));
+    return { process, explainsQueue: isExplained(queueMs) };
+  };
   const meanGapNs = NS_PER_S / context.perSecond;
   const first = toProcess(dispersion, 0);
-  const processes =
-    first.kind === 'bursts'
-      ? GAP_SHARES.map((share): ArrivalProcess => ({ ...first, gapNs: share * meanGapNs }))
-      : [first, ...(first.kind === 'steady' ? [{ kind: 'poisson' } as const] : [])];
-  const runs = processes.map(simulated);
-  if (first.kind !== 'bursts') {
-    const explained = runs.findIndex(({ queueMs }) => isExplained(queueMs));
-    return { process: processes[explained] ?? { kind: 'poisson' }, explainsQueue: explained >= 0 };
+  if (first.kind === 'bursts') return nearestOf(GAP_SHARES.map((share) => ({ ...first, gapNs: share * meanGapNs })));
+  const independent = { kind: 'poisson' } as const;
+  for (const process of first.kind === 'steady' ? [first, independent] : [independent])
+    if (isExplained(simulated(process).queueMs)) return { process, explainsQueue: true };
+  if (first.kind === 'steady') {
+    const groups = nearestOf(GROUP_SIZES.map((size) => ({ kind: 'groups', size })));
+    if (groups.explainsQueue) return groups;
   }
-  const nearest = runs.reduce((best, { miss }, index) => (miss < (runs[best]?.miss ?? 0) ? index : best), 0);
-  return {
-    process: processes[nearest] as ArrivalProcess,
-    explainsQueue: isExplained(runs[nearest]?.queueMs ?? 0),
-  };
+  return { process: independent, explainsQueue: false };
 }
