@@ -53,7 +53,9 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
 
 const RANGE_HINT = "give Prometheus' answer of /api/v1/query_range to the query nv_inference_request_success";
 
-/** Returns the counters on a series of scraped pages, by model and version. Errors: INPUT_INVALID. */
+/**
+ * Returns the counters on a series of scraped pages, by model and version. Errors: INPUT_INVALID.
+ */
 export async function scrapedCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();
   for (const path of paths) {
@@ -72,7 +74,7 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
 }
 
 /** A sample with the time at which it was read. */
-export type TimedSample = Required<MetricSample>;
+export type ScrapedSample = Required<MetricSample>;
 
 /** The name of a page that `date +%s` gave. */
 const UNIX_SECONDS = /^\d{10}(\.\d+)?$/;
@@ -82,7 +84,7 @@ const UNIX_SECONDS = /^\d{10}(\.\d+)?$/;
  * name if that is a number of seconds since 1970, else when the file was written. Errors:
  * INPUT_INVALID.
  */
-export async function readMetricsPage(path: string): Promise<readonly TimedSample[]> {
+export async function readMetricsPage(path: string): Promise<readonly ScrapedSample[]> {
   const samples = parsePrometheus(await readCounterText(path));
   const { name } = parse(path);
   const writtenMs = UNIX_SECONDS.test(name) ? Number(name) * MS_PER_S : (await stat(path)).mtimeMs;

@@ -8,8 +8,8 @@ import type { IntervalWork, ModelWork } from './readings.ts';
  * How requests arrive, whatever their rate. `poisson`: of many independent clients. `bursts`: in
  * groups of geometric size, with exponential gaps within a group. `steady`: with gamma-distributed
  * gaps of this shape, more even than those of independent clients. `groups`: in groups of this size
- * at even times, such as the frames of several cameras. `recorded`: with exactly these gaps, in this
- * order, stretched to the rate.
+ * at even times, such as the frames of several cameras. `recorded`: with exactly these gaps, in
+ * this order, stretched to the rate.
  */
 export type ArrivalProcess =
   | { readonly kind: 'poisson' }

@@ -10,7 +10,7 @@ const LOADS = [0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.97] as const;
 /** Fewer executions of a size do not tell a mean. */
 const MIN_EXECUTIONS = 10;
 /** A slowdown that shows in the times of executions, and hardly changes how many are busy. */
-const LEAST_SLOWDOWN = 0.05;
+const MIN_SLOWDOWN = 0.05;
 
 /**
  * Simulates how many instances are busy during an execution, at several loads. Requests of open
@@ -18,7 +18,7 @@ const LEAST_SLOWDOWN = 0.05;
  */
 export function simulateBusyDuring(context: ForecastContext, choice: Choice): BusyDuring {
   const { interference, ...rest } = context.laws.of(choice);
-  const perInstance = Math.max(LEAST_SLOWDOWN, interference.perInstance);
+  const perInstance = Math.max(MIN_SLOWDOWN, interference.perInstance);
   // Without a spread, times tell exactly how many were busy.
   const law: ServiceLaw = { ...rest, interference: { ...interference, perInstance }, cv: 0 };
   const { instances } = choice.policy;
@@ -39,7 +39,7 @@ export function simulateBusyDuring(context: ForecastContext, choice: Choice): Bu
   };
 }
 
-/** Returns the busy instances that the times of executions of this size show; null if they do not. */
+/** Returns the busy instances that executions of this size show; null if there are too few. */
 function readBusy({ executions, executionNs }: Simulation, law: ServiceLaw, batchSize: number): number | null {
   const count = executions[batchSize] ?? 0;
   if (count < MIN_EXECUTIONS) return null;

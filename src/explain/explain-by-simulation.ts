@@ -111,14 +111,14 @@ function fitServer(
 ): (FittedProcess & Pick<ForecastContext, 'laws'>) | null {
   const rough = fitSeenLaw(choice, served.intervals);
   if (!rough) return null;
-  const fit = (laws: ExecutionLaws) => {
+  const fitArrivals = (laws: ExecutionLaws) => {
     const seen = { breakdown, arrivalsNs: served.arrivalsNs };
     return { ...fitProcess(dispersion, seen, { ...traffic, laws }, choice), laws };
   };
-  const roughly = fit(rough);
+  const roughly = fitArrivals(rough);
   if (choice.policy.instances === 1) return roughly;
   const simulated = { ...traffic, ...roughly, requests: REQUESTS.toRank };
-  return fit(fitSeenLaw(choice, served.intervals, simulateBusyDuring(simulated, choice)) ?? rough);
+  return fitArrivals(fitSeenLaw(choice, served.intervals, simulateBusyDuring(simulated, choice)) ?? rough);
 }
 
 const describeForecast = (context: ForecastContext, each: Forecast) => ({

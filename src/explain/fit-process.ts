@@ -50,19 +50,19 @@ export function fitProcess(
     const process = toRecorded(arrivalsNs, dispersion);
     return { process, explainsQueue: isExplained(simulated(process).queueMs) };
   }
-  const nearestOf = (processes: readonly ArrivalProcess[]): FittedProcess => {
+  const findNearest = (processes: readonly ArrivalProcess[]): FittedProcess => {
     const runs = processes.map((process) => ({ process, ...simulated(process) }));
     const { process, queueMs } = runs.reduce((best, run) => (run.miss < best.miss ? run : best));
     return { process, explainsQueue: isExplained(queueMs) };
   };
   const meanGapNs = NS_PER_S / context.perSecond;
   const first = toProcess(dispersion, 0);
-  if (first.kind === 'bursts') return nearestOf(GAP_SHARES.map((share) => ({ ...first, gapNs: share * meanGapNs })));
+  if (first.kind === 'bursts') return findNearest(GAP_SHARES.map((share) => ({ ...first, gapNs: share * meanGapNs })));
   const independent = { kind: 'poisson' } as const;
   for (const process of first.kind === 'steady' ? [first, independent] : [independent])
     if (isExplained(simulated(process).queueMs)) return { process, explainsQueue: true };
   if (first.kind === 'steady') {
-    const groups = nearestOf(GROUP_SIZES.map((size) => ({ kind: 'groups', size })));
+    const groups = findNearest(GROUP_SIZES.map((size) => ({ kind: 'groups', size })));
     if (groups.explainsQueue) return groups;
   }
   return { process: independent, explainsQueue: false };

@@ -66,7 +66,9 @@ export async function explain(options: ExplainOptions, watch: ExplainWatch): Pro
   return explainObservation(observation, toLimit(options), options.model, watch.tell, arrivals);
 }
 
-/** Reads what was saved. `tell`: called with what it lacks. Errors: INPUT_INVALID, CONFIG_INVALID. */
+/**
+ * Reads what was saved. `tell`: called with what it lacks. Errors: INPUT_INVALID, CONFIG_INVALID.
+ */
 async function readSaved(directory: string, tell: (line: string) => void): Promise<ObservedServer> {
   if (await hasObservation(directory)) return readObservation(directory);
   const observation = await readSavedPages(directory);

@@ -8,7 +8,7 @@ import { createJsonObject } from '#base/schema.ts';
 import { toInstanceReadings, toScrapedCounters } from '#explain/prometheus-readings.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { parseConfigText } from '#triton/config/parser.ts';
-import { readMetricsPage, type TimedSample } from '../counter-files.ts';
+import { readMetricsPage, type ScrapedSample } from '../counter-files.ts';
 import { type ObservedServer, toModelConfig } from './observation.ts';
 import { readJsonFile } from './read-json.ts';
 
@@ -30,7 +30,7 @@ export async function readSavedPages(directory: string): Promise<ObservedServer>
   const pages = names.filter((name) => name.endsWith('.prom'));
   if (pages.length < 2) return refuse('it has neither an observation.json nor two pages of metrics');
   if (pages.length > MAX_PAGES) return refuse(`it has ${pages.length} pages; at most ${MAX_PAGES} are read`);
-  const samples: TimedSample[] = [];
+  const samples: ScrapedSample[] = [];
   for (const name of pages) {
     for (const sample of await readMetricsPage(join(directory, name)))
       if (sample.name.startsWith('nv_inference_')) samples.push(sample);
