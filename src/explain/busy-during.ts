@@ -1,6 +1,5 @@
 import type { Choice } from '#perfmodel/modelled-config.ts';
-import type { ServiceLaw } from '#queueing/service-law.ts';
-import { loneExecutionNs, slowdownPerInstance } from '#queueing/service-law.ts';
+import { loneExecutionNs, type ServiceLaw, slowdownPerInstance } from '#queueing/service-law.ts';
 import type { Simulation } from '#queueing/tally.ts';
 import type { BusyDuring } from './execution-law.ts';
 import { computeCapacity, type ForecastContext, simulateLaw } from './forecast.ts';
@@ -30,6 +29,7 @@ export function simulateBusyDuring(context: ForecastContext, choice: Choice): Bu
   };
   return (batchSize, meanBusy) => {
     const next = runs.findIndex(({ busyInstances }) => busyInstances >= meanBusy);
+    // Below the first load or above the last one, that of the run at that end.
     if (next <= 0) return readAt(runs.at(next) as Simulation, batchSize);
     const [below, above] = [runs[next - 1] as Simulation, runs[next] as Simulation];
     const [least, most] = [readAt(below, batchSize), readAt(above, batchSize)];

@@ -5,6 +5,7 @@ import { plainLine } from '#base/format.ts';
 import type { JsonObject } from '#base/json.ts';
 import { fileLimits, readText } from '#base/read-file.ts';
 import { createJsonObject } from '#base/schema.ts';
+import { nsToMs } from '#base/units.ts';
 import { toInstanceReadings, toScrapedCounters } from '#explain/prometheus-readings.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
 import { parseConfigText } from '#triton/config/parser.ts';
@@ -17,6 +18,9 @@ const HINT =
 
 /** More are not read: ten hours of a page each five seconds. */
 const MAX_PAGES = 7200;
+const MAX_SAMPLES = 4_000_000;
+/** Samples of later times, after the year 5000, are left out; and of earlier ones, before 1970. */
+const MAX_TIME_MS = 1e14;
 
 /**
  * Reads a directory with saved pages of Triton's metrics, `*.prom`, and the configs of its models:
@@ -33,7 +37,10 @@ export async function readSavedPages(directory: string): Promise<ObservedServer>
   const samples: ScrapedSample[] = [];
   for (const name of pages) {
     for (const sample of await readMetricsPage(join(directory, name)))
-      if (sample.name.startsWith('nv_inference_')) samples.push(sample);
+      if (sample.name.startsWith('nv_inference_') && sample.atMs >= 0 && sample.atMs <= MAX_TIME_MS)
+        samples.push(sample);
+    if (samples.length > MAX_SAMPLES)
+      return refuse(`its pages have more than ${MAX_SAMPLES} counters; give it fewer pages`);
   }
   const [server] = toInstanceReadings(toScrapedCounters(samples));
   const { readings = [] } = server ?? {};
@@ -43,17 +50,13 @@ export async function readSavedPages(directory: string): Promise<ObservedServer>
     const config = await readConfig(join(directory, name));
     if (config) configs.set(config.name ?? parse(name).name, config);
   }
-  const lastMs = (readings.at(-1)?.atNs ?? 0) / 1e6;
   return {
-    at: new Date(Math.min(lastMs, MAX_DATE_MS)).toISOString(),
+    at: new Date(nsToMs(readings.at(-1)?.atNs ?? 0)).toISOString(),
     server: { name: 'triton', version: '', url: directory },
     configs,
     readings,
   };
 }
-
-/** The latest time of a Date. */
-const MAX_DATE_MS = 8.64e15;
 
 /** Returns the config in a file; null for other files. */
 async function readConfig(path: string): Promise<ModelConfig | null> {

@@ -140,7 +140,16 @@ const savedPages = refusing(['INPUT_INVALID'], {
       .map((counter, index) => `${counterMetrics[counter as CounterName]}{model="m",version="1"} ${100 * (index + 2)}`)
       .join('\n'),
   ],
-  words: ['1e308', '-1', 'NaN', '+Inf', '{model="m",version="2"}', ' 1700000000000', 'nv_inference_count'],
+  words: [
+    '1e308',
+    '-1',
+    'NaN',
+    '+Inf',
+    '{model="m",version="2"}',
+    ' 1700000000000',
+    ` -${'9'.repeat(99)}`,
+    'nv_inference_count',
+  ],
   read: inFile('1764580015.prom', (path) => {
     writeFileSync(join(dirname(path), '1764580000.prom'), `${counterMetrics.success}{model="m",version="1"} 10\n`);
     return readSavedPages(dirname(path)).then(({ readings }) => readServed(readings));
