@@ -3,12 +3,11 @@ import { join, parse } from 'node:path';
 import { formatMessage, TrituneError } from '#base/errors.ts';
 import { plainLine } from '#base/format.ts';
 import type { JsonObject } from '#base/json.ts';
-import { fileLimits, readText } from '#base/read-file.ts';
 import { createJsonObject } from '#base/schema.ts';
 import { nsToMs } from '#base/units.ts';
 import { toInstanceReadings, toScrapedCounters } from '#explain/prometheus-readings.ts';
+import { readConfigFile } from '#triton/config/config-file.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
-import { parseConfigText } from '#triton/config/parser.ts';
 import { readMetricsPage, type ScrapedSample } from '../counter-files.ts';
 import { type ObservedServer, toModelConfig } from './observation.ts';
 import { readJsonFile } from './read-json.ts';
@@ -66,6 +65,5 @@ async function readConfig(path: string): Promise<ModelConfig | null> {
   const { ext } = parse(path);
   if (ext === '.json') return toModelConfig(await readJsonFile(path, createJsonObject<JsonObject>(), HINT), refuse);
   if (ext !== '.pbtxt') return null;
-  const text = await readText(path, fileLimits.modelConfig).catch((error: unknown) => refuse(formatMessage(error)));
-  return parseConfigText(text, path).config;
+  return (await readConfigFile(path)).config;
 }

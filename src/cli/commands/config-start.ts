@@ -3,12 +3,11 @@ import { connectControl, resolveAddresses } from '#app/server/addresses.ts';
 import { checkLeftovers, leftoversIn, type Served } from '#app/server/leftover.ts';
 import { readTls } from '#app/server/read-tls.ts';
 import { errorLine } from '#base/error-line.ts';
-import { formatMessage, TrituneError } from '#base/errors.ts';
-import { fileLimits, readText } from '#base/read-file.ts';
+import { TrituneError } from '#base/errors.ts';
 import { withoutServerDefaults } from '#space/edits/server-defaults.ts';
 import type { ServerIdentity } from '#study/records/records.ts';
+import { readConfigFile } from '#triton/config/config-file.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
-import { parseConfigText } from '#triton/config/parser.ts';
 import type { UnknownField } from '#triton/config/unknown.ts';
 import type { TritonClient } from '#triton/types.ts';
 import type { ConfigOptions } from './config-options.ts';
@@ -73,14 +72,7 @@ async function refuseLeftovers(
 }
 
 async function fromFile(file: string, model: string | undefined): Promise<ConfigStart> {
-  const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
-    throw new TrituneError(
-      'INPUT_INVALID',
-      `cannot read ${file}: ${formatMessage(error)}`,
-      "give a model's config.pbtxt",
-    );
-  });
-  const { config, unknownFields } = parseConfigText(text, file);
+  const { config, unknownFields } = await readConfigFile(file);
   if (model !== undefined && config.name !== undefined && config.name !== model) {
     throw wrong(
       `${file} is the config of '${config.name}', not of '${model}'`,

@@ -364,8 +364,7 @@ const configText = refusing(['CONFIG_INVALID'], {
     'triton/config/parser.ts',
     'triton/config/lexer.ts',
     'triton/config/strings.ts',
-    'cli/commands/config-start.ts',
-    'cli/commands/space.ts',
+    'triton/config/config-file.ts',
   ],
   // What was read prints as what reads the same, and everybody who looks at it can.
   read: (text) => {
