@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { formatMessage, TrituneError } from '#base/errors.ts';
 import { fileLimits, readText } from '#base/read-file.ts';
 import { MS_PER_S } from '#base/units.ts';
-import { type MetricSample, parsePrometheus } from '#profiler/devices/prometheus.ts';
+import { parsePrometheus, type ScrapedSample } from '#profiler/devices/prometheus.ts';
 import type { CounterSeries } from '#workload/log-counters.ts';
 
 /** Triton's request counters. Served and failed requests both count as arrivals. */
@@ -72,9 +72,6 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
     readings: [...readings].sort(([one], [other]) => one - other).map(([second, count]) => ({ second, count })),
   }));
 }
-
-/** A sample with the time at which it was read. */
-export type ScrapedSample = Required<MetricSample>;
 
 /** The name of a page that `date +%s` gave. */
 const UNIX_SECONDS = /^\d{10}(\.\d+)?$/;

@@ -1,4 +1,5 @@
 import { MS_PER_S, NS_PER_S, NS_PER_US } from '#base/units.ts';
+import type { ScrapedSample } from '#profiler/devices/prometheus.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '#triton/types.ts';
 import type { CounterReading } from './readings.ts';
 
@@ -30,16 +31,8 @@ export interface ScrapedCounter {
   readonly values: ReadonlyMap<number, number>;
 }
 
-/** A sample of a metrics page, with the time at which it was read. */
-interface PageSample {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-  readonly atMs: number;
-}
-
 /** Returns the counters on saved pages of one server. Other metrics are left out. */
-export function toScrapedCounters(samples: readonly PageSample[]): readonly ScrapedCounter[] {
+export function toScrapedCounters(samples: readonly ScrapedSample[]): readonly ScrapedCounter[] {
   return (Object.keys(counterMetrics) as CounterName[]).flatMap((counter) => {
     const all = samples.filter(({ name, value }) => name === counterMetrics[counter] && value >= 0);
     const byLabels = Map.groupBy(all, ({ labels }) => JSON.stringify(Object.entries(labels).sort()));

@@ -6,9 +6,10 @@ import type { JsonObject } from '#base/json.ts';
 import { createJsonObject } from '#base/schema.ts';
 import { nsToMs } from '#base/units.ts';
 import { toInstanceReadings, toScrapedCounters } from '#explain/prometheus-readings.ts';
+import type { ScrapedSample } from '#profiler/devices/prometheus.ts';
 import { readConfigFile } from '#triton/config/config-file.ts';
 import type { ModelConfig } from '#triton/config/model-config.ts';
-import { readMetricsPage, type ScrapedSample } from '../counter-files.ts';
+import { readMetricsPage } from '../counter-files.ts';
 import { type ObservedServer, toModelConfig } from './observation.ts';
 import { readJsonFile } from './read-json.ts';
 

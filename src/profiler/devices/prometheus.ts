@@ -7,6 +7,9 @@ export interface MetricSample {
   readonly atMs?: number;
 }
 
+/** A sample with the time at which it was read. */
+export type ScrapedSample = Required<MetricSample>;
+
 /**
  * The parts cannot match each other's characters, so a line of blanks, braces or quotes costs no
  * more than any other.
