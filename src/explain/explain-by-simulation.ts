@@ -28,6 +28,8 @@ export interface LatencyLimit {
 
 type Simulated = Pick<ModelExplanation, 'present' | 'proposal' | 'unknown' | 'settle'> & {
   readonly causes: readonly WeighedCause[];
+  /** True for groups of requests whose counts look even. */
+  readonly hasEvenGroups: boolean;
 };
 
 /**
@@ -91,6 +93,7 @@ export function explainBySimulation(
   ];
   return {
     causes: [...simulatedCauses(seen), ...driftCauses(seen)],
+    hasEvenGroups: process.kind === 'groups',
     present: { ...describeForecast(context, present), headroom: present.ceilingPerSecond / context.perSecond },
     proposal: proposal && describeProposal(context, original, proposal),
     unknown,

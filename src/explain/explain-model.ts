@@ -78,8 +78,9 @@ export function explainModel(
   const othersWork = others.flatMap((other) => work.get(other) ?? []);
   const simulated = isSimulated(original) ? explainBySimulation(original, served, othersWork, budget) : null;
   if (simulated) {
-    const { causes, ...rest } = simulated;
-    return { model, ...now, causes: firstCauses([...counted, ...causes]), ...rest };
+    const { causes, hasEvenGroups, ...rest } = simulated;
+    const traffic = hasEvenGroups ? { ...now.traffic, arrivals: 'bursts' as const } : now.traffic;
+    return { model, ...now, traffic, causes: firstCauses([...counted, ...causes]), ...rest };
   }
   const unknown = [`what another config would give: ${whyNotSimulated(original, breakdown)}`];
   return { model, ...now, causes: firstCauses(counted), present: null, proposal: null, unknown, settle: null };

@@ -309,6 +309,7 @@ describe('explainModel', () => {
     const codes = (seen: typeof work) =>
       explainModel(seen, toConfig(situation), [], limit)?.causes.map(({ code, sure }) => [code, sure]);
     expect(codes(work)?.[0]).toEqual(['bursts', 'likely']);
+    expect(explainModel(work, toConfig(situation), [], limit)?.traffic.arrivals).toBe('bursts');
     expect(codes(traced)).toContainEqual(['bursts', 'sure']);
   });
 
