@@ -78,6 +78,37 @@ export function findExplanation<Place, H extends Hypothesis<Place>>(
   };
 }
 
+/**
+ * As `computePosterior`, averaged over the hypotheses by their evidence (Hoeting and others,
+ * Bayesian Model Averaging, 1999): its standard deviation includes that of their means.
+ */
+export function averagedPosterior<Place>(
+  readings: readonly NoisyReading<Place>[],
+  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
+): Posterior<Place> {
+  const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
+  const most = Math.max(...fits.map(({ evidence }) => evidence));
+  const likely = fits
+    .map((fit) => ({ fit, weight: Math.exp(fit.evidence - most) }))
+    .filter(({ weight }) => weight >= MIN_WEIGHT);
+  return (place) => average(likely.map(({ fit, weight }) => ({ weight, ...predict(readings, fit, place) })));
+}
+
+/** Less likely hypotheses change nothing: their weight beside that of the likeliest. */
+const MIN_WEIGHT = 0.01;
+
+interface WeightedNormal extends Normal {
+  readonly weight: number;
+}
+
+/** Returns the mean and the standard deviation of a mixture. */
+function average(parts: readonly WeightedNormal[]): Normal {
+  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = parts.reduce((sum, each) => sum + each.weight * each.mean, 0) / total;
+  const variance = parts.reduce((sum, each) => sum + each.weight * (each.sd ** 2 + (each.mean - mean) ** 2), 0) / total;
+  return { mean, sd: Math.sqrt(variance) };
+}
+
 /** A hypothesis with its covariance of the readings. */
 interface Prior<Place> extends Hypothesis<Place> {
   readonly hypothesis: Hypothesis<Place>;

@@ -5,7 +5,7 @@ import { createKernel, type Place, placeOfOne } from '#perfmodel/places.ts';
 import { settingFactors } from '#perfmodel/setting-effects.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { toModelConfig } from '#space/model-configs.ts';
-import { computePosterior, matern52 } from '#stats/gaussian-process.ts';
+import { averagedPosterior, computePosterior, matern52 } from '#stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '#stats/normal.ts';
 import { coarseLevels, fineLevels } from '#study/search/queueing/candidate-levels.ts';
 import { queueingSampler } from '#study/search/queueing/queueing.ts';
@@ -57,6 +57,17 @@ describe('the Gaussian process', () => {
     expect(computePosterior(wild, [line(0.1), line(2)])(100).sd).toBeCloseTo(2, 3);
     const calm = wild.map((each) => ({ ...each, value: each.value / 40 }));
     expect(computePosterior(calm, [line(0.1), line(2)])(100).sd).toBeCloseTo(0.1, 3);
+  });
+
+  it('averages over hypotheses by how likely they are, and is less sure where they disagree', () => {
+    const everywhereAlike = { kernel: () => 1, logPrior: Math.log(2) };
+    const nowhereAlike = { kernel: (a: number, b: number) => (a === b ? 1 : 0), logPrior: 0 };
+    const { mean, sd } = averagedPosterior([reading(0, 0.9)], [everywhereAlike, nowhereAlike])(5);
+    expect(mean).toBeCloseTo((2 / 3) * 0.9, 3);
+    expect(sd ** 2).toBeCloseTo(1 / 3 + (2 / 9) * 0.9 ** 2, 3);
+    expect(
+      averagedPosterior([reading(0, 0.9)], [{ ...everywhereAlike, logPrior: 9 }, nowhereAlike])(5).mean,
+    ).toBeCloseTo(0.9, 3);
   });
 
   it('says before any reading what the first hypothesis says', () => {

@@ -243,6 +243,32 @@ describe('the speed of machine and server', () => {
     }
   });
 
+  it('is 1 where instances take turns on a device, and levels differ in how many of them are busy', () => {
+    // Of a grid of a real GPU's law: instances, batch, level, microseconds of an execution.
+    const sweep = [
+      [1, 1, 1, 2030],
+      [1, 15, 16, 5458],
+      [2, 4, 7, 2673],
+      [4, 4, 16, 4761],
+      [2, 16, 27, 5728],
+      [2, 16, 32, 5728],
+      [3, 16, 40, 5704],
+      [3, 16, 48, 8344],
+      [3, 16, 48, 8417],
+    ] as const;
+    const all = sweep.map(([instances, batch, level, meanExecutionUs], index): TimedMeasurement => {
+      const busy = Math.min(instances, Math.max(1, Math.floor(level / batch)));
+      const throughput = (1e6 * busy * batch) / meanExecutionUs;
+      const server = serverOf([{ size: batch, executions: 100, meanExecutionUs }]);
+      const measurement = measured(level, throughput, (1e3 * level) / throughput, { server });
+      return { candidate: configWith(instances, 16, 'KIND_GPU'), measurement, atSeconds: SECONDS_EACH * (index + 1) };
+    });
+    for (let made = 2; made <= all.length; made++) {
+      const { course } = fitSpeeds(all.slice(0, made));
+      for (const { speed } of course) expect(Math.abs(Math.log(speed.value)), `after ${made}`).toBeLessThan(0.06);
+    }
+  });
+
   it('says how sure it is: the interval holds the truth as a rule', () => {
     const speed = slowFrom(STEP_AT);
     const held = seeds.flatMap((seed) => {

@@ -1,4 +1,7 @@
 import { mean } from 'simple-statistics';
+import { toChoice } from '#perfmodel/modelled-config.ts';
+import { servicePoints } from '#perfmodel/observation.ts';
+import { observe } from '#perfmodel/observe.ts';
 import { toSettingsKey } from '#perfmodel/settings-key.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { Candidate } from '#space/types.ts';
@@ -32,7 +35,8 @@ export type Source =
       readonly fingerprint: string;
       readonly settingsKey: string;
       readonly batch: number;
-      readonly instances: number;
+      /** Busy ones on a device, which slow each other. */
+      readonly busyInstances: number;
       readonly inFlight: number;
     }
   | { readonly kind: 'rate'; readonly key: string }
@@ -95,7 +99,7 @@ function listExecutionEvidence({ candidate, measurement, atSeconds }: TimedMeasu
     (a, b) => b.executions * b.meanExecutionUs - a.executions * a.meanExecutionUs || a.size - b.size,
   );
   const settingsKey = toSettingsKey(candidate.shape);
-  const instances = Math.log2(candidate.shape.policy.instances);
+  const busyInstances = Math.log2(findBusyInstances(candidate, measurement));
   return byTime.slice(0, MAX_SIZES).map(({ size, executions, meanExecutionUs }) => ({
     place: {
       source: {
@@ -103,7 +107,7 @@ function listExecutionEvidence({ candidate, measurement, atSeconds }: TimedMeasu
         fingerprint: candidate.fingerprint,
         settingsKey,
         batch: Math.log2(Math.max(1, size)),
-        instances,
+        busyInstances,
         inFlight: Math.log2(Math.max(1, findInFlight(measurement))),
       },
       terms: [{ atSeconds, times: -1 }],
@@ -111,6 +115,16 @@ function listExecutionEvidence({ candidate, measurement, atSeconds }: TimedMeasu
     value: Math.log(meanExecutionUs),
     noiseVariance: EXECUTION_SD ** 2 + ONE_EXECUTION_SD ** 2 / executions,
   }));
+}
+
+/**
+ * Returns the instances that are busy during an execution, by Little's law; all of them for models
+ * that the simulator does not know.
+ */
+function findBusyInstances(candidate: Candidate, measurement: Measurement): number {
+  const [observation] = observe(toChoice(candidate), [measurement], undefined);
+  const [point] = observation ? servicePoints(observation) : [];
+  return point?.busyInstances ?? candidate.shape.policy.instances;
 }
 
 /** Returns the requests in flight; in an open loop by Little's law. */

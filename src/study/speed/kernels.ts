@@ -9,7 +9,7 @@ interface Wander {
 }
 
 /**
- * The deviation of figures from linear dependence on batch, instances and level, as standard
+ * The deviation of figures from linear dependence on batch, busy instances and level, as standard
  * deviations of logarithms.
  */
 interface Roughness {
@@ -34,10 +34,10 @@ const WANDERS: readonly [Wander, ...Wander[]] = [
 ];
 /**
  * The standard deviation and the log prior of a step of the speed: cores at 0.6 of their speed for
- * minutes were seen.
+ * minutes were seen. With a prior of -3, steps explained configs that were slow for other reasons.
  */
 const STEP_SD = 0.4;
-const STEP_LOG_PRIOR = -3;
+const STEP_LOG_PRIOR = -6;
 /**
  * Hypotheses of the roughness. Padding and interference change the times of some models by a third,
  * and cliffs by a factor of four, which must not be attributed to the speed.
@@ -54,9 +54,9 @@ const EXECUTION = {
   level: 3,
   /** Other settings (precision, backend settings): half or twice the time. */
   settings: 0.6,
-  /** Per doubling of the batch, of the instances, and of the requests in flight. */
+  /** Per doubling of the batch, of the busy instances, and of the requests in flight. */
   perBatch: 0.7,
-  perInstances: 0.35,
+  perBusy: 0.35,
   perInFlight: 0.1,
 } as const;
 
@@ -205,12 +205,16 @@ function sourceCovariance(
 type Execution = Extract<Source, { readonly kind: 'execution' }>;
 
 function executionCovariance(a: Execution, b: Execution, roughness: number): number {
-  const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, (a.inFlight - b.inFlight) / IN_FLIGHT_LENGTH);
+  const apart = Math.hypot(
+    a.batch - b.batch,
+    a.busyInstances - b.busyInstances,
+    (a.inFlight - b.inFlight) / IN_FLIGHT_LENGTH,
+  );
   return (
     EXECUTION.level ** 2 +
     (a.settingsKey === b.settingsKey ? EXECUTION.settings ** 2 : 0) +
     EXECUTION.perBatch ** 2 * a.batch * b.batch +
-    EXECUTION.perInstances ** 2 * a.instances * b.instances +
+    EXECUTION.perBusy ** 2 * a.busyInstances * b.busyInstances +
     EXECUTION.perInFlight ** 2 * a.inFlight * b.inFlight +
     roughness ** 2 * (matern52(apart) + (a.fingerprint === b.fingerprint ? 1 : 0))
   );

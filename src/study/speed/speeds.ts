@@ -2,7 +2,7 @@ import { mean } from 'simple-statistics';
 import type { Measurement } from '#profiler/measurement.ts';
 import type { GpuMetrics } from '#profiler/server-figures.ts';
 import type { Candidate } from '#space/types.ts';
-import { findExplanation, type NoisyReading, type Posterior } from '#stats/gaussian-process.ts';
+import { averagedPosterior, findExplanation, type NoisyReading, type Posterior } from '#stats/gaussian-process.ts';
 import type { Interval } from '#stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '#stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
@@ -65,8 +65,8 @@ const STEADY: Interval = { value: 1, low: 1, high: 1 };
  * Estimates the speed of machine and server at each measurement, relative to the study's first
  * minute. Gaussian-process regression (Rasmussen and Williams, 2006, chapter 2) of the logarithms
  * that depend on the speed (`evidence.ts`): each is the sum of its source's value and the log speed
- * at its moment, an Ornstein-Uhlenbeck process with steps. The process and the steps are those that
- * explain the readings best, with a prior on a steady speed.
+ * at its moment, an Ornstein-Uhlenbeck process with steps. Processes and steps are averaged by how
+ * well they explain the readings, with a prior on a steady speed.
  */
 export function fitSpeeds(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
@@ -139,7 +139,7 @@ const LIKELY_MOMENTS = 4;
 
 /**
  * Adds steps one by one where the speed changes most between two measurements, while the evidence
- * rises.
+ * rises. The posterior is averaged over the hypotheses with all of these steps and without any.
  */
 function withSteps(
   readings: readonly NoisyReading<SpeedPlace>[],
@@ -158,7 +158,11 @@ function withSteps(
     stepsSeconds = better.steps;
     best = better.explanation;
   }
-  return best.posterior;
+  const steady = speedHypotheses(odds, []);
+  return averagedPosterior(
+    readings,
+    stepsSeconds.length === 0 ? steady : [...steady, ...speedHypotheses(odds, stepsSeconds)],
+  );
 }
 
 /** Returns the moments between two measurements at which the speed changes most. */
