@@ -6,6 +6,7 @@ import { spaceFromJson } from '#space/source/load.ts';
 import { foldStudy } from '#study/records/fold.ts';
 import { readJournal } from '#study/records/journal.ts';
 import { viewSpace } from '#study/search/samplers/space-view.ts';
+import type { Summary } from '#study/summary/summary-schema.ts';
 import { compareConfigs } from '#triton/config/comparison.ts';
 import { connectGrpc } from '#triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
@@ -44,21 +45,28 @@ const rounded = <T>(value: T): T =>
  */
 const OF_A_ROUND = ['budgetLatencyMs', 'compared', 'latencyMs', 'stable', 'throughput', 'server', 'load'];
 
+/** Figures at the usual speed of the machine, and what is judged by them. */
+const AT_USUAL_SPEED = ['compared', 'feasible', 'chance'];
+/** The ratio within which speeds are estimated as they were. */
+const MAX_SPEED_RATIO = 1.15;
+
 interface Reported {
   readonly best?: object | null;
+  readonly speed?: Summary['speed'];
 }
 
 /**
- * Returns what must not change since: a margin is by the figure shown now, a prediction's figures
- * are of today's model, and a series had finals of several rounds.
+ * Returns what must not change since: a margin is by the figure shown now, predictions and speeds
+ * are of today's models, and a series had finals of several rounds.
  */
 function lastingOf(reported: Reported, isOfSeries: boolean): object {
-  const { best } = reported;
+  const { best, speed } = reported;
+  const changing = ['margin', 'speed', ...((speed?.corrected ?? 0) > 0 ? AT_USUAL_SPEED : [])];
   const kept = best && Object.entries(best).filter(([name]) => !isOfSeries || !OF_A_ROUND.includes(name));
   const lasting = { ...reported, ...(kept && { best: Object.fromEntries(kept) }) };
   return JSON.parse(
     JSON.stringify(lasting, (name, value: unknown) => {
-      if (name !== 'predicted') return name === 'margin' ? undefined : value;
+      if (name !== 'predicted') return changing.includes(name) ? undefined : value;
       const { from, extrapolates } = value as { readonly from: number; readonly extrapolates: readonly string[] };
       return { from, extrapolates };
     }),
@@ -89,9 +97,13 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     const { explanation, ...figures } = before;
     const after = await summaryOf(directory);
     expect(rounded(after)).toMatchObject(rounded(lastingOf(figures, name.startsWith('series'))));
+    for (const figure of ['usual', 'lowest', 'highest'] as const) {
+      const ratio = (after.speed[figure] ?? Number.NaN) / (before.speed[figure] ?? Number.NaN);
+      expect(Math.max(ratio, 1 / ratio), figure).toBeLessThan(MAX_SPEED_RATIO);
+    }
     expect(after.explanation?.trial).toBe(explanation?.trial);
-    // Where nothing kept the limits and the original was the nearest, nothing is emitted.
-    const isEmitted = after.feasible || after.best?.trial !== after.baseline?.trial;
+    // Where the original is the best, or the nearest to the limits, nothing is emitted.
+    const isEmitted = after.best?.trial !== after.baseline?.trial;
     const file = join(directory, 'best', before.model, 'config.pbtxt');
     expect(
       await stat(file).then(
