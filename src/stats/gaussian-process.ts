@@ -62,6 +62,8 @@ export interface LikeliestPosterior<Place, H extends Hypothesis<Place>> {
   readonly hypothesis: H;
   /** Logarithm of marginal likelihood times prior, up to a constant of the readings. */
   readonly evidence: number;
+  /** The fit of each hypothesis, for `averagedPosterior`. */
+  readonly fits: readonly Fit<Place>[];
 }
 
 /** As `computePosterior`, with the hypothesis and its evidence. */
@@ -75,18 +77,19 @@ export function findExplanation<Place, H extends Hypothesis<Place>>(
     posterior: (place) => predict(readings, best, place),
     hypothesis: best.hypothesis as H,
     evidence: best.evidence,
+    fits,
   };
 }
 
 /**
- * As `computePosterior`, averaged over the hypotheses by their evidence (Hoeting and others,
- * Bayesian Model Averaging, 1999): its standard deviation includes that of their means.
+ * Returns the posterior averaged over hypotheses by their evidence (Hoeting and others, Bayesian
+ * Model Averaging, 1999): its standard deviation includes that of their means. `fits`: one at
+ * least, of the same readings.
  */
 export function averagedPosterior<Place>(
   readings: readonly NoisyReading<Place>[],
-  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
+  fits: readonly Fit<Place>[],
 ): Posterior<Place> {
-  const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
   const most = Math.max(...fits.map(({ evidence }) => evidence));
   const likely = fits
     .map((fit) => ({ fit, weight: Math.exp(fit.evidence - most) }))
@@ -143,6 +146,7 @@ const computeCovariance = <Place>(readings: readonly NoisyReading<Place>[], kern
 const areAlike = (one: readonly Float64Array[], other: readonly Float64Array[]): boolean =>
   one.every((row, i) => row.every((value, j) => value === other[i]?.[j]));
 
+/** A hypothesis, fitted to readings. */
 interface Fit<Place> {
   readonly hypothesis: Hypothesis<Place>;
   readonly kernel: Kernel<Place>;

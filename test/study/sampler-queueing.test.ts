@@ -5,7 +5,7 @@ import { createKernel, type Place, placeOfOne } from '#perfmodel/places.ts';
 import { settingFactors } from '#perfmodel/setting-effects.ts';
 import type { Measurement } from '#profiler/measurement.ts';
 import { toModelConfig } from '#space/model-configs.ts';
-import { averagedPosterior, computePosterior, matern52 } from '#stats/gaussian-process.ts';
+import { averagedPosterior, computePosterior, findExplanation, matern52 } from '#stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '#stats/normal.ts';
 import { coarseLevels, fineLevels } from '#study/search/queueing/candidate-levels.ts';
 import { queueingSampler } from '#study/search/queueing/queueing.ts';
@@ -60,14 +60,16 @@ describe('the Gaussian process', () => {
   });
 
   it('averages over hypotheses by how likely they are, and is less sure where they disagree', () => {
-    const everywhereAlike = { kernel: () => 1, logPrior: Math.log(2) };
-    const nowhereAlike = { kernel: (a: number, b: number) => (a === b ? 1 : 0), logPrior: 0 };
-    const { mean, sd } = averagedPosterior([reading(0, 0.9)], [everywhereAlike, nowhereAlike])(5);
+    const nowhereAlike = { kernel: (a: number, b: number): number => (a === b ? 1 : 0), logPrior: 0 };
+    const readings = [reading(0, 0.9)];
+    const averaged = (logPrior: number) => {
+      const { fits } = findExplanation(readings, [{ kernel: () => 1, logPrior }, nowhereAlike]);
+      return averagedPosterior(readings, fits)(5);
+    };
+    const { mean, sd } = averaged(Math.log(2));
     expect(mean).toBeCloseTo((2 / 3) * 0.9, 3);
     expect(sd ** 2).toBeCloseTo(1 / 3 + (2 / 9) * 0.9 ** 2, 3);
-    expect(
-      averagedPosterior([reading(0, 0.9)], [{ ...everywhereAlike, logPrior: 9 }, nowhereAlike])(5).mean,
-    ).toBeCloseTo(0.9, 3);
+    expect(averaged(9).mean).toBeCloseTo(0.9, 3);
   });
 
   it('says before any reading what the first hypothesis says', () => {

@@ -147,7 +147,8 @@ function withSteps(
   moments: readonly number[],
 ): Posterior<SpeedPlace> {
   let stepsSeconds: readonly number[] = [];
-  let best = findExplanation(readings, speedHypotheses(odds, stepsSeconds));
+  const steady = findExplanation(readings, speedHypotheses(odds, []));
+  let best = steady;
   while (stepsSeconds.length < MAX_STEPS) {
     const tried = likelySteps(best.posterior, moments, stepsSeconds).map((step) => {
       const steps = [...stepsSeconds, step];
@@ -158,11 +159,9 @@ function withSteps(
     stepsSeconds = better.steps;
     best = better.explanation;
   }
-  const steady = speedHypotheses(odds, []);
-  return averagedPosterior(
-    readings,
-    stepsSeconds.length === 0 ? steady : [...steady, ...speedHypotheses(odds, stepsSeconds)],
-  );
+  if (best === steady) return averagedPosterior(readings, steady.fits);
+  const stepped = findExplanation(readings, speedHypotheses(odds, stepsSeconds));
+  return averagedPosterior(readings, [...steady.fits, ...stepped.fits]);
 }
 
 /** Returns the moments between two measurements at which the speed changes most. */
