@@ -73,6 +73,12 @@ function lastingOf(reported: Reported, isOfSeries: boolean): object {
   ) as object;
 }
 
+/** Expects two speeds, or two figures at them, to be alike. */
+function expectAlike(one: number | null | undefined, other: number | null): void {
+  const ratio = (one ?? Number.NaN) / (other ?? Number.NaN);
+  expect(Math.max(ratio, 1 / ratio)).toBeLessThan(MAX_SPEED_RATIO);
+}
+
 describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
   it.each(studies)('has the candidates that its space has now: %s', async (name) => {
     const records = await readJournal(join(fixtures, name, 'journal.jsonl'));
@@ -96,10 +102,14 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     // A later version may say more, and explain the same figures better.
     const { explanation, ...figures } = before;
     const after = await summaryOf(directory);
-    expect(rounded(after)).toMatchObject(rounded(lastingOf(figures, name.startsWith('series'))));
-    for (const figure of ['usual', 'lowest', 'highest'] as const) {
-      const ratio = (after.speed[figure] ?? Number.NaN) / (before.speed[figure] ?? Number.NaN);
-      expect(Math.max(ratio, 1 / ratio), figure).toBeLessThan(MAX_SPEED_RATIO);
+    const isOfSeries = name.startsWith('series');
+    expect(rounded(after)).toMatchObject(rounded(lastingOf(figures, isOfSeries)));
+    for (const figure of ['usual', 'lowest', 'highest'] as const)
+      expectAlike(after.speed[figure], before.speed[figure]);
+    if (before.speed.corrected === 0) expect(after.speed).toMatchObject({ corrected: 0, changes: [] });
+    else if (before.best?.compared && !isOfSeries) {
+      expectAlike(after.best?.compared?.throughput.value, before.best.compared.throughput.value);
+      expectAlike(after.best?.compared?.budgetLatencyMs.value, before.best.compared.budgetLatencyMs.value);
     }
     expect(after.explanation?.trial).toBe(explanation?.trial);
     // Where the original is the best, or the nearest to the limits, nothing is emitted.
