@@ -4,11 +4,9 @@ import { mean } from 'simple-statistics';
 import { makeSampler } from '#study/search/samplers/registry.ts';
 import type { TimedMeasurement } from '#study/speed/evidence.ts';
 import { fitSpeeds } from '#study/speed/speeds.ts';
-import { tune } from '#tuner/tune.ts';
-import { createPlan, toGoal } from '../lab/problems/contest.ts';
+import { contest } from '../lab/problems/contest.ts';
 import { machineSpeed, type SpeedKind, slowestSpeed, speedKinds } from '../lab/problems/machine-speed.ts';
 import { type BudgetedProblem, listBudgetedProblems } from '../lab/problems/problem.ts';
-import { OfflineWorld } from '../lab/problems/world.ts';
 import { KINDS, type Kind, listTasks, openProblem, playOnThreads, problemOptions, type Task } from './test-problems.ts';
 
 /**
@@ -36,8 +34,8 @@ interface Row {
   readonly held: readonly boolean[];
 }
 
+/** A measurement with the logarithm of the true speed. */
 interface Known extends TimedMeasurement {
-  /** The logarithm of the true speed. */
   readonly truth: number;
 }
 
@@ -48,30 +46,12 @@ async function search(
   kind: SpeedKind,
   isLocal: boolean,
 ): Promise<Known[]> {
-  const { testProblem } = problem;
-  const { space, levels, topology } = testProblem;
   const speed = machineSpeed(kind, 100 * seed + Number(/\d+(?=\D*$)/.exec(name)?.[0] ?? 0));
-  const world = new OfflineWorld(testProblem, { seed, statistics: true, speed, isLocal });
-  const made: Known[] = [];
-  const enough = new AbortController();
-  const goal = toGoal(problem);
-  const adapter: typeof world.adapter = {
-    ...world.adapter,
-    measure: async (applied, level, measuring) => {
-      if (made.length >= MEASUREMENTS) enough.abort(new Error('measured enough'));
-      measuring.signal.throwIfAborted();
-      const fromSeconds = world.seconds;
-      const measurement = await world.adapter.measure(applied, level, measuring);
-      const truth = Math.log(world.speedBetween(fromSeconds, world.seconds));
-      made.push({ candidate: applied.candidate, measurement, atSeconds: world.seconds, truth });
-      return measurement;
-    },
-  };
-  const sampler = makeSampler('queueing', space, { seed, goal, levels, topology });
-  const journal = { append: async () => undefined };
-  const parts = { adapter, sampler, journal, clock: world.clock };
-  await tune(createPlan(problem, goal, seed), parts, () => undefined, enough.signal);
-  return made;
+  const world = { seed, statistics: true, speed, isLocal };
+  const { made } = await contest(problem, (...of) => makeSampler('queueing', ...of), MEASUREMENTS, world);
+  return made.map(({ candidate, measurement, seconds, speed }) => {
+    return { candidate, measurement, atSeconds: seconds, truth: Math.log(speed) };
+  });
 }
 
 function judge(made: readonly Known[]): Pick<Row, 'errors' | 'changes' | 'held'> {

@@ -45,6 +45,8 @@ export interface ContestOutcome {
   readonly trials: number;
   /** The sampler's chances for its proposals, if any, with the outcomes. */
   readonly promises: readonly Promised[];
+  /** In order of time. */
+  readonly made: readonly Measured[];
 }
 
 /** A stated chance that a config meets the goal at a level, and the outcome. */
@@ -55,12 +57,16 @@ export interface Promised {
   readonly isMet: boolean;
 }
 
-interface Measured {
+/** A measurement of a search. */
+export interface Measured {
   readonly trial: number;
   readonly candidate: Candidate;
   readonly measurement: Measurement;
   readonly reloads: number;
+  /** Seconds since the search began. */
   readonly seconds: number;
+  /** The true speed of the machine meanwhile. */
+  readonly speed: number;
 }
 
 /** Runs a sampler on a problem with the tuner's own loop until this many measurements are made. */
@@ -85,6 +91,7 @@ export async function contest(
     measure: async (applied, level, options) => {
       if (made.length >= measurements) enough.abort(new Error('measured enough'));
       options.signal.throwIfAborted();
+      const fromSeconds = world.seconds;
       const measurement = await world.adapter.measure(applied, level, options);
       if (promised !== null) {
         promises.push({ chance: promised, isMet: isMetAt(problem, applied.candidate, level.value) });
@@ -95,7 +102,8 @@ export async function contest(
         candidate: applied.candidate,
         measurement,
         reloads: world.reloads,
-        seconds: world.clock.nowNs() / 1e9,
+        seconds: world.seconds,
+        speed: world.speedBetween(fromSeconds, world.seconds),
       });
       return measurement;
     },
@@ -117,7 +125,7 @@ export async function contest(
     standingAfter(made.slice(0, index + 1), problem, goal, sampler),
   );
   const ended = state.finished?.interrupted === true ? null : made.length;
-  return { problem, standings, stoppedAfter: ended, trials: state.trials.length, promises };
+  return { problem, standings, stoppedAfter: ended, trials: state.trials.length, promises, made };
 }
 
 /** Returns the goal of a problem: its own, or throughput within its budget on p99. */
